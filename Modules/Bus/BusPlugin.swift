@@ -1,0 +1,10 @@
+/// Registers MeshBus itself, so that a listing shows every module.
+public struct BusPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "core.bus", kind: .core, module: "MeshBus", version: "0.1.0",
+            summary: "Where plugins meet: descriptors, extension points, dependency order, topics")
+    }
+}

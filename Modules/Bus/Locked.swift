@@ -1,0 +1,63 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// A value behind a mutual-exclusion lock.
+///
+/// Synchronization's `Mutex` needs newer systems than this package supports, and reports false races under the
+/// thread sanitizer; every lock of this package is this one. Never suspend inside `withLock`.
+package final class Locked<Value>: @unchecked Sendable {
+    #if canImport(Darwin)
+        private let mutex = UnsafeMutablePointer<os_unfair_lock>.allocate(capacity: 1)
+    #else
+        private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    #endif
+    private var value: Value
+
+    package init(_ value: sending Value) {
+        self.value = value
+        #if canImport(Darwin)
+            mutex.initialize(to: os_unfair_lock())
+        #else
+            mutex.initialize(to: pthread_mutex_t())
+            let status = pthread_mutex_init(mutex, nil)
+            precondition(status == 0, "pthread_mutex_init failed: \(status)")
+        #endif
+    }
+
+    deinit {
+        #if !canImport(Darwin)
+            pthread_mutex_destroy(mutex)
+        #endif
+        mutex.deinitialize(count: 1)
+        mutex.deallocate()
+    }
+
+    package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        lock()
+        defer { unlock() }
+        return try body(&value)
+    }
+
+    private func lock() {
+        #if canImport(Darwin)
+            os_unfair_lock_lock(mutex)
+        #else
+            pthread_mutex_lock(mutex)
+        #endif
+    }
+
+    private func unlock() {
+        #if canImport(Darwin)
+            os_unfair_lock_unlock(mutex)
+        #else
+            pthread_mutex_unlock(mutex)
+        #endif
+    }
+}

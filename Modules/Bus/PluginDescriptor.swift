@@ -1,0 +1,83 @@
+/// A plugin's name on the bus: its kind, a dot and its own name, such as `transport.pipe`.
+public struct PluginID: Hashable, Comparable, Sendable, Codable, CustomStringConvertible, ExpressibleByStringLiteral {
+    public let rawValue: String
+
+    public init(_ rawValue: String) { self.rawValue = rawValue }
+    public init(stringLiteral value: String) { self.init(value) }
+    public init(from decoder: any Decoder) throws { self.init(try decoder.singleValueContainer().decode(String.self)) }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+
+    public var description: String { rawValue }
+    public static func < (left: PluginID, right: PluginID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// What a plugin is for. Open: a third party names a kind of its own with a string.
+public struct PluginKind: Hashable, Sendable, Codable, RawRepresentable, ExpressibleByStringLiteral {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public init(stringLiteral value: String) { self.init(rawValue: value) }
+
+    /// A part of the core: identity, wire, engine.
+    public static let core: PluginKind = "core"
+    public static let codec: PluginKind = "codec"
+    public static let transport: PluginKind = "transport"
+    /// Something that a person's feature uses: sessions, shared state.
+    public static let feature: PluginKind = "feature"
+    public static let diagnostics: PluginKind = "diagnostics"
+    public static let testing: PluginKind = "testing"
+    public static let example: PluginKind = "example"
+}
+
+/// The largest payload that something carries.
+public struct PayloadLimit: Hashable, Sendable, Codable {
+    /// Stable name, such as `udp.datagram`; errors about size carry it.
+    public let id: String
+    public let bytes: Int
+    public let summary: String
+    /// Where the number comes from: an RFC, a specification, a vendor's documentation.
+    public let source: String
+
+    public init(id: String, bytes: Int, summary: String, source: String) {
+        self.id = id
+        self.bytes = bytes
+        self.summary = summary
+        self.source = source
+    }
+}
+
+/// What a plugin says about itself before anything of it runs.
+public struct PluginDescriptor: Hashable, Sendable, Codable {
+    public let id: PluginID
+    public let kind: PluginKind
+    /// The Swift module that holds it.
+    public let module: String
+    /// Semantic version.
+    public let version: String
+    /// One line: the question that the plugin answers.
+    public let summary: String
+    /// Plugins that must be registered too; they start before this one and stop after it.
+    public let requires: [PluginID]
+    /// What callers may rely on, as short words such as `realtime`; empty when there is nothing to choose by.
+    public let capabilities: [String]
+    /// The payload limits under which this plugin works.
+    public let limits: [PayloadLimit]
+
+    public init(
+        id: PluginID, kind: PluginKind, module: String, version: String, summary: String,
+        requires: [PluginID] = [], capabilities: [String] = [], limits: [PayloadLimit] = []
+    ) {
+        self.id = id
+        self.kind = kind
+        self.module = module
+        self.version = version
+        self.summary = summary
+        self.requires = requires
+        self.capabilities = capabilities
+        self.limits = limits
+    }
+}

@@ -1,0 +1,62 @@
+/// Why a bus could not be made, started or kept running. It names the plugin.
+public struct PluginError: Error, Sendable, CustomStringConvertible {
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Value: String {
+            case duplicateID, missingRequirement, circularRequirement, contributionFailed, startFailed, runFailed
+            case alreadyRunning
+        }
+
+        private let value: Value
+
+        /// Two plugins were listed under one id.
+        public static let duplicateID = Code(value: .duplicateID)
+        /// A plugin requires one that is not listed.
+        public static let missingRequirement = Code(value: .missingRequirement)
+        /// Plugins require each other in a ring.
+        public static let circularRequirement = Code(value: .circularRequirement)
+        /// A plugin's `contribute` threw.
+        public static let contributionFailed = Code(value: .contributionFailed)
+        /// A plugin's `start` threw; those started before it have been stopped.
+        public static let startFailed = Code(value: .startFailed)
+        /// A plugin's `run` threw; every plugin has been stopped.
+        public static let runFailed = Code(value: .runFailed)
+        /// The bus is running already.
+        public static let alreadyRunning = Code(value: .alreadyRunning)
+
+        public var description: String { value.rawValue }
+    }
+
+    public let code: Code
+    /// The plugin at fault; nil for `alreadyRunning`.
+    public let plugin: PluginID?
+    public let message: String
+    public let cause: (any Error)?
+
+    public var description: String {
+        cause.map { "\(message): \($0)" } ?? message
+    }
+}
+
+extension PluginError {
+    static func duplicateID(_ id: PluginID, modules: [String]) -> PluginError {
+        PluginError(
+            code: .duplicateID, plugin: id,
+            message: "two plugins are registered as '\(id)' (from \(modules.joined(separator: " and ")))", cause: nil)
+    }
+
+    static func missingRequirement(of id: PluginID, missing: PluginID) -> PluginError {
+        PluginError(
+            code: .missingRequirement, plugin: id,
+            message: "plugin '\(id)' requires '\(missing)', which is not registered", cause: nil)
+    }
+
+    static func circularRequirement(_ ring: [PluginID]) -> PluginError {
+        PluginError(
+            code: .circularRequirement, plugin: ring.first,
+            message: "plugins require each other: \(ring.map(\.rawValue).joined(separator: " → "))", cause: nil)
+    }
+
+    static func failed(_ code: Code, _ verb: String, _ id: PluginID, _ cause: any Error) -> PluginError {
+        PluginError(code: code, plugin: id, message: "plugin '\(id)' failed to \(verb)", cause: cause)
+    }
+}

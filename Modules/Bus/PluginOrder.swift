@@ -1,0 +1,36 @@
+/// The plugins so that each comes after what it requires, otherwise in the order in which they were listed.
+///
+/// Depth-first; O(plugins + requirements).
+/// - Throws: `PluginError` with `duplicateID`, `missingRequirement` or `circularRequirement`.
+func orderedByRequirement(_ plugins: [any Plugin]) throws(PluginError) -> [any Plugin] {
+    var byID: [PluginID: any Plugin] = [:]
+    for plugin in plugins {
+        let descriptor = plugin.descriptor
+        if let earlier = byID.updateValue(plugin, forKey: descriptor.id) {
+            throw .duplicateID(descriptor.id, modules: [earlier.descriptor.module, descriptor.module])
+        }
+    }
+
+    var ordered: [any Plugin] = []
+    var placed: Set<PluginID> = []
+    var path: [PluginID] = []
+
+    func place(_ plugin: any Plugin) throws(PluginError) {
+        let descriptor = plugin.descriptor
+        guard !placed.contains(descriptor.id) else { return }
+        if let start = path.firstIndex(of: descriptor.id) {
+            throw .circularRequirement(path[start...] + [descriptor.id])
+        }
+        path.append(descriptor.id)
+        for id in descriptor.requires {
+            guard let required = byID[id] else { throw .missingRequirement(of: descriptor.id, missing: id) }
+            try place(required)
+        }
+        path.removeLast()
+        placed.insert(descriptor.id)
+        ordered.append(plugin)
+    }
+
+    for plugin in plugins { try place(plugin) }
+    return ordered
+}

@@ -1,0 +1,13 @@
+public import MeshBus
+
+/// Registers MeshDiagnostics.
+public struct DiagnosticsPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "diagnostics.recorder", kind: .diagnostics, module: "MeshDiagnostics", version: "0.1.0",
+            summary: "Records everything that passes a transport, and tells swift-log",
+            requires: ["core.transport"])
+    }
+}

@@ -1,0 +1,69 @@
+/// An envelope whose payload type is erased: the form that transports carry.
+public struct AnySessionSyncEnvelope: Sendable {
+    public var metadata: SessionSyncMetadata
+    private let payload: ErasedPayload
+
+    /// Encoding waits until a transport has chosen the codec, and surfaces there; nothing is thrown here today.
+    public init<Payload>(_ envelope: SessionSyncEnvelope<Payload>) throws {
+        metadata = envelope.metadata
+        payload = ErasedPayload(envelope.payload)
+    }
+
+    /// An envelope as it arrived.
+    public init(metadata: SessionSyncMetadata, payload: EncodedPayload) {
+        self.metadata = metadata
+        self.payload = ErasedPayload(payload)
+    }
+
+    /// - Throws: `SessionSyncError.payloadDecodingFailed`.
+    public func decodePayload<Payload: Codable & Sendable>(as type: Payload.Type) throws -> Payload {
+        try payload.decoded(as: type, type: metadata.payloadType)
+    }
+
+    /// The payload's bytes: as they arrived, else written by `codec`.
+    /// - Throws: `SessionSyncError.payloadEncodingFailed`.
+    public func encodedPayload(with codec: any PayloadCodec) throws -> EncodedPayload {
+        try payload.encoded(with: codec, type: metadata.payloadType)
+    }
+}
+
+/// A snapshot whose state type is erased: the form that transports carry.
+public struct AnySessionSyncSnapshot: Sendable {
+    public var metadata: SessionSyncMetadata
+    public var revision: UInt64
+    public var peerSequenceVector: [String: UInt64]
+    /// What the sender's engine adds for other engines; opaque to transports.
+    public var checkpoint: [UInt8]?
+    private let state: ErasedPayload
+
+    /// Encoding waits until a transport has chosen the codec, and surfaces there; nothing is thrown here today.
+    public init<State>(_ snapshot: SessionSyncSnapshot<State>) throws {
+        metadata = snapshot.metadata
+        revision = snapshot.revision
+        peerSequenceVector = snapshot.peerSequenceVector
+        state = ErasedPayload(snapshot.state)
+    }
+
+    /// A snapshot as it arrived.
+    public init(
+        metadata: SessionSyncMetadata, revision: UInt64, peerSequenceVector: [String: UInt64], state: EncodedPayload,
+        checkpoint: [UInt8]? = nil
+    ) {
+        self.metadata = metadata
+        self.revision = revision
+        self.peerSequenceVector = peerSequenceVector
+        self.checkpoint = checkpoint
+        self.state = ErasedPayload(state)
+    }
+
+    /// - Throws: `SessionSyncError.payloadDecodingFailed`.
+    public func decodeState<State: Codable & Sendable>(as type: State.Type) throws -> State {
+        try state.decoded(as: type, type: metadata.payloadType)
+    }
+
+    /// The state's bytes: as they arrived, else written by `codec`.
+    /// - Throws: `SessionSyncError.payloadEncodingFailed`.
+    public func encodedState(with codec: any PayloadCodec) throws -> EncodedPayload {
+        try state.encoded(with: codec, type: metadata.payloadType)
+    }
+}

@@ -1,0 +1,49 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A payload whose type is known to the feature only: the value itself, or its bytes as they came from a peer.
+///
+/// Encoding is left to the transport, which alone knows the codec; a transport inside one process never encodes.
+struct ErasedPayload: Sendable {
+    private enum Form {
+        case value(any Codable & Sendable)
+        case encoded(EncodedPayload)
+    }
+
+    private let form: Form
+
+    init(_ value: some Codable & Sendable) { form = .value(value) }
+    init(_ payload: EncodedPayload) { form = .encoded(payload) }
+
+    /// - Throws: `SessionSyncError.payloadEncodingFailed`.
+    func encoded(with codec: any PayloadCodec, type payloadType: String) throws -> EncodedPayload {
+        switch form {
+        case .encoded(let payload): return payload
+        case .value(let value):
+            do {
+                return EncodedPayload(bytes: try codec.encode(value), codec: codec)
+            } catch {
+                throw SessionSyncError.payloadEncodingFailed(payloadType: payloadType, description: "\(error)")
+            }
+        }
+    }
+
+    /// - Throws: `SessionSyncError.payloadDecodingFailed`.
+    func decoded<Value: Codable & Sendable>(as type: Value.Type, type payloadType: String) throws -> Value {
+        do {
+            switch form {
+            case .encoded(let payload):
+                return try payload.codec.decode(Value.self, from: payload.bytes)
+            case .value(let value):
+                if let value = value as? Value { return value }
+                // Another type of the same shape, as if it had crossed a wire.
+                return try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
+            }
+        } catch {
+            throw SessionSyncError.payloadDecodingFailed(payloadType: payloadType, description: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/// One installation of an app on one device: a member of a session.
+public struct SessionPeer: Hashable, Sendable, Codable, Identifiable {
+    /// Stable for one install; the name under which events of this peer are ordered.
+    public let id: String
+    public let deviceClass: SessionPeerDeviceClass
+    /// One launch or one process of the app on that install.
+    public let appInstanceID: String
+    public let userID: String?
+    public let topology: SessionPeerTopology
+
+    public init(
+        id: String, deviceClass: SessionPeerDeviceClass, appInstanceID: String, userID: String? = nil,
+        topology: SessionPeerTopology
+    ) {
+        self.id = id
+        self.deviceClass = deviceClass
+        self.appInstanceID = appInstanceID
+        self.userID = userID
+        self.topology = topology
+    }
+}
+
+/// The kind of device. Open, so that an older app reads a peer of a kind that it has never heard of.
+public struct SessionPeerDeviceClass: Hashable, Sendable, RawRepresentable, Codable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let phone = SessionPeerDeviceClass(rawValue: "phone")
+    public static let watch = SessionPeerDeviceClass(rawValue: "watch")
+    public static let tablet = SessionPeerDeviceClass(rawValue: "tablet")
+    public static let desktop = SessionPeerDeviceClass(rawValue: "desktop")
+    public static let television = SessionPeerDeviceClass(rawValue: "television")
+    public static let headset = SessionPeerDeviceClass(rawValue: "headset")
+    public static let server = SessionPeerDeviceClass(rawValue: "server")
+    public static let unknown = SessionPeerDeviceClass(rawValue: "unknown")
+}
+
+/// How a peer stands to the local one. Open, like the device class.
+public struct SessionPeerTopology: Hashable, Sendable, RawRepresentable, Codable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Phone and watch, paired by the system.
+    public static let pairedCompanion = SessionPeerTopology(rawValue: "pairedCompanion")
+    /// Found on the same network.
+    public static let localNetwork = SessionPeerTopology(rawValue: "localNetwork")
+    /// Another process on the same machine.
+    public static let sameHost = SessionPeerTopology(rawValue: "sameHost")
+    /// Reached through a server.
+    public static let remote = SessionPeerTopology(rawValue: "remote")
+    public static let unknown = SessionPeerTopology(rawValue: "unknown")
+}

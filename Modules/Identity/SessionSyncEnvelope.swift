@@ -1,0 +1,36 @@
+/// Something happened: an event and who did it.
+public struct SessionSyncEnvelope<Payload: Codable & Sendable>: Sendable, Codable {
+    public var metadata: SessionSyncMetadata
+    public var payload: Payload
+
+    public init(metadata: SessionSyncMetadata, payload: Payload) {
+        self.metadata = metadata
+        self.payload = payload
+    }
+}
+
+extension SessionSyncEnvelope: Equatable where Payload: Equatable {}
+extension SessionSyncEnvelope: Hashable where Payload: Hashable {}
+
+/// The full state as one peer sees it now.
+public struct SessionSyncSnapshot<State: Codable & Sendable>: Sendable, Codable {
+    /// Its `sequence` is the sender's next one and is never read as received.
+    public var metadata: SessionSyncMetadata
+    /// Grows with every snapshot that this peer sends.
+    public var revision: UInt64
+    public var state: State
+    /// The last sequence of each peer that the state includes.
+    public var peerSequenceVector: [String: UInt64]
+
+    public init(
+        metadata: SessionSyncMetadata, revision: UInt64, state: State, peerSequenceVector: [String: UInt64]
+    ) {
+        self.metadata = metadata
+        self.revision = revision
+        self.state = state
+        self.peerSequenceVector = peerSequenceVector
+    }
+}
+
+extension SessionSyncSnapshot: Equatable where State: Equatable {}
+extension SessionSyncSnapshot: Hashable where State: Hashable {}

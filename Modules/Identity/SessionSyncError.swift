@@ -1,0 +1,45 @@
+/// What goes wrong in a session or on its way between peers.
+public enum SessionSyncError: Error, Hashable, Sendable {
+    /// The envelope or snapshot belongs to another session.
+    case sessionMismatch
+    /// It belongs to another feature.
+    case featureMismatch
+    /// It carries another type of payload than this engine reduces.
+    case payloadTypeMismatch
+    case unsupportedProtocolVersion(received: Int, supported: Int)
+    /// The transport does not offer this mode for this kind of message.
+    case unsupportedDeliveryMode
+    /// The encoded payload exceeds the limit of that id; see `PayloadLimit`.
+    case payloadTooLarge(bytes: Int, limit: Int, limitID: String)
+    case payloadEncodingFailed(payloadType: String, description: String)
+    case payloadDecodingFailed(payloadType: String, description: String)
+    /// The named peer is not one of the transport's known peers.
+    case unknownPeer(id: String)
+    /// Nobody can be reached now, and the mode does not wait.
+    case notReachable
+    /// A bounded queue is full; nothing was taken.
+    case queueFull(limit: Int)
+    /// The transport or session has been closed.
+    case closed
+}
+
+extension SessionSyncError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .sessionMismatch: "belongs to another session"
+        case .featureMismatch: "belongs to another feature"
+        case .payloadTypeMismatch: "carries another payload type than this session's"
+        case .unsupportedProtocolVersion(let received, let supported):
+            "speaks protocol version \(received); this library reads up to \(supported)"
+        case .unsupportedDeliveryMode: "the transport does not offer this delivery mode"
+        case .payloadTooLarge(let bytes, let limit, let limitID):
+            "\(bytes) bytes exceed the limit of \(limit) (\(limitID))"
+        case .payloadEncodingFailed(let type, let description): "payload '\(type)' cannot be encoded: \(description)"
+        case .payloadDecodingFailed(let type, let description): "payload '\(type)' cannot be decoded: \(description)"
+        case .unknownPeer(let id): "peer '\(id)' is not known to this transport"
+        case .notReachable: "no peer can be reached now"
+        case .queueFull(let limit): "the queue is full at \(limit) entries"
+        case .closed: "the transport has been closed"
+        }
+    }
+}

@@ -1,0 +1,92 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Who did what, when and in which session: the same on envelopes and snapshots.
+public struct SessionSyncMetadata: Sendable {
+    public var protocolVersion: Int
+    public var sessionID: UUID
+    public var featureID: String
+    public var sourcePeerID: String
+    /// Dense from 1 for each source and session; 0 for what no engine logs.
+    public var sequence: UInt64
+    /// The caller's own time: the moment of the tap, by the clock of the device on which it happened.
+    public var causalTimestamp: Date
+    /// Seconds of a clock that never jumps, on the source's device only.
+    public var monotonicTimestamp: TimeInterval?
+    public var payloadType: String
+    public var acknowledgedSequence: UInt64?
+    /// The place in the total order; zero in metadata made by hand.
+    public var stamp: HybridTimestamp
+    /// Which store of the source peer this is from: 32 random bits drawn when the store was created.
+    public var incarnation: UInt32
+    /// Which life of the session this belongs to.
+    public var epoch: UInt32
+    /// What the source promises about its future events.
+    public var promise: SequencePromise?
+
+    /// Set when the id was made by somebody; nil when it follows from the other fields.
+    package var explicitEventID: UUID?
+
+    /// - Parameter eventID: nil derives the id from the other fields (see `derivedEventID`); metadata of sequence 0,
+    ///   which no two events share by chance, then gets a random one.
+    public init(
+        protocolVersion: Int = SessionSyncProtocol.currentVersion, sessionID: UUID, featureID: String,
+        sourcePeerID: String, eventID: UUID? = nil, sequence: UInt64, causalTimestamp: Date,
+        monotonicTimestamp: TimeInterval? = nil, payloadType: String, acknowledgedSequence: UInt64? = nil,
+        stamp: HybridTimestamp = .zero, incarnation: UInt32 = 0, epoch: UInt32 = 0, promise: SequencePromise? = nil
+    ) {
+        self.protocolVersion = protocolVersion
+        self.sessionID = sessionID
+        self.featureID = featureID
+        self.sourcePeerID = sourcePeerID
+        self.sequence = sequence
+        self.causalTimestamp = causalTimestamp
+        self.monotonicTimestamp = monotonicTimestamp
+        self.payloadType = payloadType
+        self.acknowledgedSequence = acknowledgedSequence
+        self.stamp = stamp
+        self.incarnation = incarnation
+        self.epoch = epoch
+        self.promise = promise
+        self.explicitEventID = eventID ?? (sequence == 0 ? UUID() : nil)
+    }
+
+    /// The event's identity, wherever and however often it arrives.
+    public var eventID: UUID {
+        get { explicitEventID ?? derivedEventID }
+        set { explicitEventID = newValue }
+    }
+}
+
+/// "Nothing more from me at or below `stamp` beyond `sequence`."
+public struct SequencePromise: Hashable, Sendable, Codable {
+    public var sequence: UInt64
+    public var stamp: HybridTimestamp
+
+    public init(sequence: UInt64, stamp: HybridTimestamp) {
+        self.sequence = sequence
+        self.stamp = stamp
+    }
+}
+
+extension SessionSyncMetadata: Hashable {
+    public static func == (left: Self, right: Self) -> Bool {
+        left.sequence == right.sequence && left.stamp == right.stamp && left.incarnation == right.incarnation
+            && left.sessionID == right.sessionID && left.sourcePeerID == right.sourcePeerID
+            && left.eventID == right.eventID && left.protocolVersion == right.protocolVersion
+            && left.featureID == right.featureID && left.causalTimestamp == right.causalTimestamp
+            && left.monotonicTimestamp == right.monotonicTimestamp && left.payloadType == right.payloadType
+            && left.acknowledgedSequence == right.acknowledgedSequence && left.epoch == right.epoch
+            && left.promise == right.promise
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(sessionID)
+        hasher.combine(sourcePeerID)
+        hasher.combine(incarnation)
+        hasher.combine(sequence)
+    }
+}

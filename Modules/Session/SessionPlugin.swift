@@ -1,0 +1,13 @@
+public import MeshBus
+
+/// Registers MeshSession.
+public struct SessionPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "feature.session", kind: .feature, module: "MeshSession", version: "0.1.0",
+            summary: "The ready-made session: engine and transport, observable on the main actor",
+            requires: ["core.engine", "core.transport"])
+    }
+}

@@ -1,0 +1,13 @@
+public import MeshBus
+
+/// Registers MeshSharedState.
+public struct SharedStatePlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "feature.shared-state", kind: .feature, module: "MeshSharedState", version: "0.1.0",
+            summary: "One observable value that is the same on every peer, the newest wins",
+            requires: ["core.transport"])
+    }
+}

@@ -1,0 +1,56 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A timer as facts instead of ticks: when it was anchored and what had elapsed before. Nothing is sent while it runs.
+///
+/// Every transition takes the moment of the tap and does nothing when it does not apply, so replaying an event twice or
+/// out of place never bends the time.
+public struct SessionTimerAnchor: Codable, Sendable, Hashable {
+    /// The moment from which running time counts: the start, or the last resume.
+    public var startedAt: Date
+    /// Seconds that had elapsed before `startedAt`.
+    public var accumulatedElapsedBeforeAnchor: TimeInterval
+    public var pauseStartedAt: Date?
+    public var isPaused: Bool
+    public var expectedEndAt: Date?
+    public var stepStartedAt: Date?
+    /// Set by `finish`; a finished timer is paused for good.
+    public var finishedAt: Date?
+
+    public init(
+        startedAt: Date, accumulatedElapsedBeforeAnchor: TimeInterval, pauseStartedAt: Date?, isPaused: Bool,
+        expectedEndAt: Date?, stepStartedAt: Date?, finishedAt: Date? = nil
+    ) {
+        self.startedAt = startedAt
+        self.accumulatedElapsedBeforeAnchor = accumulatedElapsedBeforeAnchor
+        self.pauseStartedAt = pauseStartedAt
+        self.isPaused = isPaused
+        self.expectedEndAt = expectedEndAt
+        self.stepStartedAt = stepStartedAt
+        self.finishedAt = finishedAt
+    }
+
+    /// Seconds elapsed without pauses. Never shrinks while the timer runs and never is negative.
+    public func elapsed(at moment: Date) -> TimeInterval {
+        guard !isPaused else { return accumulatedElapsedBeforeAnchor }
+        return accumulatedElapsedBeforeAnchor + max(0, moment.timeIntervalSince(startedAt))
+    }
+
+    /// Seconds until the expected end, 0 once it has passed; nil without an expected end.
+    public func remaining(at moment: Date) -> TimeInterval? {
+        expectedEndAt.map { max(0, $0.timeIntervalSince(countedMoment(moment))) }
+    }
+
+    /// Seconds elapsed in the current step without pauses; nil without a step.
+    public func stepElapsed(at moment: Date) -> TimeInterval? {
+        stepStartedAt.map { max(0, countedMoment(moment).timeIntervalSince($0)) }
+    }
+
+    /// Time stands still from the pause on.
+    private func countedMoment(_ moment: Date) -> Date {
+        isPaused ? finishedAt ?? pauseStartedAt ?? moment : moment
+    }
+}

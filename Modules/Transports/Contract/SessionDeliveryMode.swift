@@ -1,0 +1,56 @@
+/// What a sender asks of the transport for one message. Each mode is its guarantee, not a hint.
+public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codable {
+    /// Now or never: may be lost, is never stored by the transport. (On the watch's message lane the system falls back
+    /// to its queue.)
+    case realtimeBestEffort
+    /// Arrives once and in order for each peer and feature, when the peer can next be reached.
+    case reliableEventually
+    /// Only the newest for each feature arrives; older ones may never.
+    case latestSnapshot
+    /// A peer lacks something and asks. May be lost; the asker asks again.
+    case snapshotRequest
+    /// Engine to engine: promises, vectors, acknowledgements. May be lost; the next one says more.
+    case acknowledgement
+}
+
+/// What callers may rely on. Branch on these, never on the transport's type.
+public struct SessionTransportCapabilities: Hashable, Sendable {
+    public let supportsRealtime: Bool
+    public let supportsDurableQueue: Bool
+    public let supportsLatestStateReplacement: Bool
+    public let supportsRequestReply: Bool
+    public let supportsBroadcast: Bool
+    public let supportsPeerDiscovery: Bool
+    /// Bytes of one encoded payload; nil when unlimited.
+    public let maximumPayloadSize: Int?
+    public let expectedLatency: SessionExpectedLatency
+
+    public init(
+        supportsRealtime: Bool, supportsDurableQueue: Bool, supportsLatestStateReplacement: Bool,
+        supportsRequestReply: Bool, supportsBroadcast: Bool, supportsPeerDiscovery: Bool, maximumPayloadSize: Int?,
+        expectedLatency: SessionExpectedLatency
+    ) {
+        self.supportsRealtime = supportsRealtime
+        self.supportsDurableQueue = supportsDurableQueue
+        self.supportsLatestStateReplacement = supportsLatestStateReplacement
+        self.supportsRequestReply = supportsRequestReply
+        self.supportsBroadcast = supportsBroadcast
+        self.supportsPeerDiscovery = supportsPeerDiscovery
+        self.maximumPayloadSize = maximumPayloadSize
+        self.expectedLatency = expectedLatency
+    }
+}
+
+/// How soon a message usually arrives, from soonest to latest.
+public enum SessionExpectedLatency: Int, Hashable, Sendable, Comparable, Codable {
+    /// Milliseconds.
+    case realtime
+    /// Within a second.
+    case interactive
+    /// Seconds to minutes.
+    case background
+    /// Whenever the peer next appears.
+    case eventual
+
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}

@@ -1,0 +1,86 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Carries envelopes, snapshots and snapshot requests between peers.
+///
+/// To the implementer:
+/// - Every call of a `receive…` method or of `reachabilityChanges` must return an independent, bounded stream that ends
+///   when the transport closes. `TransportInbox` does this for you.
+/// - `receiveSnapshots` must hand a late subscriber the newest snapshot of each feature.
+/// - A mode that is not offered must throw `SessionSyncError.unsupportedDeliveryMode`; a payload over the limit must throw
+///   `payloadTooLarge`; after `close`, every send must throw `closed`. What was not accepted must have thrown.
+/// - Sending may suspend but must never block a thread; it must honour cancellation.
+/// - Nothing that a peer sends may trap.
+///
+/// A transport is done when the conformance rules of MeshTesting pass.
+public protocol SessionSyncTransport: Sendable {
+    var localPeer: SessionPeer { get }
+    /// Peers met so far, reachable or not, without the local one.
+    var knownPeers: [SessionPeer] { get }
+    var capabilities: SessionTransportCapabilities { get }
+
+    /// - Parameter peer: the receiver; nil sends to every known peer.
+    func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
+    func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
+    /// Asks for a current snapshot; the answer arrives through `receiveSnapshots`.
+    func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws
+
+    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope>
+    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot>
+    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest>
+    func reachabilityChanges() -> AsyncStream<SessionPeerReachability>
+
+    /// The newest snapshot that any peer has sent for the feature, as far as this transport keeps it.
+    func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot?
+
+    /// Ends the transport and its streams, after what was accepted before has been handed to the link. Idempotent.
+    func close() async
+}
+
+extension SessionSyncTransport {
+    public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? { nil }
+    public func close() async {}
+
+    /// Sends to every known peer.
+    public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode) async throws {
+        try await send(envelope, mode: mode, to: nil)
+    }
+
+    /// Sends to every known peer.
+    public func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode) async throws {
+        try await sendSnapshot(snapshot, mode: mode, to: nil)
+    }
+
+    /// Asks every known peer.
+    public func requestSnapshot(sessionID: UUID) async throws {
+        try await requestSnapshot(sessionID: sessionID, from: nil)
+    }
+}
+
+/// A peer lacks something and asks for the state.
+public struct SessionSnapshotRequest: Hashable, Sendable {
+    public let sessionID: UUID
+    /// Who asks, when the transport knows.
+    public let requester: SessionPeer?
+
+    public init(sessionID: UUID, requester: SessionPeer? = nil) {
+        self.sessionID = sessionID
+        self.requester = requester
+    }
+}
+
+public struct SessionPeerReachability: Hashable, Sendable {
+    public let isReachable: Bool
+    /// Whose reachability changed; nil where the transport cannot tell.
+    public let peer: SessionPeer?
+
+    public init(_ isReachable: Bool, peer: SessionPeer? = nil) {
+        self.isReachable = isReachable
+        self.peer = peer
+    }
+}

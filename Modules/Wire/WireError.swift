@@ -1,0 +1,79 @@
+/// Why bytes could not be written or read. One pointer wide, so that hot paths may throw it as a typed error.
+public struct WireError: Error, Sendable {
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        enum Value: String {
+            case truncated, corrupted, oversized, foreign, unsupportedVersion, unknownCodec, unknownDictionary
+            case tooDeep, trailingBytes, missingField, unknownCase, typeMismatch, invalidValue, encodingFailed
+            case compressionFailed
+        }
+
+        let value: Value
+
+        /// The input ends before the value does.
+        public static let truncated = Code(value: .truncated)
+        /// The bytes contradict the format or their checksum.
+        public static let corrupted = Code(value: .corrupted)
+        /// A stated bound would be exceeded; nothing was allocated for it.
+        public static let oversized = Code(value: .oversized)
+        /// The bytes are not of this format.
+        public static let foreign = Code(value: .foreign)
+        /// The format's version is newer than this reader; the message names it.
+        public static let unsupportedVersion = Code(value: .unsupportedVersion)
+        /// The frame names a codec that is not registered here.
+        public static let unknownCodec = Code(value: .unknownCodec)
+        /// The frame names a compression dictionary that is not registered here.
+        public static let unknownDictionary = Code(value: .unknownDictionary)
+        /// Values are nested deeper than the reader allows.
+        public static let tooDeep = Code(value: .tooDeep)
+        /// Bytes follow the end of the value.
+        public static let trailingBytes = Code(value: .trailingBytes)
+        /// A field without which the value cannot be made is absent.
+        public static let missingField = Code(value: .missingField)
+        /// An enum case that this version of the type does not have; the message names it.
+        public static let unknownCase = Code(value: .unknownCase)
+        /// The value is of another kind than the type asks for.
+        public static let typeMismatch = Code(value: .typeMismatch)
+        /// The value is of the right kind and outside what the type can hold.
+        public static let invalidValue = Code(value: .invalidValue)
+        /// The type's own `encode(to:)` threw, or it encoded nothing.
+        public static let encodingFailed = Code(value: .encodingFailed)
+        /// The compressor refused to work.
+        public static let compressionFailed = Code(value: .compressionFailed)
+
+        public var description: String { value.rawValue }
+    }
+
+    private final class Storage: Sendable {
+        let code: Code
+        let message: String
+        let cause: (any Error)?
+
+        init(code: Code, message: String, cause: (any Error)?) {
+            self.code = code
+            self.message = message
+            self.cause = cause
+        }
+    }
+
+    private let storage: Storage
+
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        storage = Storage(code: code, message: message, cause: cause)
+    }
+
+    public var code: Code { storage.code }
+    public var message: String { storage.message }
+    public var cause: (any Error)? { storage.cause }
+}
+
+extension WireError: CustomStringConvertible {
+    public var description: String {
+        cause.map { "\(code): \(message): \($0)" } ?? "\(code): \(message)"
+    }
+}
+
+extension WireError {
+    @usableFromInline static func truncated(needed: Int, remaining: Int) -> WireError {
+        WireError(.truncated, "\(needed) bytes needed, \(remaining) left")
+    }
+}

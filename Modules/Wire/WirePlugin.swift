@@ -1,0 +1,19 @@
+public import MeshBus
+public import MeshIdentity
+
+/// Registers MeshWire and its codecs.
+public struct WirePlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "core.wire", kind: .core, module: "MeshWire", version: "0.1.0",
+            summary: "How values become bytes and frames: codecs, zlib, framing, payload limits",
+            requires: ["core.identity"])
+    }
+}
+
+extension ExtensionPoint where Value == any PayloadCodec {
+    /// Where codecs register; a frame names its codec by number.
+    public static let codecs = ExtensionPoint("sessionmesh.codecs")
+}

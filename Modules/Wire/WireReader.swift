@@ -1,0 +1,128 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Reads the primitives of the wire format from bytes that it does not own.
+///
+/// Valid only while those bytes are; never keep one beyond the closure that lent them. Every read checks the bound
+/// first and throws `WireError` without moving past the end.
+public struct WireReader {
+    @usableFromInline var cursor: UnsafeRawPointer
+    @usableFromInline let end: UnsafeRawPointer
+
+    @inlinable
+    public init(_ bytes: UnsafeRawBufferPointer) {
+        // An empty buffer may have no address; a reader of nothing needs one all the same, and never reads from it.
+        cursor = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1).unsafelyUnwrapped
+        end = cursor + bytes.count
+    }
+
+    @inlinable @inline(__always)
+    public var remaining: Int { end - cursor }
+
+    @inlinable @inline(__always)
+    public var isAtEnd: Bool { cursor == end }
+
+    /// Moves past `count` bytes and returns where they begin.
+    @inlinable @inline(__always)
+    mutating func take(_ count: Int) throws(WireError) -> UnsafeRawPointer {
+        if _slowPath(end - cursor < count) { throw .truncated(needed: count, remaining: end - cursor) }
+        defer { cursor += count }
+        return cursor
+    }
+}
+
+// MARK: - Fixed width
+
+extension WireReader {
+    @inlinable @inline(__always)
+    public mutating func readUInt8() throws(WireError) -> UInt8 { try take(1).load(as: UInt8.self) }
+
+    @inlinable @inline(__always)
+    public mutating func readUInt16() throws(WireError) -> UInt16 {
+        UInt16(littleEndian: try take(2).loadUnaligned(as: UInt16.self))
+    }
+
+    @inlinable @inline(__always)
+    public mutating func readUInt32() throws(WireError) -> UInt32 {
+        UInt32(littleEndian: try take(4).loadUnaligned(as: UInt32.self))
+    }
+
+    @inlinable @inline(__always)
+    public mutating func readUInt64() throws(WireError) -> UInt64 {
+        UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
+    }
+
+    @inlinable @inline(__always)
+    public mutating func readDouble() throws(WireError) -> Double { Double(bitPattern: try readUInt64()) }
+
+    @inlinable @inline(__always)
+    public mutating func readUUID() throws(WireError) -> UUID {
+        UUID(uuid: try take(16).loadUnaligned(as: uuid_t.self))
+    }
+}
+
+// MARK: - Variable length
+
+extension WireReader {
+    @inlinable @inline(__always)
+    public mutating func readVarint() throws(WireError) -> UInt64 {
+        let first = try readUInt8()
+        if _fastPath(first < 0x80) { return UInt64(first) }
+        return try readLongVarint(first)
+    }
+
+    @usableFromInline
+    mutating func readLongVarint(_ first: UInt8) throws(WireError) -> UInt64 {
+        var value = UInt64(first & 0x7F)
+        var shift: UInt64 = 7
+        while true {
+            let byte = try readUInt8()
+            if shift == 63, byte > 1 { throw WireError(.corrupted, "a variable-length integer exceeds 64 bits") }
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+    }
+
+    @inlinable @inline(__always)
+    public mutating func readSignedVarint() throws(WireError) -> Int64 {
+        let folded = try readVarint()
+        return Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1)
+    }
+
+    /// A count of bytes that are really there.
+    @inlinable @inline(__always)
+    public mutating func readLength() throws(WireError) -> Int {
+        let length = try readVarint()
+        if _slowPath(length > UInt64(end - cursor)) {
+            throw .truncated(needed: Int(clamping: length), remaining: end - cursor)
+        }
+        return Int(truncatingIfNeeded: length)
+    }
+
+    /// The bytes themselves, valid as long as the reader's.
+    @inlinable @inline(__always)
+    public mutating func readRaw(_ count: Int) throws(WireError) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: try take(count), count: count)
+    }
+
+    /// A reader of the length-prefixed region that begins here; this one moves past it.
+    @inlinable @inline(__always)
+    public mutating func readRegion() throws(WireError) -> WireReader {
+        let length = try readLength()
+        return WireReader(try readRaw(length))
+    }
+
+    @inlinable
+    public mutating func readString() throws(WireError) -> String {
+        let length = try readLength()
+        let bytes = try readRaw(length)
+        guard let string = String(validating: bytes, as: UTF8.self) else {
+            throw WireError(.corrupted, "a string is not valid UTF-8")
+        }
+        return string
+    }
+}

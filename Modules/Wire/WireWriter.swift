@@ -1,0 +1,195 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Writes the primitives of the wire format into one growing buffer.
+///
+/// Integers are little-endian of fixed width or LEB128 of variable length, signed ones zigzag-folded first; see
+/// Docs/WireFormat.md. Noncopyable: the buffer has one owner and is freed with it; `reset` keeps it for the next message.
+public struct WireWriter: ~Copyable {
+    @usableFromInline var base: UnsafeMutableRawPointer
+    @usableFromInline var capacity: Int
+    /// Bytes written so far.
+    public internal(set) var count: Int {
+        @inlinable @inline(__always) get { position }
+        @inlinable @inline(__always) set { position = newValue }
+    }
+    @usableFromInline var position: Int
+
+    @inlinable
+    public init(capacity: Int = 256) {
+        precondition(capacity > 0, "a writer needs room for one byte")
+        self.base = .allocate(byteCount: capacity, alignment: 16)
+        self.capacity = capacity
+        self.position = 0
+    }
+
+    deinit { base.deallocate() }
+
+    /// Forgets what was written and keeps the buffer.
+    @inlinable
+    public mutating func reset() { position = 0 }
+
+    /// What was written, valid until the next write.
+    @inlinable
+    public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: position) }
+
+    /// A copy of what was written, of exactly that size.
+    @inlinable
+    public func array() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: position) { buffer, count in
+            if let start = buffer.baseAddress {
+                UnsafeMutableRawPointer(start).copyMemory(from: base, byteCount: position)
+            }
+            count = position
+        }
+    }
+
+    /// Makes room for that many more bytes. Writing a struct is faster when this is called once for all of it.
+    @inlinable @inline(__always)
+    public mutating func reserve(_ additional: Int) {
+        if _slowPath(capacity &- position < additional) { grow(additional) }
+    }
+
+    @usableFromInline @inline(never)
+    mutating func grow(_ additional: Int) {
+        let wanted = max(capacity * 2, position + additional)
+        let larger = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
+        larger.copyMemory(from: base, byteCount: position)
+        base.deallocate()
+        base = larger
+        capacity = wanted
+    }
+}
+
+// MARK: - Fixed width
+
+extension WireWriter {
+    @inlinable @inline(__always)
+    public mutating func write(_ value: UInt8) {
+        reserve(1)
+        base.storeBytes(of: value, toByteOffset: position, as: UInt8.self)
+        position &+= 1
+    }
+
+    @inlinable @inline(__always)
+    public mutating func write(_ value: UInt16) {
+        reserve(2)
+        base.storeBytes(of: value.littleEndian, toByteOffset: position, as: UInt16.self)
+        position &+= 2
+    }
+
+    @inlinable @inline(__always)
+    public mutating func write(_ value: UInt32) {
+        reserve(4)
+        base.storeBytes(of: value.littleEndian, toByteOffset: position, as: UInt32.self)
+        position &+= 4
+    }
+
+    @inlinable @inline(__always)
+    public mutating func write(_ value: UInt64) {
+        reserve(8)
+        base.storeBytes(of: value.littleEndian, toByteOffset: position, as: UInt64.self)
+        position &+= 8
+    }
+
+    @inlinable @inline(__always)
+    public mutating func write(_ value: Double) { write(value.bitPattern) }
+
+    /// 16 bytes.
+    @inlinable @inline(__always)
+    public mutating func write(_ value: UUID) {
+        reserve(16)
+        base.storeBytes(of: value.uuid, toByteOffset: position, as: uuid_t.self)
+        position &+= 16
+    }
+}
+
+// MARK: - Variable length
+
+extension WireWriter {
+    /// LEB128: seven bits a byte, lowest first; 1 to 10 bytes.
+    @inlinable @inline(__always)
+    public mutating func writeVarint(_ value: UInt64) {
+        reserve(10)
+        var rest = value
+        var offset = position
+        while _slowPath(rest >= 0x80) {
+            base.storeBytes(of: UInt8(truncatingIfNeeded: rest) | 0x80, toByteOffset: offset, as: UInt8.self)
+            rest >>= 7
+            offset &+= 1
+        }
+        base.storeBytes(of: UInt8(truncatingIfNeeded: rest), toByteOffset: offset, as: UInt8.self)
+        position = offset &+ 1
+    }
+
+    /// Zigzag-folded LEB128, so that small negative numbers are short.
+    @inlinable @inline(__always)
+    public mutating func writeSignedVarint(_ value: Int64) {
+        writeVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
+    }
+
+    @inlinable
+    public mutating func writeRaw(_ bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress else { return }
+        reserve(bytes.count)
+        base.advanced(by: position).copyMemory(from: start, byteCount: bytes.count)
+        position &+= bytes.count
+    }
+
+    @inlinable
+    public mutating func writeRaw(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { writeRaw($0) }
+    }
+
+    /// The length in bytes as a varint, then UTF-8.
+    @inlinable
+    public mutating func write(_ value: String) {
+        var value = value
+        value.withUTF8 { utf8 in
+            writeVarint(UInt64(utf8.count))
+            writeRaw(UnsafeRawBufferPointer(utf8))
+        }
+    }
+}
+
+// MARK: - Length-prefixed regions
+
+extension WireWriter {
+    /// Opens a region whose length, a varint, is written when it is closed.
+    @inlinable @inline(__always)
+    public mutating func openRegion() -> Int {
+        let start = position
+        write(0 as UInt8)
+        return start
+    }
+
+    /// Closes the region that began at `start`. Moves the region only when it is longer than 127 bytes.
+    @inlinable @inline(__always)
+    public mutating func closeRegion(_ start: Int) {
+        let length = position &- start &- 1
+        if _fastPath(length < 0x80) {
+            base.storeBytes(of: UInt8(truncatingIfNeeded: length), toByteOffset: start, as: UInt8.self)
+        } else {
+            closeLongRegion(start, length: length)
+        }
+    }
+
+    @usableFromInline @inline(never)
+    mutating func closeLongRegion(_ start: Int, length: Int) {
+        var extra = 0
+        var rest = length >> 7
+        while rest > 0 {
+            extra += 1
+            rest >>= 7
+        }
+        reserve(extra + 10)
+        base.advanced(by: start + 1 + extra).copyMemory(from: base.advanced(by: start + 1), byteCount: length)
+        let end = position + extra
+        position = start
+        writeVarint(UInt64(length))
+        position = end
+    }
+}

@@ -1,0 +1,162 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// One row per module: what it is called, where it lives, the floor it stands on (Docs/Architecture.md)
+// and what it uses. Products, test targets and settings are derived from the rows below.
+
+struct Module {
+    enum Form { case library, executable, systemLibrary, internalLibrary }
+
+    let name: String
+    let path: String
+    let floor: Int
+    var form = Form.library
+    var uses: [String] = []
+    var needs: [Target.Dependency] = []
+    var tests: [String]?
+
+    init(
+        _ name: String, _ path: String, floor: Int, form: Form = .library,
+        uses: [String] = [], needs: [Target.Dependency] = [], tests: [String]? = nil
+    ) {
+        self.name = name
+        self.path = path
+        self.floor = floor
+        self.form = form
+        self.uses = uses
+        self.needs = needs
+        self.tests = tests
+    }
+}
+
+// Third-party products. Each is needed by one module and stands behind a trait.
+let swiftLog = Target.Dependency.product(
+    name: "Logging", package: "swift-log", condition: .when(traits: ["SwiftLog"]))
+let argumentParser = Target.Dependency.product(
+    name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLineTools"]))
+let textTable = Target.Dependency.product(
+    name: "TextTable", package: "TextTable", condition: .when(traits: ["CommandLineTools"]))
+
+// `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
+let modules: [Module] = [
+    Module("CZlib", "Modules/CZlib", floor: 0, form: .systemLibrary),
+    Module("MeshBus", "Modules/Bus", floor: 0, tests: []),
+
+    Module("MeshIdentity", "Modules/Identity", floor: 1, uses: ["MeshBus"], tests: []),
+    Module("MeshTimerAnchor", "Modules/TimerAnchor", floor: 1, uses: ["MeshBus"], tests: []),
+
+    Module(
+        "MeshWire", "Modules/Wire", floor: 2,
+        uses: ["CZlib", "MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity", "MeshTesting"]),
+    Module("MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"], tests: ["MeshIdentity"]),
+
+    Module(
+        "MeshTransport", "Modules/Transports/Contract", floor: 3,
+        uses: ["MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity"]),
+
+    Module(
+        "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshIdentity", "MeshTransport", "MeshTesting"]),
+    Module(
+        "MeshScenarioTransport", "Modules/Transports/Scenario", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshIdentity", "MeshTransport", "MeshTesting"]),
+    Module(
+        "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"],
+        tests: ["MeshIdentity", "MeshTransport", "MeshWire", "MeshTesting"]),
+    Module(
+        "MeshSession", "Modules/Session", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport"],
+        tests: ["MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
+    Module(
+        "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog],
+        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshLoopbackTransport"]),
+    Module(
+        "MeshSharedState", "Modules/SharedState", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"],
+        tests: ["MeshIdentity", "MeshTransport", "MeshScenarioTransport"]),
+
+    Module(
+        "MeshTesting", "Modules/Testing", floor: 6,
+        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTransport"],
+        tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTransport"]),
+    Module(
+        "SessionMesh", "Modules/Umbrella", floor: 6,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshTransport",
+            "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport",
+            "MeshSession", "MeshDiagnostics", "MeshSharedState",
+        ], tests: []),
+
+    Module("MeshGPX", "Tools/GPX", floor: 7, form: .internalLibrary, tests: []),
+    Module(
+        "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
+        uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh"]),
+    Module(
+        "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
+        uses: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTransport", "MeshTesting"],
+        needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
+    Module(
+        "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
+        uses: ["PluginsToolKit", "SessionMesh", "MeshTesting", "WorkoutExample"]),
+    Module(
+        "mesh", "Tools/mesh", floor: 7, form: .executable,
+        uses: ["MeshGPX", "WorkoutExample", "SessionMesh"], needs: [argumentParser, textTable]),
+]
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func targets(of module: Module) -> [Target] {
+    let dependencies = module.uses.map { Target.Dependency.byName(name: $0) } + module.needs
+    // The floor travels as a define, so that `plugins-tool graph` reads it from `swift package dump-package`.
+    let swiftSettings = settings + [.define("FLOOR_\(module.floor)")]
+    let target: Target =
+        switch module.form {
+        case .systemLibrary:
+            .systemLibrary(
+                name: module.name, path: module.path, pkgConfig: "zlib",
+                providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])])
+        case .executable:
+            .executableTarget(
+                name: module.name, dependencies: dependencies, path: module.path, swiftSettings: swiftSettings)
+        case .library, .internalLibrary:
+            .target(name: module.name, dependencies: dependencies, path: module.path, swiftSettings: swiftSettings)
+        }
+    guard let tests = module.tests else { return [target] }
+    let folder = module.name.hasPrefix("Mesh") ? String(module.name.dropFirst(4)) : module.name
+    return [
+        target,
+        .testTarget(
+            name: "\(module.name)Tests", dependencies: ([module.name] + tests).map { .byName(name: $0) },
+            path: "Tests/\(folder)Tests", swiftSettings: settings + [.define("FLOOR_7")]),
+    ]
+}
+
+let package = Package(
+    name: "SessionMesh",
+    platforms: [.iOS(.v17), .macOS(.v14), .watchOS(.v10), .tvOS(.v17), .visionOS(.v1)],
+    products: modules.compactMap { module in
+        switch module.form {
+        case .library: .library(name: module.name, targets: [module.name])
+        case .executable: .executable(name: module.name, targets: [module.name])
+        case .systemLibrary, .internalLibrary: nil
+        }
+    },
+    traits: [
+        .trait(name: "SwiftLog", description: "MeshDiagnostics forwards diagnostic events to swift-log."),
+        .trait(name: "CommandLineTools", description: "The executables plugins-tool and mesh."),
+        .default(enabledTraits: ["SwiftLog", "CommandLineTools"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/ordo-one/TextTable", from: "0.0.2"),
+    ],
+    targets: modules.flatMap(targets(of:)),
+    swiftLanguageModes: [.v6]
+)
