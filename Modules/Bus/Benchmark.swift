@@ -58,9 +58,16 @@ public struct BenchmarkRow: Sendable, Equatable, ExpressibleByDictionaryLiteral 
     public struct Field: Sendable, Equatable {
         public let name: String
         public let value: BenchmarkValue
+
+        public init(name: String, value: BenchmarkValue) {
+            self.name = name
+            self.value = value
+        }
     }
 
     public let fields: [Field]
+
+    public init(fields: [Field]) { self.fields = fields }
 
     public init(dictionaryLiteral elements: (String, BenchmarkValue)...) {
         fields = elements.map { Field(name: $0.0, value: $0.1) }
