@@ -27,6 +27,8 @@ struct SwiftSource {
     }
 
     private mutating func scan() {
+        let byteOrderMark = "\u{FEFF}"
+        if starts(with: byteOrderMark) { blank(byteOrderMark.utf8.count) }
         while index < source.count {
             if case .string(let hashes, let isMultiline) = contexts.last {
                 scanString(hashes: hashes, isMultiline: isMultiline)

@@ -70,9 +70,26 @@ extension Sequence {
 extension ToolError {
     /// - Parameter command: lists what there is.
     static func unknown(_ what: String, _ name: String, among known: [String], listedBy command: String) -> ToolError {
-        let words = Set(name.split(separator: "."))
-        let near = known.filter { !words.isDisjoint(with: $0.split(separator: ".")) || $0.hasPrefix(name) }.sorted()
-        let hint = near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
-        return ToolError("there is no \(what) '\(name)'\(hint.isEmpty ? ";" : hint) `\(command)` shows what there is")
+        let near = known.filter { $0.contains(name) || $0.editDistance(to: name) <= 2 }.sorted()
+        let hint = near.isEmpty ? ";" : "; did you mean \(near.joined(separator: " or "))?"
+        return ToolError("there is no \(what) '\(name)'\(hint) `\(command)` shows what there is")
+    }
+}
+
+extension String {
+    /// Insertions, deletions and replacements between the two (Levenshtein); O(count × count).
+    fileprivate func editDistance(to other: String) -> Int {
+        let other = Array(other)
+        var distances = Array(0...other.count)
+        for (row, character) in self.enumerated() {
+            var diagonal = distances[0]
+            distances[0] = row + 1
+            for column in other.indices {
+                let replaced = diagonal + (other[column] == character ? 0 : 1)
+                diagonal = distances[column + 1]
+                distances[column + 1] = Swift.min(replaced, diagonal + 1, distances[column] + 1)
+            }
+        }
+        return distances[other.count]
     }
 }
