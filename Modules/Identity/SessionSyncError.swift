@@ -17,6 +17,8 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case unknownPeer(id: String)
     /// Nobody can be reached now, and the mode does not wait.
     case notReachable
+    /// The session knows as many peers and incarnations as it may; nothing was taken.
+    case tooManySources(limit: Int)
     /// A bounded queue is full; nothing was taken.
     case queueFull(limit: Int)
     /// The transport or session has been closed.
@@ -38,6 +40,7 @@ extension SessionSyncError: CustomStringConvertible {
         case .payloadDecodingFailed(let type, let description): "payload '\(type)' cannot be decoded: \(description)"
         case .unknownPeer(let id): "peer '\(id)' is not known to this transport"
         case .notReachable: "no peer can be reached now"
+        case .tooManySources(let limit): "the session knows \(limit) sources already"
         case .queueFull(let limit): "the queue is full at \(limit) entries"
         case .closed: "the transport has been closed"
         }

@@ -11,7 +11,8 @@ public import MeshIdentity
 /// To the implementer:
 /// - Every call of a `receive…` method or of `reachabilityChanges` must return an independent, bounded stream that ends
 ///   when the transport closes. `TransportInbox` does this for you.
-/// - `receiveSnapshots` must hand a late subscriber the newest snapshot of each feature.
+/// - `receiveSnapshots` must hand a late subscriber the newest snapshot of each feature, and `reachabilityChanges` the
+///   peers that are reachable now.
 /// - A mode that is not offered must throw `SessionSyncError.unsupportedDeliveryMode`; a payload over the limit must throw
 ///   `payloadTooLarge`; after `close`, every send must throw `closed`. What was not accepted must have thrown.
 /// - Sending may suspend but must never block a thread; it must honour cancellation.

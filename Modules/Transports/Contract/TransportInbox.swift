@@ -1,7 +1,8 @@
 import MeshBus
 public import MeshIdentity
 
-/// The receiving half that every transport needs: four multicast streams, and the newest snapshot of each feature.
+/// The receiving half that every transport needs: four multicast streams, the newest snapshot of each feature, and who
+/// is reachable now.
 ///
 /// Every subscriber is independent and bounded. When a subscriber is `bufferLimit` elements behind, further envelopes are
 /// dropped for it (the engine notices the gap and asks) and counted; of snapshots, requests and reachability the newest
@@ -14,6 +15,8 @@ public final class TransportInbox: Sendable {
         var snapshots: [String: AnySessionSyncSnapshot] = [:]
         /// Features, the one that has been silent longest first.
         var features: [String] = []
+        /// Peers that were last announced as reachable, in the order of the announcements.
+        var reachable: [SessionPeerReachability] = []
     }
 
     public let featureLimit: Int
@@ -33,7 +36,6 @@ public final class TransportInbox: Sendable {
 
     public func deliver(_ envelope: AnySessionSyncEnvelope) { envelopes.publish(envelope) }
     public func deliver(_ request: SessionSnapshotRequest) { requests.publish(request) }
-    public func deliver(_ change: SessionPeerReachability) { reachability.publish(change) }
 
     public func deliver(_ snapshot: AnySessionSyncSnapshot) {
         retained.withLock { retained in
@@ -42,9 +44,21 @@ public final class TransportInbox: Sendable {
         }
     }
 
+    public func deliver(_ change: SessionPeerReachability) {
+        retained.withLock { retained in
+            retained.reachable.removeAll { $0.peer?.id == change.peer?.id }
+            if change.isReachable { retained.reachable.append(change) }
+            reachability.publish(change)
+        }
+    }
+
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { envelopes.subscribe() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { requests.subscribe() }
-    public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { reachability.subscribe() }
+
+    /// Begins with the peers that are reachable now.
+    public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> {
+        retained.withLock { reachability.subscribe(startingWith: $0.reachable) }
+    }
 
     /// Begins with the newest snapshot of each feature.
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> {

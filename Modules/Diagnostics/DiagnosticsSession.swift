@@ -1,0 +1,159 @@
+public import Foundation
+public import MeshBus
+public import MeshIdentity
+public import MeshTransport
+
+/// A transport that records everything that passes the transport it wraps.
+///
+/// Use it wherever a transport is expected. The newest `recordLimit` records are kept; `events` hands on every one.
+/// Safe to use from any thread.
+public final class DiagnosticsSession: SessionSyncTransport {
+    public struct Record: Sendable {
+        /// Counts from 1, also over records that have been forgotten.
+        public let number: UInt64
+        public let at: Date
+        public let event: SessionDiagnosticEvent
+    }
+
+    private struct Log {
+        var records: [Record] = []
+        var recorded: UInt64 = 0
+    }
+
+    public let wrapped: any SessionSyncTransport
+    public let recordLimit: Int
+    private let now: @Sendable () -> Date
+    private let log = Locked(Log())
+    private let topic: Topic<SessionDiagnosticEvent>
+    private let inbox = TransportInbox()
+    private let listeners = OwnedTasks()
+
+    /// - Parameters:
+    ///   - topic: where events go too, such as the bus topic `.diagnostics`; by default a topic of its own.
+    ///   - now: the wall clock of the records; tests pass their own.
+    public init(
+        wrapping wrapped: any SessionSyncTransport, topic: Topic<SessionDiagnosticEvent>? = nil,
+        recordLimit: Int = 10_000, now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        precondition(recordLimit > 0, "a recorder needs room for one record")
+        self.wrapped = wrapped
+        self.recordLimit = recordLimit
+        self.now = now
+        self.topic = topic ?? Topic(bufferLimit: 1024)
+        listen()
+    }
+
+    /// The newest records, oldest first.
+    public var records: [Record] { log.withLock { $0.records.suffix(recordLimit) } }
+
+    /// How many events have been recorded, forgotten ones included.
+    public var recordedCount: UInt64 { log.withLock { $0.recorded } }
+
+    /// Events from now on, as an independent stream; the oldest of 1024 waiting events make room.
+    public func events() -> AsyncStream<SessionDiagnosticEvent> { topic.subscribe() }
+
+    private func record(_ event: SessionDiagnosticEvent) {
+        let moment = now()
+        log.withLock { log in
+            log.recorded += 1
+            log.records.append(Record(number: log.recorded, at: moment, event: event))
+            // Trimmed by halves, so that recording stays O(1).
+            if log.records.count >= recordLimit * 2 { log.records.removeFirst(log.records.count - recordLimit) }
+            topic.publish(event)
+        }
+    }
+
+    private func listen() {
+        let envelopes = wrapped.receiveEnvelopes()
+        let snapshots = wrapped.receiveSnapshots()
+        let requests = wrapped.receiveSnapshotRequests()
+        let reachability = wrapped.reachabilityChanges()
+        listeners.hold([
+            Task { [weak self] in for await envelope in envelopes { self?.pass(envelope) } },
+            Task { [weak self] in for await snapshot in snapshots { self?.pass(snapshot) } },
+            Task { [weak self] in for await request in requests { self?.pass(request) } },
+            Task { [weak self] in for await change in reachability { self?.pass(change) } },
+        ])
+    }
+
+    private func pass(_ envelope: AnySessionSyncEnvelope) {
+        record(.envelopeReceived(envelope.metadata))
+        inbox.deliver(envelope)
+    }
+
+    private func pass(_ snapshot: AnySessionSyncSnapshot) {
+        record(.snapshotReceived(snapshot.metadata, revision: snapshot.revision))
+        inbox.deliver(snapshot)
+    }
+
+    private func pass(_ request: SessionSnapshotRequest) {
+        record(.snapshotRequestReceived(peerID: request.requester?.id))
+        inbox.deliver(request)
+    }
+
+    private func pass(_ change: SessionPeerReachability) {
+        record(.reachabilityChanged(peerID: change.peer?.id, isReachable: change.isReachable))
+        inbox.deliver(change)
+    }
+}
+
+// MARK: - SessionSyncTransport
+
+extension DiagnosticsSession {
+    public var localPeer: SessionPeer { wrapped.localPeer }
+    public var knownPeers: [SessionPeer] { wrapped.knownPeers }
+    public var capabilities: SessionTransportCapabilities { wrapped.capabilities }
+
+    public func send(
+        _ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        try await recording(.envelopeSent(envelope.metadata, mode: mode, peerID: peer?.id), envelope.metadata, mode) {
+            try await wrapped.send(envelope, mode: mode, to: peer)
+        }
+    }
+
+    public func sendSnapshot(
+        _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        let sent = SessionDiagnosticEvent.snapshotSent(
+            snapshot.metadata, revision: snapshot.revision, mode: mode, peerID: peer?.id)
+        try await recording(sent, snapshot.metadata, mode) {
+            try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer)
+        }
+    }
+
+    public func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
+        try await recording(.snapshotRequestSent(peerID: peer?.id), nil, .snapshotRequest) {
+            try await wrapped.requestSnapshot(sessionID: sessionID, from: peer)
+        }
+    }
+
+    public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { inbox.receiveEnvelopes() }
+    public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { inbox.receiveSnapshots() }
+    public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { inbox.receiveSnapshotRequests() }
+    public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { inbox.reachabilityChanges() }
+
+    public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
+        wrapped.latestPeerSnapshot(featureID: featureID)
+    }
+
+    /// Closes the wrapped transport and ends the streams after what it had received.
+    public func close() async {
+        await wrapped.close()
+        await listeners.finished()
+        inbox.close()
+    }
+
+    private func recording(
+        _ sent: SessionDiagnosticEvent, _ metadata: SessionSyncMetadata?, _ mode: SessionDeliveryMode,
+        _ send: () async throws -> Void
+    ) async throws {
+        do {
+            try await send()
+            record(sent)
+        } catch {
+            record(.sendFailed(metadata, mode: mode, reason: "\(error)"))
+            throw error
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshTransport
+
+/// What waits to be sent, in order. A snapshot is made when its turn comes, so that it is never older than what was
+/// sent before it.
+struct OutgoingQueue {
+    enum Message {
+        case envelope(AnySessionSyncEnvelope)
+        case snapshotRequest
+        /// nil is every peer.
+        case snapshot(to: SessionPeer?)
+    }
+
+    var messages: [Message] = []
+    var isDraining = false
+}
+
+extension SyncedSession {
+    func enqueue(_ message: OutgoingQueue.Message) {
+        outgoing.messages.append(message)
+        startDraining()
+    }
+
+    /// Sends the state to everybody after what waits already; once, however often it is asked for.
+    func publishSnapshot() {
+        outgoing.messages.removeAll { if case .snapshot(to: nil) = $0 { true } else { false } }
+        enqueue(.snapshot(to: nil))
+    }
+
+    func answer(_ peer: SessionPeer?) {
+        guard let peer else { return publishSnapshot() }
+        let isWaiting = outgoing.messages.contains { message in
+            if case .snapshot(let receiver) = message { receiver == nil || receiver == peer } else { false }
+        }
+        if !isWaiting { enqueue(.snapshot(to: peer)) }
+    }
+
+    /// Asks the peers for their state, at most once in `requestInterval`.
+    func requestSnapshot() {
+        let now = configuration.now()
+        if let lastRequestAt, now.timeIntervalSince(lastRequestAt) < configuration.requestInterval.seconds,
+            now >= lastRequestAt
+        {
+            return
+        }
+        lastRequestAt = now
+        enqueue(.snapshotRequest)
+    }
+
+    /// Returns when everything that waits has been handed to the transport.
+    func drained() async {
+        while phase == .running, outgoing.isDraining { await drain.finished() }
+    }
+
+    func startDraining() {
+        guard phase == .running, !outgoing.isDraining else { return }
+        outgoing.isDraining = true
+        drain.hold([
+            Task { [weak self] in
+                while let self, let message = self.nextOutgoing() { await self.send(message) }
+            }
+        ])
+    }
+
+    private func nextOutgoing() -> OutgoingQueue.Message? {
+        guard phase == .running, !Task.isCancelled else { return nil }
+        guard !outgoing.messages.isEmpty else {
+            outgoing.isDraining = false
+            return nil
+        }
+        return outgoing.messages.removeFirst()
+    }
+
+    private func send(_ message: OutgoingQueue.Message) async {
+        do {
+            switch message {
+            case .envelope(let envelope):
+                try await transport.send(envelope, mode: configuration.eventDelivery, to: nil)
+            case .snapshotRequest:
+                statistics.snapshotRequestsSent += 1
+                try await transport.requestSnapshot(sessionID: sessionID, from: nil)
+            case .snapshot(let peer):
+                let snapshot = engine.makeSnapshot(at: configuration.now())
+                statistics.snapshotsSent += 1
+                try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
+            }
+            if lastSendError != nil { lastSendError = nil }
+        } catch {
+            // The state travels again with the next snapshot: on request, or when a peer becomes reachable.
+            statistics.sendFailures += 1
+            lastSendError = error
+        }
+    }
+}
+
+extension Duration {
+    var seconds: TimeInterval {
+        TimeInterval(components.seconds) + TimeInterval(components.attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import MeshIdentity
+
+@testable import MeshEngine
+
+/// A list to which events append: order shows.
+struct ListReducer: SessionSyncReducer {
+    struct Refusal: Error {}
+
+    func reduce(state: inout [String], event: String, context: SessionEventContext) throws {
+        if event == "poison" { throw Refusal() }
+        state.append(event)
+    }
+}
+
+/// Rejects an event that the list already ends with.
+struct NoRepeatPolicy: SessionConflictPolicy {
+    func shouldApply(event: String, context: SessionConflictContext<[String]>) -> Bool {
+        context.state.last != event
+    }
+}
+
+typealias ListEngine = SessionSyncEngine<[String], String, ListReducer, NoRepeatPolicy>
+
+let session = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+let noon = Date(timeIntervalSince1970: 1_700_000_000)
+
+func makeEngine(_ peer: String, incarnation: UInt32 = 0, session: UUID = session) -> ListEngine {
+    ListEngine(
+        sessionID: session, featureID: "list", localPeerID: peer, payloadType: "list.event",
+        snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(),
+        incarnation: incarnation)
+}
+
+/// A snapshot as adapters written for the reference build it by hand.
+func handMadeSnapshot(_ engine: inout ListEngine, listsItself: Bool = true) -> SessionSyncSnapshot<[String]> {
+    var vector = engine.store.lastSequenceByPeerID
+    if !listsItself { vector[engine.localPeerID] = nil }
+    return SessionSyncSnapshot(
+        metadata: SessionSyncMetadata(
+            sessionID: engine.sessionID, featureID: "list", sourcePeerID: engine.localPeerID,
+            sequence: engine.store.nextLocalSequence, causalTimestamp: noon, payloadType: "list.state"),
+        revision: engine.allocateOutgoingSnapshotRevision(), state: engine.state, peerSequenceVector: vector)
+}
