@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 public import SessionMesh
 
 /// Plays one device's part of a plan over its session.
@@ -35,7 +35,7 @@ public final class ReplayRunner {
     /// - Throws: `ReplayError`, what `submit` throws, or `CancellationError`.
     public func run() async throws {
         let listeners = listen()
-        defer { listeners.forEach { $0.cancel() } }
+        defer { for listener in listeners { listener.cancel() } }
 
         var earlier: Date?
         for (index, step) in plan.steps.enumerated() {

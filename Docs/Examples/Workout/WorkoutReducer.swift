@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 public import SessionMesh
 
 /// Turns events into the state of a workout, alike on every device: nothing but the arguments is read.

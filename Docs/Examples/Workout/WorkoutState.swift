@@ -54,6 +54,13 @@ public struct WorkoutLap: Codable, Hashable, Sendable {
     public var distance: Double
     /// Metres of the workout at its end.
     public var endDistance: Double
+
+    public init(endedAt: Date, duration: TimeInterval, distance: Double, endDistance: Double) {
+        self.endedAt = endedAt
+        self.duration = duration
+        self.distance = distance
+        self.endDistance = endDistance
+    }
 }
 
 /// Heart rates as sums, from which a screen derives what it shows.
@@ -63,6 +70,13 @@ public struct HeartRateSummary: Codable, Hashable, Sendable {
     public var highest: Int
     public var sum: Int
     public var count: Int
+
+    public init(latest: Int, highest: Int, sum: Int, count: Int) {
+        self.latest = latest
+        self.highest = highest
+        self.sum = sum
+        self.count = count
+    }
 
     public var average: Int { count > 0 ? sum / count : 0 }
 }
