@@ -132,7 +132,7 @@ func targets(of module: Module) -> [Target] {
     return [
         target,
         .testTarget(
-            name: "\(module.name)Tests", dependencies: ([module.name] + tests).map { .byName(name: $0) },
+            name: "\(module.name)Tests", dependencies: ([module.name] + tests).map { .byName(name: $0) } + module.needs,
             path: "Tests/\(folder)Tests", swiftSettings: settings + [.define("FLOOR_7")]),
     ]
 }

@@ -138,10 +138,11 @@ where
         let requests = transport.receiveSnapshotRequests()
         let reachability = transport.reachabilityChanges()
         listeners.hold([
+            // First, because whether a retained snapshot is too old depends on who is reachable.
+            Task { [weak self] in for await change in reachability { self?.receive(change) } },
             Task { [weak self] in for await envelope in envelopes { self?.receive(envelope) } },
             Task { [weak self] in for await snapshot in snapshots { self?.receive(snapshot) } },
             Task { [weak self] in for await request in requests { self?.receive(request) } },
-            Task { [weak self] in for await change in reachability { self?.receive(change) } },
         ])
     }
 }

@@ -1,0 +1,82 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshLoopbackTransport
+import MeshTransport
+import Testing
+
+@testable import MeshDiagnostics
+
+@Suite struct DiagnosticsSessionTests {
+    let peer = SessionPeer(id: "me", deviceClass: .desktop, appInstanceID: "1", topology: .sameHost)
+    let moment = Date(timeIntervalSince1970: 1_700_000_000)
+
+    private func envelope(_ sequence: UInt64) throws -> AnySessionSyncEnvelope {
+        try AnySessionSyncEnvelope(
+            SessionSyncEnvelope(
+                metadata: SessionSyncMetadata(
+                    sessionID: UUID(), featureID: "list", sourcePeerID: "me", sequence: sequence,
+                    causalTimestamp: moment, payloadType: "list.event"),
+                payload: "event \(sequence)"))
+    }
+
+    @Test func `everything that passes is recorded and passes`() async throws {
+        let recorder = DiagnosticsSession(
+            wrapping: LoopbackSessionSyncTransport(localPeer: peer), now: { [moment] in moment })
+        var envelopes = recorder.receiveEnvelopes().makeAsyncIterator()
+        var snapshots = recorder.receiveSnapshots().makeAsyncIterator()
+        var requests = recorder.receiveSnapshotRequests().makeAsyncIterator()
+        try await recorder.send(envelope(1), mode: .reliableEventually, to: nil)
+        let session = UUID()
+        let snapshot = SessionSyncSnapshot(
+            metadata: try envelope(2).metadata, revision: 4, state: ["a"], peerSequenceVector: ["me": 1])
+        try await recorder.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: nil)
+        try await recorder.requestSnapshot(sessionID: session, from: nil)
+        #expect(try await envelopes.next()?.decodePayload(as: String.self) == "event 1")
+        #expect(await snapshots.next()?.revision == 4)
+        #expect(await requests.next()?.sessionID == session)
+        #expect(recorder.latestPeerSnapshot(featureID: "list")?.revision == 4)
+
+        let texts = Set(recorder.records.map { "\($0.event)" })
+        #expect(texts.contains("sent list me#1 list.event reliableEventually to all"))
+        #expect(texts.contains("received list me#1 list.event"))
+        #expect(texts.contains("sent snapshot 4 of list latestSnapshot to all"))
+        #expect(texts.contains("received snapshot 4 of list from me"))
+        #expect(texts.contains("asked all for a snapshot"))
+        #expect(texts.contains("me asks for a snapshot"))
+        #expect(recorder.records.allSatisfy { $0.at == moment })
+        await recorder.close()
+    }
+
+    @Test func `a send that fails is recorded and still fails`() async throws {
+        let recorder = DiagnosticsSession(wrapping: LoopbackSessionSyncTransport(localPeer: peer))
+        await recorder.close()
+        await #expect(throws: SessionSyncError.closed) {
+            try await recorder.send(envelope(1), mode: .realtimeBestEffort, to: nil)
+        }
+        let last = try #require(recorder.records.last)
+        guard case .sendFailed(let metadata, .realtimeBestEffort, _) = last.event else {
+            Issue.record("recorded \(last.event)")
+            return
+        }
+        #expect(metadata?.sequence == 1)
+    }
+
+    @Test func `only the newest records are kept, and all are counted`() async throws {
+        let recorder = DiagnosticsSession(wrapping: LoopbackSessionSyncTransport(localPeer: peer), recordLimit: 5)
+        await recorder.close()
+        for sequence in 1...23 as ClosedRange<UInt64> {
+            try? await recorder.send(envelope(sequence), mode: .realtimeBestEffort, to: nil)
+        }
+        #expect(recorder.recordedCount >= 23)
+        #expect(recorder.records.count == 5)
+        #expect(recorder.records.map(\.number) == Array((recorder.recordedCount - 4)...recorder.recordedCount))
+    }
+
+    @Test func `closing ends the streams`() async throws {
+        let recorder = DiagnosticsSession(wrapping: LoopbackSessionSyncTransport(localPeer: peer))
+        let streams = recorder.receiveEnvelopes()
+        await recorder.close()
+        for await _ in streams { Issue.record("nothing was sent") }
+    }
+}

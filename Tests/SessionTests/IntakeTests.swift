@@ -1,0 +1,85 @@
+import Foundation
+import MeshEngine
+import MeshIdentity
+import MeshScenarioTransport
+import MeshSession
+import MeshTransport
+import Testing
+
+/// Which snapshots a session takes.
+@MainActor @Suite struct IntakeTests {
+    let network = ScenarioNetwork(seed: 2)
+
+    /// A watch whose transport has kept a snapshot of the phone's, from `age` ago.
+    private func watchWithRetainedSnapshot(
+        age: Duration, phoneStays: Bool, total: Int = 5,
+        configure: (inout SyncedSessionConfiguration<Counter, Tap>) -> Void = { _ in }
+    ) async throws -> CounterSession {
+        let transport = network.makeTransport(localPeer: phone)
+        let watchTransport = network.makeTransport(localPeer: watch)
+        let here = makeSession(transport, on: network)
+        here.start()
+        try here.submit(.add(total), at: network.now)
+        await network.settle { watchTransport.latestPeerSnapshot(featureID: "counter") != nil }
+        await network.settle()
+        here.stop()
+        if !phoneStays { await transport.close() }
+        network.advance(by: age)
+        let there = makeSession(watchTransport, on: network, configure: configure)
+        there.start()
+        await network.settle()
+        return there
+    }
+
+    @Test func `a retained snapshot within the budget is taken without a live peer`() async throws {
+        let there = try await watchWithRetainedSnapshot(age: .seconds(60), phoneStays: false)
+        #expect(there.state.total == 5)
+    }
+
+    @Test func `a retained snapshot beyond the budget is refused when no live peer stands behind it`() async throws {
+        let there = try await watchWithRetainedSnapshot(age: .seconds(3600), phoneStays: false)
+        #expect(there.state.total == 0)
+        #expect(there.statistics.snapshotsRefused == 1)
+    }
+
+    @Test func `a snapshot with a live peer behind it is never too old`() async throws {
+        let there = try await watchWithRetainedSnapshot(age: .seconds(3600), phoneStays: true)
+        #expect(there.state.total == 5)
+    }
+
+    @Test func `the age is corrected by the clock offset`() async throws {
+        let there = try await watchWithRetainedSnapshot(age: .seconds(400), phoneStays: false) { configuration in
+            // The phone's clock is behind: what it calls 400 seconds ago was 200 seconds ago.
+            configuration.clockOffsetSeconds = -200
+        }
+        #expect(there.state.total == 5)
+    }
+
+    @Test func `a state that the feature calls idle is refused, and a fresh one asked for`() async throws {
+        let there = try await watchWithRetainedSnapshot(age: .zero, phoneStays: true) { configuration in
+            configuration.isIdle = { $0.total < 10 }
+        }
+        #expect(there.state.total == 0)
+        #expect(there.statistics.snapshotsRefused >= 1)
+    }
+
+    @Test func `a session's id is found through its snapshots, unless it is known to be over`() async throws {
+        let here = makeSession(network.makeTransport(localPeer: phone), on: network)
+        let watchTransport = network.makeTransport(localPeer: watch)
+        here.start()
+        try here.submit(.add(1), at: network.now)
+        await network.settle { watchTransport.latestPeerSnapshot(featureID: "counter") != nil }
+        var found: [UUID] = []
+        var ended: [UUID] = []
+        let all = watchTransport.sessions(featureID: "counter")
+        let open = watchTransport.sessions(featureID: "counter", ended: [sessionID])
+        let others = watchTransport.sessions(featureID: "another")
+        await network.settle()
+        await watchTransport.close()
+        for await id in all { found.append(id) }
+        for await id in open { ended.append(id) }
+        for await id in others { ended.append(id) }
+        #expect(found == [sessionID])
+        #expect(ended.isEmpty)
+    }
+}
