@@ -36,7 +36,8 @@ public struct FrameFragmenter: Sendable {
         var fragment = FrameFragment(
             message: nextMessage, totalBytes: frame.count, pieceBytes: pieceBytes, index: 0, bytes: frame)
         guard fragment.count <= FrameFragment.piecesMax else {
-            throw WireError(.oversized, "\(frame.count) bytes need more than \(FrameFragment.piecesMax) of '\(limitID)'")
+            throw WireError(
+                .oversized, "\(frame.count) bytes need more than \(FrameFragment.piecesMax) of '\(limitID)'")
         }
         nextMessage &+= 1
         var writer = WireWriter(capacity: datagramBytes)

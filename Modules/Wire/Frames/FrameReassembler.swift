@@ -23,7 +23,8 @@ public struct FrameReassembler: Sendable {
     public private(set) var abandonedCount: UInt64 = 0
 
     public init(
-        framesMax: Int = 8, bytesMax: Int = 2 << 20, timeout: Duration = .seconds(5), limits: FrameLimits = FrameLimits()
+        framesMax: Int = 8, bytesMax: Int = 2 << 20, timeout: Duration = .seconds(5),
+        limits: FrameLimits = FrameLimits()
     ) {
         self.framesMax = max(framesMax, 1)
         self.bytesMax = bytesMax
