@@ -82,7 +82,10 @@ let modules: [Module] = [
     Module(
         "MeshTesting", "Modules/Testing", floor: 6,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTransport"]),
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshWire", "MeshTransport", "MeshLoopbackTransport", "MeshScenarioTransport",
+            "MeshPipeTransport",
+        ]),
     Module(
         "SessionMesh", "Modules/Umbrella", floor: 6,
         uses: [

@@ -8,18 +8,21 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
     /// One line: what must hold.
     public let summary: String
     /// Why the rule says nothing about this implementation; nil when it applies.
-    public let exemption: @Sendable (Bench) -> String?
+    public private(set) var exemption: @Sendable (Bench) -> String? = { _ in nil }
     /// - Throws: `ConformanceFailure` when the rule is broken; any other error breaks it too.
     public let check: @Sendable (Bench) async throws -> Void
 
-    public init(
-        _ id: String, _ summary: String, exemption: @escaping @Sendable (Bench) -> String? = { _ in nil },
-        check: @escaping @Sendable (Bench) async throws -> Void
-    ) {
+    public init(_ id: String, _ summary: String, check: @escaping @Sendable (Bench) async throws -> Void) {
         self.id = id
         self.summary = summary
-        self.exemption = exemption
         self.check = check
+    }
+
+    /// The same rule with an exemption.
+    public func unless(_ exemption: @escaping @Sendable (Bench) -> String?) -> ConformanceRule {
+        var rule = self
+        rule.exemption = exemption
+        return rule
     }
 }
 
