@@ -60,12 +60,20 @@ struct CapacityTests {
         for bytes in 1...2_000 {
             let size = CodecSize(limits: limits, bytes: bytes)
             #expect(size.fits == ["small": bytes <= 100, "large": bytes <= 1_000])
+            #expect(size.frames.count == 2)
             for (id, count) in size.frames {
                 let room = id == "small" ? 100 : 1_000
                 #expect(count >= 1 && (count == 1) == (bytes <= room), "\(bytes) bytes in \(count) frames of \(id)")
                 #expect(count * room >= bytes)
             }
         }
+    }
+
+    @Test("no number of frames is told where none would do")
+    func noFrames() {
+        let size = CodecSize(limits: [limit("tiny", 63), limit("small", 64), limit("enough", 10_000)], bytes: 200_000)
+        #expect(size.frames == ["enough": 21])
+        #expect(size.fits == ["tiny": false, "small": false, "enough": false])
     }
 
     @Test("capacity is measured, and reckoned above a mebibyte")
