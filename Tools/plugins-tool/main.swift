@@ -1,6 +1,7 @@
 import MeshTesting
 import PluginsToolKit
 import SessionMesh
+import WorkoutExample
 
 await PluginsTool.main {
     BusPlugin()
@@ -16,4 +17,5 @@ await PluginsTool.main {
     DiagnosticsPlugin()
     SharedStatePlugin()
     TestingPlugin()
+    WorkoutPlugin()
 }

@@ -99,11 +99,20 @@ struct CodecSize {
 
     var fits: [String: Bool] { byLimit { bytes <= $0.bytes } }
 
-    /// How many frames carry it: one, or as many fragments as it takes.
+    /// How many frames carry it: one, or as many fragments as it takes; none told where no number would do.
     var frames: [String: Int] {
-        byLimit { limit in
-            let room = limit.bytes - Self.fragmentOverheadBytes
-            return bytes <= limit.bytes || room <= 0 ? 1 : (bytes + room - 1) / room
+        let frame = [UInt8](repeating: 0, count: bytes)
+        return byLimit { limit in
+            guard bytes > limit.bytes else { return 1 }
+            guard limit.bytes >= FrameFragmenter.datagramBytesMin else { return nil }
+            var fragmenter = FrameFragmenter(limit: limit)
+            var count = 0
+            do {
+                try frame.withUnsafeBytes { try fragmenter.fragment($0) { _ in count += 1 } }
+                return count
+            } catch {
+                return nil
+            }
         }
     }
 
@@ -132,12 +141,13 @@ struct CodecSize {
         }
     }
 
-    private func byLimit<Value>(_ value: (PayloadLimit) throws -> Value) rethrows -> [String: Value] {
-        Dictionary(try limits.map { ($0.id, try value($0)) }, uniquingKeysWith: { first, _ in first })
+    private func byLimit<Value>(_ value: (PayloadLimit) throws -> Value?) rethrows -> [String: Value] {
+        var values: [String: Value] = [:]
+        for limit in limits { values[limit.id] = try value(limit) }
+        return values
     }
 
     private static let measuredBytesMax = 1 << 20
-    private static let fragmentOverheadBytes = 32
 }
 
 extension BenchmarkPayload {
