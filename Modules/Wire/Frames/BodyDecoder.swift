@@ -9,6 +9,8 @@ struct BodyDecoder: ~Copyable {
     private var inflater: ZlibInflater?
     /// The connection's compressed stream has begun.
     private var isStreaming = false
+    /// The number of its next part.
+    private var nextPart: UInt8 = 0
     private var inflated = WireWriter(capacity: 64)
     private let mayStream: Bool
 
@@ -67,24 +69,34 @@ struct BodyDecoder: ~Copyable {
         let dictionary =
             flags.compression == FrameFlags.zlibWithDictionary.rawValue
             ? try dictionaries.dictionary(try reader.readUInt32()) : nil
+        let isPart = flags.compression == FrameFlags.zlibOfConnection.rawValue
+        let part = isPart ? try reader.readUInt8() : 0
         let count = Int(clamping: try reader.readVarint())
         let bytes = try reader.readRaw(reader.remaining)
         try limits.checkInflation(of: bytes.count, to: count)
         inflated.reset()
         let output = inflated.room(for: count + 1)
         let inflater = try startedInflater()
-        if flags.compression == FrameFlags.zlibOfConnection.rawValue {
-            guard mayStream else { throw WireError(.corrupted, "the frame is part of a connection's stream") }
-            if flags.contains(.restartsCompression) {
-                try inflater.restart()
-                isStreaming = true
-            }
-            guard isStreaming else { throw WireError(.corrupted, "the frame continues a stream that never began") }
+        if isPart {
+            try begin(part, restarts: flags.contains(.restartsCompression), inflater)
             try inflater.inflatePart(bytes, into: output, count: count)
         } else {
             try inflater.inflate(bytes, into: output, count: count, dictionary: dictionary)
         }
         inflated.position = count
+    }
+
+    private mutating func begin(_ part: UInt8, restarts: Bool, _ inflater: ZlibInflater) throws(WireError) {
+        guard mayStream else { throw WireError(.corrupted, "the frame is part of a connection's stream") }
+        if restarts {
+            try inflater.restart()
+            nextPart = 0
+            isStreaming = true
+        }
+        guard isStreaming, part == nextPart else {
+            throw WireError(.corrupted, "the frame continues a compressed stream out of turn")
+        }
+        nextPart &+= 1
     }
 
     private mutating func startedInflater() throws(WireError) -> ZlibInflater {

@@ -94,7 +94,8 @@ extension String {
         let same = utf8.withContiguousStorageIfAvailable { mine in
             other.utf8.withContiguousStorageIfAvailable { theirs in
                 mine.count == theirs.count
-                    && UnsafeRawBufferPointer(mine).hasSameBytes(as: UnsafeRawBufferPointer(theirs))
+                    && (mine.baseAddress == theirs.baseAddress
+                        || UnsafeRawBufferPointer(mine).hasSameBytes(as: UnsafeRawBufferPointer(theirs)))
             }
         }
         return (same ?? nil) ?? utf8.elementsEqual(other.utf8)
