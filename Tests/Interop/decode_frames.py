@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Reads SessionMesh frames. Written from Docs/WireFormat.md alone, with the standard library alone.
 
-    decode_frames.py DIRECTORY     decodes every NAME.frames in it and compares with NAME.json; status 1 on a difference
+    decode_frames.py DIRECTORY     decodes every NAME.frames in it and compares with NAME.json (messages, or the code of the
+                                   error); status 1 on a difference
     decode_frames.py FILE.frames   prints what the frames say
 """
 
@@ -460,15 +461,14 @@ def main(arguments):
     files = sorted(path.glob("*.frames"))
     failures = 0
     for file in files:
+        expected = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
         try:
             said = decode(file.read_bytes(), dictionaries)
-            expected = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
-            if said != expected:
-                failures += 1
-                print(f"{file.name}: says something else than its JSON")
         except WireError as error:
+            said = {"error": error.code}
+        if said != expected:
             failures += 1
-            print(f"{file.name}: {error}")
+            print(f"{file.name}: says {json.dumps(said, ensure_ascii=False)}, not what its JSON says")
     print(f"{len(files)} files, {failures} failures")
     return 1 if failures or not files else 0
 

@@ -51,6 +51,54 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
         },
     ]
 
+    /// Bytes that every reader must refuse, with the same code.
+    static let refused: [GoldenVector] = [
+        refused("foreign") { Array("{}".utf8) },
+        refused("version") { [FrameHeader.magic, 9, 0, 0, 0] },
+        refused("header") { changed(goodbye, 5) },
+        refused("checksum") { changed(goodbye, 12) },
+        refused("body") { changed(goodbye, 8) },
+        refused("reserved-flag") { Sample.frame(kind: 5, codec: 0, flags: 0x80, body: [0, 0, 0]) },
+        refused("kind") { Sample.frame(kind: 99, codec: 0, body: [1]) },
+        refused("trailing") { Sample.frame(kind: 5, codec: 0, body: [0, 0, 0, 0]) },
+        refused("short-body") { Sample.frame(kind: 5, codec: 0, body: [0, 9, 65]) },
+        refused("not-utf8") { Sample.frame(kind: 5, codec: 0, body: [0, 2, 0xC3, 0x28, 0]) },
+        refused("presence") { Sample.frame(kind: 4, codec: 0, body: [UInt8](repeating: 2, count: 17) + [0]) },
+        refused("long-varint") { Sample.frame(kind: 2, body: [0] + [UInt8](repeating: 0xFF, count: 10)) },
+        refused("slot") { Sample.frame(kind: 2, body: [0, 2, 1]) },
+        refused("incarnation") {
+            let identity = [0, 0, 2] + [UInt8](repeating: 1, count: 16) + [2, 2, 2]
+            return Sample.frame(kind: 2, body: identity + [0xFF, 0xFF, 0xFF, 0xFF, 0x10, 0, 1])
+        },
+        refused("dictionary") { Sample.frame(kind: 2, flags: 2, body: [1, 2, 3, 4, 1, 3, 0]) },
+        refused("bomb") { Sample.frame(kind: 2, flags: 1, body: [100, 1, 2, 3, 4]) },
+        refused("deflate") { Sample.frame(kind: 2, flags: 1, body: [8, 0xFF, 0xFF, 0xFF, 0xFF]) },
+        refused("deflate-length") { Sample.frame(kind: 5, codec: 0, flags: 1, body: [4] + deflated([0, 0, 0])) },
+        refused("deflate-trailing") {
+            Sample.frame(kind: 5, codec: 0, flags: 1, body: [3] + deflated([0, 0, 0]) + [0])
+        },
+        refused("part") { Sample.frame(kind: 5, codec: 0, flags: 3, body: [1, 3, 0]) },
+        refused("part-number") { Sample.frame(kind: 5, codec: 0, flags: 7, body: [1, 3, 0]) },
+        refused("fragment") { Sample.frame(kind: 6, codec: 0, body: [1, 20, 0, 0]) },
+    ]
+
+    private static var goodbye: [UInt8] { Sample.frame(kind: 5, codec: 0, body: [0, 0, 0]) }
+
+    private static func refused(_ name: String, _ make: @escaping @Sendable () throws -> [UInt8]) -> GoldenVector {
+        GoldenVector(name: "refused-\(name)", make: make)
+    }
+
+    private static func changed(_ bytes: [UInt8], _ position: Int) -> [UInt8] {
+        var bytes = bytes
+        bytes[position] ^= 0x10
+        return bytes
+    }
+
+    /// One stored block, so that every zlib makes the same.
+    private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
+        [1, UInt8(bytes.count), 0, ~UInt8(bytes.count), 0xFF] + bytes
+    }
+
     private static func single(_ name: String, _ message: WireMessage) -> GoldenVector {
         GoldenVector(name: name) { try stream([message], .stored, interning: false) }
     }
