@@ -8,6 +8,8 @@ await PluginsTool.main {
     IdentityPlugin()
     TimerAnchorPlugin()
     WirePlugin()
+    JSONCodecPlugin()
+    CompactCodecPlugin()
     EnginePlugin()
     TransportPlugin()
     LoopbackTransportPlugin()

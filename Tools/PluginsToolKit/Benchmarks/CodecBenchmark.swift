@@ -44,14 +44,9 @@ struct CodecBenchmark {
         of payload: BenchmarkPayload, value: Value
     ) throws -> [BenchmarkRow] {
         let envelope = SessionSyncEnvelope(metadata: .sample(payloadType: "sample.\(payload.id)"), payload: value)
-        var forms: [any EnvelopeForm<Value>] = [JSONForm<Value>(), try CompressedJSONForm<Value>()]
-        for codec in codecs {
-            forms.append(try FrameForm<Value>(codec: codec, isCompressed: false))
-            forms.append(try FrameForm<Value>(codec: codec, isCompressed: true))
-        }
         var rows: [BenchmarkRow] = []
         var json: CodecTiming?
-        for form in forms {
+        for form in try envelopeForms(of: Value.self, codecs: codecs) {
             context.report("\(payload.id) · \(form.name)")
             let timing = try CodecTiming(of: form, envelope, stopwatch: context.stopwatch)
             let size = CodecSize(limits: limits, bytes: timing.bytes)
