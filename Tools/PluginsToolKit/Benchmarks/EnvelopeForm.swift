@@ -9,7 +9,7 @@ protocol EnvelopeForm<Payload>: AnyObject {
     /// As the table's column `codec` says it.
     var name: String { get }
     func encode(_ envelope: SessionSyncEnvelope<Payload>) throws -> [UInt8]
-    /// - Parameter bytes: what `encode` returned last.
+    /// - Parameter bytes: what `encode` made of the envelope that it was given last.
     func decode(_ bytes: [UInt8]) throws -> SessionSyncEnvelope<Payload>
 }
 
