@@ -56,16 +56,14 @@ let modules: [Module] = [
 
     Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshTesting"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
     Module(
         "MeshScenarioTransport", "Modules/Transports/Scenario", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshTesting"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"],
-        tests: ["MeshIdentity", "MeshTransport", "MeshWire", "MeshTesting"]),
+        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"]),
     Module(
         "MeshSession", "Modules/Session", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport"],

@@ -28,7 +28,7 @@ public import MeshWire
 /// Safe to use from any thread. Letting go of a transport without `close` ends it too, without a farewell.
 public final class PipeSessionSyncTransport: SessionSyncTransport {
     public let localPeer: SessionPeer
-    private let connection: PipeConnection
+    let connection: PipeConnection
     private let budget: PayloadBudget
 
     /// - Parameters:
