@@ -7,7 +7,8 @@
             commandName: "bench", abstract: "Measure: every case that the plugins offer, or one.",
             discussion: """
                 Rows of every case: benchmark, then the case's own keys. Build in release mode for figures that mean \
-                something. Rows of `codecs`: payload, codec, bytes, encodeNanoseconds, decodeNanoseconds, encodeVsJSON, \
+                something. Rows of `codecs`: payload, codec (compact goes through Codable, compact.direct through \
+                WireCodable), bytes, encodeNanoseconds, decodeNanoseconds, encodeVsJSON, \
                 decodeVsJSON (how many times faster than json), and by limit id: fits, frames (how many carry it), capacity \
                 (how many samples would fit into one; for payloads made of samples).
                 """)

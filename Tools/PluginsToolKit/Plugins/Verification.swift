@@ -26,7 +26,8 @@ struct Verification {
         let codecs = bus.contributions(to: .codecs).map(\.value)
         guard let codec = codecs.first(where: { $0.id.name == "compact" }) ?? codecs.first else {
             throw ToolError(
-                "no codec is registered to write payloads with; list a plugin that brings one, such as WirePlugin")
+                "no codec is registered to write payloads with; list a plugin that brings one, such as CompactCodecPlugin"
+            )
         }
         self.codec = codec
     }

@@ -12,7 +12,7 @@ extension Optional: WireValue where Wrapped: WireValue {
             if Wrapped.wireAbsent == nil {
                 value.write(to: &writer, as: head)
             } else {
-                writer.writeMarked(value, as: head)
+                writer.writePresent(value, as: head)
             }
         case nil:
             if head.field == 0 { writer.writeNil(as: head) }
@@ -76,23 +76,27 @@ extension Set: WireValue where Element: WireValue {
 extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
     @inlinable public static var wireKind: WireKind { .namedRecord }
 
-    /// In the order of the keys' bytes when the codec is deterministic.
+    /// In the order of the names, or of the keys' bytes, when the codec is deterministic.
     public func write(to writer: inout CompactWriter, as head: WireHead) {
+        if Key.isWireName { return writeNamed(to: &writer, as: head) }
         let pairs = writer.isDeterministic ? writer.sorted(Array(self)) { $0.key } : Array(self)
-        if Key.isWireName {
-            writer.openRecord(.namedRecord, as: head)
-            for (key, value) in pairs {
-                let field = writer.writeName(key.wireName ?? "")
-                value.writePresent(to: &writer, as: field)
-            }
-            return writer.closeRecord()
-        }
         writer.openList(count: 2 * pairs.count, as: head)
         for (key, value) in pairs {
             key.write(to: &writer, as: .element)
             value.write(to: &writer, as: .element)
         }
         writer.closeList()
+    }
+
+    private func writeNamed(to writer: inout CompactWriter, as head: WireHead) {
+        var pairs = map { (name: $0.key.wireName ?? "", value: $0.value) }
+        if writer.isDeterministic { pairs.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) } }
+        writer.openRecord(.namedRecord, as: head)
+        for (name, value) in pairs {
+            let field = writer.writeName(name)
+            writer.writeEvenNil(value, as: field)
+        }
+        writer.closeRecord()
     }
 
     public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Key: Value] {
@@ -106,7 +110,7 @@ extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
         while let field = try reader.readNamedHead() {
             let name = try String(wire: field.name)
             guard let key = Key(wireName: name) else { throw .outOfRange(name, Key.self) }
-            result[key] = try Value.read(field.kind, from: &reader)
+            result.updateValue(try Value.read(field.kind, from: &reader), forKey: key)
         }
         reader.ascend()
         return result
@@ -119,7 +123,7 @@ extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
         var pending: Key?
         try reader.readElements(kind, reserve: { _ in }, of: Key.self) { kind, reader throws(WireError) in
             if let key = pending {
-                result[key] = try Value.read(kind, from: &reader)
+                result.updateValue(try Value.read(kind, from: &reader), forKey: key)
                 pending = nil
             } else {
                 pending = try Key.read(kind, from: &reader)
@@ -160,13 +164,6 @@ extension WireValue {
         guard let value = value as? Self else { return nil }
         self = value
     }
-
-    /// Writes a nil too: a dictionary may hold one.
-    fileprivate func writePresent(to writer: inout CompactWriter, as head: WireHead) {
-        let start = writer.bytes.position
-        write(to: &writer, as: head)
-        if writer.bytes.position == start { writer.writeNil(as: head) }
-    }
 }
 
 private struct NameKey: CodingKey {
@@ -182,14 +179,43 @@ private struct NameKey: CodingKey {
 extension CompactWriter {
     /// Writes the value of an optional that may itself read as nil.
     @usableFromInline
-    mutating func writeMarked<Value: WireValue>(_ value: Value, as head: WireHead) {
-        var probe = CompactWriter(bytes: WireWriter(capacity: 16))
-        value.write(to: &probe, as: .element)
-        let isNil = probe.bytes.position == 1 && probe.bytes.bytes[0] == WireKind.nil.rawValue
-        guard isNil else { return value.write(to: &self, as: head) }
-        bytes.reserve(Self.headBytesMax + 1)
-        writeHead(head, .some)
-        writeHead(.element, .nil)
+    mutating func writePresent<Value: WireValue>(_ value: Value, as head: WireHead) {
+        let start = bytes.position
+        value.write(to: &self, as: head)
+        if bytes.position == start { writeNil(as: head) }
+        markPresent(from: start, as: head)
+    }
+
+    /// Tells a value that is there from the nil as which it reads: `.some(nil)` is *some*, *nil*.
+    @inline(__always)
+    mutating func markPresent(from start: Int, as head: WireHead) {
+        let end = bytes.base.load(fromByteOffset: bytes.position - 1, as: UInt8.self)
+        if _slowPath(end == WireKind.nil.rawValue && bytes.position - start < 2 * Self.headBytesMax + depthMax) {
+            insertSome(from: start, as: head)
+        }
+    }
+
+    /// What was written at `start` ends like a nil; if it is one, marked or not, one more mark goes before it.
+    @usableFromInline @inline(never)
+    mutating func insertSome(from start: Int, as head: WireHead) {
+        var offset = start
+        if head.field > 0 {
+            guard bytes.bytes[start] & 7 == WireKind.extended.rawValue else { return }
+            while bytes.bytes[offset] >= 0x80 { offset += 1 }
+            offset += 1
+        }
+        let kinds = bytes.bytes[offset...]
+        guard kinds.dropLast().allSatisfy({ $0 == WireKind.some.rawValue }) else { return }
+        bytes.write(WireKind.nil.rawValue)
+        bytes.base.storeBytes(of: WireKind.some.rawValue, toByteOffset: bytes.position - 2, as: UInt8.self)
+    }
+
+    /// Writes a value, also one that would be left out as a field.
+    @inline(__always)
+    mutating func writeEvenNil<Value: WireValue>(_ value: Value, as head: WireHead) {
+        let start = bytes.position
+        value.write(to: &self, as: head)
+        if _slowPath(bytes.position == start) { writeNil(as: head) }
     }
 
     /// Sorted by the bytes of a part of each element, written on its own.

@@ -58,7 +58,8 @@ struct CompactSingleReader: SingleValueDecodingContainer {
         seek()
         decoder.state.pointee.owner = 0
         decoder.state.pointee.reader.depth = Int(decoder.depth)
-        let value = try DecodeState.decode(type, decoder.kind, in: decoder.state)
+        let kind = try decoder.state.pointee.unwrapped(decoder.kind)
+        let value = try DecodeState.decode(type, kind, in: decoder.state)
         // The cursor is past the whole value now.
         decoder.state.pointee.ownerStart = -1
         return value

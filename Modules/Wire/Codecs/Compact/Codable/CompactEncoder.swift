@@ -81,41 +81,20 @@ extension EncodeState {
         _ value: Value, as type: Direct.Type, in state: UnsafeMutablePointer<EncodeState>, _ head: WireHead
     ) {
         withUnsafePointer(to: value) { value in
-            let start = state.pointee.writer.bytes.position
-            UnsafeRawPointer(value).assumingMemoryBound(to: Direct.self).pointee
-                .write(to: &state.pointee.writer, as: head)
             // A field that is nil is left out on the direct path; here the caller has asked for it to be written.
-            if _slowPath(state.pointee.writer.bytes.position == start) { state.pointee.writer.writeNil(as: head) }
+            state.pointee.writer.writeEvenNil(
+                UnsafeRawPointer(value).assumingMemoryBound(to: Direct.self).pointee, as: head)
         }
     }
 
-    /// Writes a value that is there; if it reads as nil, it is marked as being there.
+    /// Writes the value of an optional.
     @inline(__always)
     static func encodePresent<Value: Encodable>(
         _ value: Value, in state: UnsafeMutablePointer<EncodeState>, as head: WireHead
     ) throws {
         let start = state.pointee.writer.bytes.position
         try encode(value, in: state, as: head)
-        state.pointee.writer.markIfNil(from: start, as: head)
-    }
-}
-
-extension CompactWriter {
-    /// Turns a nil that was written at `start` into one that is there: `.some(nil)`.
-    @inline(__always)
-    mutating func markIfNil(from start: Int, as head: WireHead) {
-        guard _slowPath(bytes.position - start <= Self.headBytesMax), isNil(from: start, as: head) else { return }
-        bytes.position = start
-        bytes.reserve(Self.headBytesMax + 1)
-        writeHead(head, .some)
-        writeHead(.element, .nil)
-    }
-
-    @inline(never)
-    private func isNil(from start: Int, as head: WireHead) -> Bool {
-        var expected = CompactWriter(bytes: WireWriter(capacity: 16))
-        expected.writeNil(as: head)
-        return UnsafeRawBufferPointer(rebasing: bytes.bytes[start...]).elementsEqual(expected.bytes.bytes)
+        state.pointee.writer.markPresent(from: start, as: head)
     }
 }
 

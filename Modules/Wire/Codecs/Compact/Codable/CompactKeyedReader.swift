@@ -139,17 +139,23 @@ extension CompactKeyedReader {
     private func readKeys() throws -> [Key] {
         state.pointee.reader.bytes.cursor = state.pointee.reader.recordStart
         var keys: [Key] = []
+        var unknown: String?
         if isNamed {
             while let field = try state.pointee.reader.readNamedHead() {
-                if field.kind != .absent, let key = Key(stringValue: try String(wire: field.name)) { keys.append(key) }
+                if field.kind != .absent {
+                    let name = try String(wire: field.name)
+                    if let key = Key(stringValue: name) { keys.append(key) } else { unknown = name }
+                }
                 try state.pointee.reader.skip(field.kind)
             }
         } else {
             while let field = try state.pointee.reader.readNumberedHead() {
-                if let key = Key(intValue: Int(field.number)) { keys.append(key) }
+                let number = Int(field.number)
+                if let key = Key(intValue: number) { keys.append(key) } else { unknown = "\(number)" }
                 try state.pointee.reader.skip(field.kind)
             }
         }
+        state.pointee.unknownCase = keys.isEmpty ? unknown.map { (start: Int(start), name: $0) } : nil
         return keys
     }
 

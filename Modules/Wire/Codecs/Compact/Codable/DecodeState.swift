@@ -21,6 +21,8 @@ struct DecodeState: ~Copyable {
     /// Elements of that list that the cursor has not passed.
     var listRemaining = 0
     private var lastSerial: UInt32 = 0
+    /// The only field of a record of which the type that read it knows no field: an enum case of a newer version.
+    var unknownCase: (start: Int, name: String)?
 
     /// Blocks that are read as lists.
     private var expanded: [(bytes: UnsafeMutableRawBufferPointer, state: UnsafeMutablePointer<DecodeState>)] = []
@@ -81,7 +83,10 @@ extension DecodeState {
         _ type: Value.Type, _ written: WireKind, in state: UnsafeMutablePointer<DecodeState>
     ) throws -> Value {
         var kind = written
-        if _slowPath(kind == .some) { kind = try state.pointee.reader.readKind() }
+        // An optional takes the mark away by itself.
+        if _slowPath(kind == .some), !(type is any OptionalValue.Type) {
+            while kind == .some { kind = try state.pointee.reader.readKind() }
+        }
         // Only the direct path knows the fields of such a record.
         if _slowPath(kind == .record), let direct = type as? any WireValue.Type {
             return try readDirect(direct, kind, in: state)
@@ -89,13 +94,19 @@ extension DecodeState {
         let outer = state.pointee.place
         let start = state.pointee.reader.offset
         state.pointee.ownerStart = -1
-        let value = try Value(
-            from: CompactDecoder(
-                state: state, start: UInt32(truncatingIfNeeded: start), kind: kind,
-                depth: UInt8(truncatingIfNeeded: outer.depth)))
-        try state.pointee.finish(kind, from: start)
-        state.pointee.place = outer
-        return value
+        let decoder = CompactDecoder(
+            state: state, start: UInt32(truncatingIfNeeded: start), kind: kind,
+            depth: UInt8(truncatingIfNeeded: outer.depth))
+        do {
+            let value = try Value(from: decoder)
+            try state.pointee.finish(kind, from: start)
+            state.pointee.place = outer
+            return value
+        } catch let error as DecodingError {
+            // An enum says only that it found none of its cases.
+            guard let unknown = state.pointee.unknownCase, unknown.start == start else { throw error }
+            throw WireError.unknownCase(unknown.name, keys: Value.self)
+        }
     }
 
     private struct Place {
@@ -218,6 +229,9 @@ extension DecodeState {
         return nil
     }
 }
+
+private protocol OptionalValue {}
+extension Optional: OptionalValue {}
 
 extension WireKind {
     /// Nil for the mark of a field that is not there.
