@@ -21,6 +21,8 @@ import Testing
                     localPeer: Sample.peer("watch"), input: input, output: output, codec: JSONTestCodec())
             }
             #expect(error?.code == .badDescriptor)
+            #expect(error?.description.hasPrefix("badDescriptor: ") == true)
+            #expect(error?.description.hasSuffix(": Bad file descriptor") == true)
         }
     }
 

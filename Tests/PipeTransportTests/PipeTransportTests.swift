@@ -65,6 +65,36 @@ import Testing
         }
     }
 
+    @Test("Closing in the midst of sends from many tasks loses nothing that was accepted", arguments: 0..<10)
+    func closingRace(round: Int) async throws {
+        let tapped = try Tapped()
+        try tapped.transport.start()
+        async let written = tapped.finish(closesFeed: false)
+        if round % 2 == 0 { await Plumbing.write(try Sample.frames([Sample.hello()]).flatMap { $0 }, to: tapped.feed) }
+        let accepted = await withTaskGroup(of: [UInt64].self) { group in
+            for task in 0..<4 as Range<UInt64> {
+                group.addTask {
+                    var accepted: [UInt64] = []
+                    for sequence in (task * 1000)..<(task * 1000 + 200) {
+                        do {
+                            try await tapped.transport.send(Sample.envelope(sequence), mode: .reliableEventually)
+                            accepted.append(sequence)
+                        } catch { break }
+                    }
+                    return accepted
+                }
+            }
+            for _ in 0..<round { await Task.yield() }
+            await tapped.transport.close()
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+        let messages = try Sample.messages(in: await written).map(\.summary)
+        #expect(Set(messages) == Set(accepted.map { "envelope \($0)" } + ["hello", "goodbye"]))
+        #expect(messages.count == accepted.count + 2)
+        #expect(messages.last == "goodbye")
+        close(tapped.feed)
+    }
+
     @Test func `What gathers is written at once`() async throws {
         let (phone, watch) = try Self.ends(overSocket: true)
         let received = watch.receiveEnvelopes()
@@ -145,6 +175,7 @@ import Testing
         let stream = try Sample.frames([Sample.hello(), .envelope(Sample.envelope(1))]).flatMap { $0 }
         await Plumbing.write(stream, to: tapped.feed)
         #expect(await envelopes.first { _ in true }?.metadata.sequence == 1)
+        #expect(tapped.transport.knownPeers == [Sample.peer("phone")])
         close(tapped.feed)
         await tapped.transport.close()
     }

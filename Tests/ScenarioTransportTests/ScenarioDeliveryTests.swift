@@ -176,6 +176,39 @@ import Testing
         #expect(network.delivered(to: "b") == [1])
     }
 
+    @Test func `Many tasks may send while others move time and change the network`() async throws {
+        let network = ScenarioNetwork(seed: 1, conditions: .rough)
+        let peers = ["a", "b", "c", "d"].map { Party.peer($0) }
+        let transports = peers.map { network.makeTransport(localPeer: $0) }
+        try await withThrowingTaskGroup { group in
+            for transport in transports {
+                group.addTask {
+                    for sequence in 1...200 as ClosedRange<UInt64> {
+                        try await transport.send(sequence, feature: transport.localPeer.id, .reliableEventually)
+                        try? await transport.send(sequence, .realtimeBestEffort)
+                    }
+                }
+            }
+            for _ in 0..<2 {
+                group.addTask { for _ in 0..<300 { network.advance(by: .milliseconds(5)) } }
+            }
+            group.addTask {
+                for _ in 0..<20 {
+                    network.partition([peers[0], peers[1]], [peers[2], peers[3]])
+                    network.heal()
+                }
+            }
+            try await group.waitForAll()
+        }
+        network.heal()
+        network.runUntilIdle()
+        for receiver in peers {
+            for sender in peers where sender != receiver {
+                #expect(network.delivered(to: receiver.id, feature: sender.id) == Array(1...200))
+            }
+        }
+    }
+
     @Test func `A request carries its requester and a budget refuses what is too large`() async throws {
         let network = ScenarioNetwork(seed: 1)
         let limit = PayloadLimit(id: "test.limit", bytes: 4, summary: "", source: "")

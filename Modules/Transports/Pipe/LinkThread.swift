@@ -16,17 +16,18 @@ enum LinkThread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Starts a detached thread. It blocks every signal that can be blocked, SIGPIPE among them: a write to a pipe
-    /// whose reader is gone raises it on the writing thread only, where it stays pending and dies with the thread, and
-    /// the write returns EPIPE. The process's own handling of signals is left alone.
+    /// Starts a detached thread that blocks SIGPIPE: a write to a pipe whose reader is gone raises it on the writing
+    /// thread only, where it stays pending and dies with the thread, and the write returns EPIPE. The process's own
+    /// handling of the signal is left alone.
     ///
     /// - Throws: `PipeError` with `systemCallFailed`.
     static func start(_ run: @escaping @Sendable () -> Void) throws(PipeError) {
-        var all = sigset_t()
+        var blocked = sigset_t()
         var before = sigset_t()
-        sigfillset(&all)
+        sigemptyset(&blocked)
+        sigaddset(&blocked, SIGPIPE)
         // The new thread inherits the mask of the one that creates it.
-        pthread_sigmask(SIG_SETMASK, &all, &before)
+        pthread_sigmask(SIG_BLOCK, &blocked, &before)
         let context = Unmanaged.passRetained(Body(run)).toOpaque()
         let status = createDetached(context)
         pthread_sigmask(SIG_SETMASK, &before, nil)

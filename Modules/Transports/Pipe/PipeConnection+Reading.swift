@@ -92,8 +92,9 @@ extension PipeConnection {
             throw WireError(.unknownCodec, "'\(hello.peer.id)' does not read codec '\(codec.id)'")
         }
         let isNews = state.withLock { state in
-            guard state.phase == .greeting else { return false }
+            // Known all the same when nothing can be said to it any more: what it sends is still taken.
             state.peer = hello.peer
+            guard state.phase == .greeting else { return false }
             state.phase = .connected
             return true
         }
