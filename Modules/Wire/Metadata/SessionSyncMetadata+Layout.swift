@@ -125,23 +125,17 @@ extension WireReader {
     mutating func readMetadata(interning table: inout InterningTable) throws(WireError) -> SessionSyncMetadata {
         let flags = MetadataFlags(rawValue: try readUInt8())
         let head = try readVarint()
-        let identity: WireIdentity
+        var metadata: SessionSyncMetadata
         var last: InterningTable.Times?
         if head == IdentityHead.full {
-            identity = try readIdentity()
+            metadata = try readIdentity()
         } else if head % 2 == 1 {
-            identity = try readIdentity()
-            try table.checkDefinition(of: identity, at: head / 2)
+            metadata = try readIdentity()
+            try table.checkDefinition(of: metadata, at: head / 2)
         } else {
-            let slot = try table.slot(head / 2 - 1)
-            identity = slot.identity
-            last = slot.times
+            metadata = try table.slot(head / 2 - 1)
+            last = metadata.times
         }
-        // A sequence of 0 would make the initialiser draw a random event id that is replaced at once.
-        var metadata = SessionSyncMetadata(
-            protocolVersion: identity.protocolVersion, sessionID: identity.sessionID, featureID: identity.featureID,
-            sourcePeerID: identity.sourcePeerID, sequence: 1, causalTimestamp: Date(timeIntervalSinceReferenceDate: 0),
-            payloadType: identity.payloadType, incarnation: identity.incarnation, epoch: identity.epoch)
         metadata.sequence = try readVarint()
         try readTimes(of: &metadata, after: last, flags: flags)
         try readOptionalFields(of: &metadata, flags: flags)
@@ -171,6 +165,8 @@ extension WireReader {
             metadata.monotonicTimestamp = WireTime.value(try readSignedVarint(), from: guess)
         } else if flags.contains(.monotonic) {
             metadata.monotonicTimestamp = try readDouble()
+        } else {
+            metadata.monotonicTimestamp = nil
         }
     }
 
