@@ -11,8 +11,9 @@ import MeshIdentity
 /// At most `capacity` identities of `SessionSyncMetadata.internedBytesMax` bytes of text each; when the table is full,
 /// the writer reuses the slots in turn. A table of no capacity makes every message self-contained.
 struct InterningTable: Sendable {
-    /// The times of the last message of an identity: those of the next are written as differences from them.
-    struct Times: Sendable {
+    /// What the last message of an identity was: the next one is written as differences from it.
+    struct Position: Sendable {
+        var sequence: UInt64
         var stamp: HybridTimestamp
         var causal: Date
         var monotonic: TimeInterval?
@@ -28,7 +29,7 @@ struct InterningTable: Sendable {
     static let capacityMax = 63
 
     let capacity: Int
-    /// Of each identity, and of the last message of it, the times; other fields are empty.
+    /// Of each identity the position of its last message; other fields are empty.
     private(set) var slots: [SessionSyncMetadata] = []
     private var last = 0
     private var nextReused = 0
@@ -59,7 +60,7 @@ extension InterningTable {
     mutating func apply(_ change: Change, from metadata: SessionSyncMetadata) {
         last = change.index
         guard change.isDefinition else {
-            slots[change.index].times = metadata.times
+            slots[change.index].position = metadata.position
             return
         }
         var slot = metadata
@@ -95,8 +96,14 @@ extension InterningTable {
 }
 
 extension SessionSyncMetadata {
-    var times: InterningTable.Times {
-        get { InterningTable.Times(stamp: stamp, causal: causalTimestamp, monotonic: monotonicTimestamp) }
-        set { (stamp, causalTimestamp, monotonicTimestamp) = (newValue.stamp, newValue.causal, newValue.monotonic) }
+    var position: InterningTable.Position {
+        get {
+            InterningTable.Position(
+                sequence: sequence, stamp: stamp, causal: causalTimestamp, monotonic: monotonicTimestamp)
+        }
+        set {
+            (sequence, stamp) = (newValue.sequence, newValue.stamp)
+            (causalTimestamp, monotonicTimestamp) = (newValue.causal, newValue.monotonic)
+        }
     }
 }
