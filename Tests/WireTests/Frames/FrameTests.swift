@@ -36,7 +36,8 @@ struct FrameTests {
             let event = SessionSyncEnvelope(
                 metadata: metadata, payload: WorkoutEvent.pause(at: metadata.causalTimestamp))
             let envelope = try AnySessionSyncEnvelope(event)
-            return try encoder.encode(.envelope(envelope)).count
+            let frame = try encoder.encode(.envelope(envelope))
+            return frame.count
         }
         var alone = FrameEncoder(codec: codec)
         #expect(try size(&alone, Sample.metadata()) <= 120)
