@@ -53,7 +53,7 @@ import Testing
     func noticesFault(fault: Fault) async throws {
         let rule = try #require(Self.noticed.first { $0.fault == fault }?.rule)
         let report = await TransportConformance.examine(
-            try fixture(fault), as: "transport.broken", codec: JSONTestCodec(),
+            try fixture(fault), as: "transport.broken",
             rules: TransportConformance.rules.filter { $0.id == rule },
             limit: fault == .neverReturns ? .milliseconds(50) : .seconds(60))
         let row = try #require(report[rule: rule])
@@ -65,7 +65,7 @@ import Testing
 
     @Test func `The decorator without a fault keeps every rule`() async throws {
         let report = await TransportConformance.examine(
-            try fixture(nil), as: "transport.sound", codec: JSONTestCodec())
+            try fixture(nil), as: "transport.sound")
         #expect(report.failures == [])
         #expect(report.isConformant)
     }
@@ -73,7 +73,7 @@ import Testing
     @Test func `A fixture that cannot be made fails every rule`() async {
         struct NoNetwork: Error {}
         let report = await TransportConformance.examine(
-            TransportFixture { _ in throw NoNetwork() }, as: "transport.none", codec: JSONTestCodec())
+            TransportFixture { _ in throw NoNetwork() }, as: "transport.none")
         #expect(report.failures.count == TransportConformance.rules.count)
         #expect(report.rows.allSatisfy { $0.detail.contains("NoNetwork") })
     }

@@ -1,4 +1,3 @@
-import Foundation
 import MeshBus
 import MeshIdentity
 import MeshLoopbackTransport
@@ -31,18 +30,22 @@ import Testing
         #expect(Self.fixtures.map(\.plugin) == ["transport.loopback", "transport.scenario", "transport.pipe"])
     }
 
+    static let codecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
+
     @Test("A transport keeps every rule", arguments: fixtures.map(\.plugin), TransportConformance.rules.map(\.id))
     func conforms(plugin: PluginID, rule: String) async throws {
         let fixture = try #require(Self.fixtures.first { $0.plugin == plugin }?.value)
         let rules = TransportConformance.rules.filter { $0.id == rule }
-        let report = await TransportConformance.examine(fixture, as: plugin, codec: JSONTestCodec(), rules: rules)
-        #expect(report.rows.count == 1)
-        #expect(report.failures == [])
+        for codec in Self.codecs {
+            let report = await TransportConformance.examine(fixture, as: plugin, codec: codec, rules: rules)
+            #expect(report.rows.count == 1)
+            #expect(report.failures == [], "with \(codec.id)")
+        }
     }
 
     @Test func `Only a transport whose own sends come back is exempt from rules`() async throws {
         for fixture in Self.fixtures {
-            let pair = try await fixture.value.makePair(JSONTestCodec())
+            let pair = try await fixture.value.makePair(CompactCodec())
             let bench = TransportBench(pair: pair, patience: 1)
             let exempt = TransportConformance.rules.filter { $0.exemption(bench) != nil }.map(\.id)
             #expect(exempt.isEmpty || pair.ownSendsComeBack, "\(fixture.plugin) is exempt from \(exempt)")
@@ -56,15 +59,5 @@ import Testing
         #expect(Set(ids).count == ids.count)
         #expect(ids.count >= 12)
         #expect(ids.allSatisfy { $0.hasPrefix("transport.") })
-    }
-}
-
-struct JSONTestCodec: PayloadCodec {
-    let id = PayloadCodecID(number: 200, name: "json-test")
-
-    func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] { Array(try JSONEncoder().encode(value)) }
-
-    func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
-        try JSONDecoder().decode(type, from: Data(bytes))
     }
 }

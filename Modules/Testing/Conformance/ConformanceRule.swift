@@ -43,12 +43,19 @@ public func requireEqual<Value: Equatable>(
     _ actual: Value, _ expected: Value, _ subject: @autoclosure () -> String
 ) throws(ConformanceFailure) {
     guard actual == expected else {
-        throw ConformanceFailure("\(subject()) is \(brief(actual)), expected \(brief(expected))")
+        let (found, wanted) = brief("\(actual)", "\(expected)")
+        throw ConformanceFailure("\(subject()) is \(found), expected \(wanted)")
     }
 }
 
-/// Long values make long reports.
-private func brief(_ value: some Any) -> String {
-    let text = "\(value)"
-    return text.count <= 160 ? text : "\(text.prefix(157))…"
+/// Long values make long reports: what both begin with is left out, and what is far behind the difference.
+private func brief(_ actual: String, _ expected: String) -> (String, String) {
+    let common = zip(actual, expected).prefix { $0 == $1 }.count
+    func around(_ text: String) -> String {
+        guard text.count > 160 else { return text }
+        let start = max(0, common - 30)
+        let end = start + 130
+        return (start > 0 ? "…" : "") + text.dropFirst(start).prefix(130) + (end < text.count ? "…" : "")
+    }
+    return (around(actual), around(expected))
 }

@@ -12,7 +12,7 @@ public import MeshWire
 /// Joins two processes over a pair of file descriptors: stdin and stdout, two pipes, a Unix socket.
 ///
 /// ```swift
-/// let transport = try PipeSessionSyncTransport(localPeer: peer, input: 0, output: 1, codec: codec)
+/// let transport = try PipeSessionSyncTransport(localPeer: peer, input: 0, output: 1)
 /// let envelopes = transport.receiveEnvelopes()
 /// try transport.start()
 /// ```
@@ -44,8 +44,8 @@ public final class PipeSessionSyncTransport: SessionSyncTransport {
     /// - Throws: `PipeError` with `badDescriptor` or `systemCallFailed`; `WireError.invalidValue` when two codecs share a
     ///   number.
     public init(
-        localPeer: SessionPeer, input: Int32, output: Int32, codec: any PayloadCodec,
-        readableCodecs: [any PayloadCodec] = [], compression: CompressionPolicy = .zlib(),
+        localPeer: SessionPeer, input: Int32, output: Int32, codec: any PayloadCodec = CompactCodec(),
+        readableCodecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()], compression: CompressionPolicy = .zlib(),
         closesDescriptors: Bool = false, queueLimit: Int = 4096, diagnostics: Topic<SessionDiagnosticEvent>? = nil
     ) throws {
         let others = readableCodecs.filter { $0.id != codec.id }

@@ -39,27 +39,25 @@ struct BodyDecoder: ~Copyable {
         _ header: FrameHeader, body: UnsafeRawBufferPointer
     ) throws(WireError) -> WireMessage? {
         var reader = WireReader(body)
-        let message: WireMessage
         switch header.kind {
         case .envelope:
             let metadata = try reader.readMetadata(interning: &table)
             let codec = try codecs.codec(header.codec)
             let payload = EncodedPayload(bytes: [UInt8](try reader.readRaw(reader.remaining)), codec: codec)
-            message = .envelope(AnySessionSyncEnvelope(metadata: metadata, payload: payload))
+            return .envelope(AnySessionSyncEnvelope(metadata: metadata, payload: payload))
         case .snapshot:
             let metadata = try reader.readMetadata(interning: &table)
             let codec = try codecs.codec(header.codec)
-            message = .snapshot(try reader.readSnapshot(metadata: metadata, codec: codec, limits: limits))
-        case .hello: message = .hello(try reader.readHello())
-        case .snapshotRequest: message = .snapshotRequest(try reader.readSnapshotRequest())
-        case .goodbye: message = .goodbye(try reader.readGoodbye())
+            return .snapshot(try reader.readSnapshot(metadata: metadata, codec: codec, limits: limits))
+        case .hello: return .hello(try reader.readAll { reader throws(WireError) in try reader.readHello() })
+        case .snapshotRequest:
+            return .snapshotRequest(try reader.readAll { reader throws(WireError) in try reader.readSnapshotRequest() })
+        case .goodbye: return .goodbye(try reader.readAll { reader throws(WireError) in try reader.readGoodbye() })
         case .fragment: throw WireError(.corrupted, "a fragment is not a message; FrameReassembler takes it")
         default:
             if header.flags.contains(.skippable) { return nil }
             throw WireError(.unsupportedVersion, "frames of kind \(header.kind.rawValue) are unknown to this reader")
         }
-        guard reader.isAtEnd else { throw WireError(.trailingBytes, "\(reader.remaining) bytes follow the message") }
-        return message
     }
 
     // MARK: - Inflation
@@ -104,5 +102,16 @@ struct BodyDecoder: ~Copyable {
         let started = try ZlibInflater()
         inflater = started
         return started
+    }
+}
+
+extension WireReader {
+    /// What `read` makes of all bytes that are left.
+    fileprivate mutating func readAll<Value>(
+        _ read: (inout WireReader) throws(WireError) -> Value
+    ) throws(WireError) -> Value {
+        let value = try read(&self)
+        guard isAtEnd else { throw WireError(.trailingBytes, "\(remaining) bytes follow the message") }
+        return value
     }
 }

@@ -51,7 +51,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
                 let message = try bodies.decode(header, frame)
                 buffer.remove(header.frameBytes)
                 awaited = nil
-                if let message { return message }
+                if message != nil { return message }
                 skippedCount &+= 1
             }
             return nil
