@@ -157,7 +157,7 @@ public struct BenchmarkStopwatch: Sendable {
     public let batchCount: Int
     private let now: @Sendable () -> Duration
 
-    public init(batchDuration: Duration = .milliseconds(10), batchCount: Int = 9) {
+    public init(batchDuration: Duration = .milliseconds(5), batchCount: Int = 15) {
         let start = ContinuousClock.now
         self.init(batchDuration: batchDuration, batchCount: batchCount) { ContinuousClock.now - start }
     }

@@ -28,6 +28,10 @@ public final class Topic<Element: Sendable>: Sendable {
     public let replaysLatest: Bool
 
     private let subscribers = Locked(Subscribers())
+    /// Held while elements are handed over, so that every subscriber sees one order. A lock of its own: handing over
+    /// wakes a task, which takes that task's lock, and cancelling a task unsubscribes while holding it. Whoever
+    /// unsubscribes must therefore never wait for whoever hands over.
+    private let turn = Locked(())
 
     public init(bufferLimit: Int = 256, overflow: OverflowPolicy = .dropOldest, replaysLatest: Bool = false) {
         precondition(bufferLimit > 0, "a topic needs room for one element")
@@ -40,12 +44,17 @@ public final class Topic<Element: Sendable>: Sendable {
 
     /// Hands `element` to every subscriber, in the order in which calls enter. Does nothing once finished.
     public func publish(_ element: Element) {
-        subscribers.withLock { subscribers in
-            guard !subscribers.isFinished else { return }
-            if replaysLatest { subscribers.latest = element }
-            for (_, continuation) in subscribers.continuations {
-                if case .dropped = continuation.yield(element) { subscribers.droppedCount += 1 }
+        if !replaysLatest, subscriberCount == 0 { return }
+        turn.withLock { _ in
+            let receivers = subscribers.withLock { subscribers in
+                if replaysLatest, !subscribers.isFinished { subscribers.latest = element }
+                return subscribers.continuations
             }
+            var droppedCount: UInt64 = 0
+            for (_, continuation) in receivers {
+                if case .dropped = continuation.yield(element) { droppedCount += 1 }
+            }
+            if droppedCount > 0 { subscribers.withLock { $0.droppedCount += droppedCount } }
         }
     }
 
@@ -62,13 +71,16 @@ public final class Topic<Element: Sendable>: Sendable {
             case .dropNewest: .bufferingOldest(bufferLimit)
             }
         let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: policy)
-        let id: UInt64? = subscribers.withLock { subscribers in
-            guard !subscribers.isFinished else { return nil }
-            subscribers.nextID += 1
-            subscribers.continuations.append((subscribers.nextID, continuation))
-            for element in kept { continuation.yield(element) }
-            if let latest = subscribers.latest { continuation.yield(latest) }
-            return subscribers.nextID
+        // Nobody waits on the new stream yet, so that yielding to it wakes no task.
+        let id: UInt64? = turn.withLock { _ in
+            subscribers.withLock { subscribers in
+                guard !subscribers.isFinished else { return nil }
+                subscribers.nextID += 1
+                subscribers.continuations.append((subscribers.nextID, continuation))
+                for element in kept { continuation.yield(element) }
+                if let latest = subscribers.latest { continuation.yield(latest) }
+                return subscribers.nextID
+            }
         }
         guard let id else {
             continuation.finish()

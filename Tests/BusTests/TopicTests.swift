@@ -1,3 +1,4 @@
+import Foundation
 import MeshBus
 import Testing
 
@@ -129,5 +130,26 @@ import Testing
             for _ in 0..<8 { group.addTask { for _ in 0..<5000 { total.withLock { $0 += 1 } } } }
         }
         #expect(total.withLock { $0 } == 40_000)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `Cancelling a subscriber while elements are handed over stops neither`() async {
+        let topic = Topic<Int>(bufferLimit: 4)
+        let isDone = Locked(false)
+        let publisher = Thread {
+            var element = 0
+            while !isDone.withLock({ $0 }) {
+                topic.publish(element)
+                element += 1
+            }
+        }
+        publisher.start()
+        for _ in 0..<20_000 {
+            let stream = topic.subscribe()
+            let subscriber = Task { for await _ in stream {} }
+            await Task.yield()
+            subscriber.cancel()
+        }
+        isDone.withLock { $0 = true }
     }
 }

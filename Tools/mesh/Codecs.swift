@@ -10,6 +10,8 @@
                 BusPlugin()
                 IdentityPlugin()
                 WirePlugin()
+                JSONCodecPlugin()
+                CompactCodecPlugin()
             }
             all = bus.contributions(to: .codecs).map(\.value)
         }

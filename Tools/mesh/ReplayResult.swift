@@ -3,7 +3,7 @@
     import TextTable
     import WorkoutExample
 
-    /// What `mesh replay` prints: keys are documented in Docs/Architecture.md and stay.
+    /// What `mesh replay` prints. The keys are a contract with scripts: more may come, none goes.
     struct ReplayResult: Encodable {
         /// Whether all peers ended with the same state.
         let converged: Bool

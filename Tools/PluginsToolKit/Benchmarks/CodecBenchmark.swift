@@ -16,6 +16,7 @@ struct CodecBenchmark {
     private let payloads: [BenchmarkPayload]
     private let codecs: [any PayloadCodec]
     private let limits: [PayloadLimit]
+    private let stopwatch: BenchmarkStopwatch
 
     /// - Throws: `ToolError` when the options name a payload that nobody offers or a recording that cannot be read.
     init(_ context: BenchmarkContext) throws {
@@ -23,6 +24,9 @@ struct CodecBenchmark {
         // The name stands for the whole envelope in Foundation's JSON, the measure of the others.
         codecs = context.contributions(to: .codecs).map(\.value).filter { $0.id.name != "json" }
         limits = context.descriptors.payloadLimits
+        stopwatch = BenchmarkStopwatch(
+            batchDuration: context.stopwatch.batchDuration, batchCount: context.stopwatch.batchCount,
+            now: ThreadTime.now)
         var payloads = context.contributions(to: .benchmarkPayloads).map(\.value)
         if let path = context.options["gpx"] {
             let track = try BenchmarkPayload(recordingAt: path)
@@ -36,15 +40,36 @@ struct CodecBenchmark {
         self.payloads = payloads
     }
 
-    func rows() throws -> [BenchmarkRow] {
-        try payloads.flatMap { payload in try rows(of: payload, value: payload.value) }
+    func rows() throws -> [BenchmarkRow] { try payloads.flatMap(rows) }
+
+    private func rows(of payload: BenchmarkPayload) throws -> [BenchmarkRow] {
+        // By their own types, for which the compiler then specializes what is measured, as it does in an app.
+        switch payload.value {
+        case let event as SampleEvent: try rowsWithDirect(of: payload, event)
+        case let metrics as SampleMetrics: try rowsWithDirect(of: payload, metrics)
+        case let workout as SampleWorkout: try rowsWithDirect(of: payload, workout)
+        case let track as SampleTrack: try rowsWithDirect(of: payload, track)
+        case let value as any Codable & Equatable & Sendable & WireValue: try rowsWithDirect(of: payload, value)
+        default: try rowsWithoutDirect(of: payload, payload.value)
+        }
+    }
+
+    private func rowsWithDirect<Value: Codable & Equatable & Sendable & WireValue>(
+        of payload: BenchmarkPayload, _ value: Value
+    ) throws -> [BenchmarkRow] {
+        try rows(of: payload, value, EnvelopeForm.allWithDirect(codecs))
+    }
+
+    private func rowsWithoutDirect<Value: Codable & Equatable & Sendable>(
+        of payload: BenchmarkPayload, _ value: Value
+    ) throws -> [BenchmarkRow] {
+        try rows(of: payload, value, EnvelopeForm.all(codecs))
     }
 
     private func rows<Value: Codable & Equatable & Sendable>(
-        of payload: BenchmarkPayload, value: Value
+        of payload: BenchmarkPayload, _ value: Value, _ forms: [EnvelopeForm<Value>]
     ) throws -> [BenchmarkRow] {
         let envelope = SessionSyncEnvelope(metadata: .sample(payloadType: "sample.\(payload.id)"), payload: value)
-        let forms = try envelopeForms(of: Value.self, codecs: codecs)
         context.report("\(payload.id): encoding and decoding")
         let timings = try timings(of: forms, envelope)
         return try zip(forms, timings).map { form, timing in
@@ -66,15 +91,15 @@ struct CodecBenchmark {
     /// Bytes and nanoseconds of each form.
     /// - Throws: what the forms throw, and `ToolError` when the value does not survive one.
     private func timings<Value: Codable & Equatable & Sendable>(
-        of forms: [any EnvelopeForm<Value>], _ envelope: SessionSyncEnvelope<Value>
+        of forms: [EnvelopeForm<Value>], _ envelope: SessionSyncEnvelope<Value>
     ) throws -> [(bytes: Int, encode: Double, decode: Double)] {
         let encoded = try forms.map { try $0.encode(envelope) }
         for (form, bytes) in zip(forms, encoded) where try form.decode(bytes) != envelope {
             throw ToolError("\(form.name) does not decode what it encoded; run its conformance rules")
         }
-        let encode = try context.stopwatch.nanoseconds(
+        let encode = try stopwatch.nanoseconds(
             takingTurns: forms.map { form in { _ = try form.encode(envelope) } })
-        let decode = try context.stopwatch.nanoseconds(
+        let decode = try stopwatch.nanoseconds(
             takingTurns: zip(forms, encoded).map { form, bytes in { _ = try form.decode(bytes) } })
         return forms.indices.map { (encoded[$0].count, encode[$0], decode[$0]) }
     }

@@ -3,137 +3,131 @@ import MeshIdentity
 import MeshWire
 
 /// One way to turn a typed envelope into bytes and back. Keeps its buffers between calls, as a connection does.
-protocol EnvelopeForm<Payload>: AnyObject {
-    associatedtype Payload: Codable & Sendable
-
+///
+/// Closures rather than a protocol: made for a concrete payload, they are specialized for it, as the same calls in an
+/// app would be.
+struct EnvelopeForm<Payload: Codable & Sendable> {
     /// As the table's column `codec` says it.
-    var name: String { get }
-    func encode(_ envelope: SessionSyncEnvelope<Payload>) throws -> [UInt8]
-    /// - Parameter bytes: what `encode` made of the envelope that it was given last.
-    func decode(_ bytes: [UInt8]) throws -> SessionSyncEnvelope<Payload>
-}
-
-/// Foundation's JSON of the whole envelope: what every other form is compared with.
-final class JSONForm<Payload: Codable & Sendable>: EnvelopeForm {
-    private let encoder = JSONEncoder()
-    private let decoder = JSONDecoder()
-
-    var name: String { "json" }
-
-    func encode(_ envelope: SessionSyncEnvelope<Payload>) throws -> [UInt8] { Array(try encoder.encode(envelope)) }
-
-    func decode(_ bytes: [UInt8]) throws -> SessionSyncEnvelope<Payload> {
-        try decoder.decode(SessionSyncEnvelope<Payload>.self, from: Data(bytes))
-    }
-}
-
-/// The same, compressed as a whole.
-final class CompressedJSONForm<Payload: Codable & Sendable>: EnvelopeForm {
-    private let plain = JSONForm<Payload>()
-    private let deflater: ZlibDeflater
-    private let inflater: ZlibInflater
-    private var plainCount = 0
-
-    var name: String { "json+zlib" }
-
-    init() throws {
-        deflater = try ZlibDeflater()
-        inflater = try ZlibInflater()
-    }
-
-    func encode(_ envelope: SessionSyncEnvelope<Payload>) throws -> [UInt8] {
-        let text = try plain.encode(envelope)
-        plainCount = text.count
-        return try text.withUnsafeBytes { try deflater.compress($0) }
-    }
-
-    func decode(_ bytes: [UInt8]) throws -> SessionSyncEnvelope<Payload> {
-        try plain.decode(bytes.withUnsafeBytes { try inflater.inflate($0, count: plainCount, limits: .ofBenchmarks) })
-    }
-}
-
-/// A frame of MeshWire: metadata in its fixed layout, the payload through a codec.
-final class FrameForm<Payload: Codable & Sendable>: EnvelopeForm {
-    /// How the payload becomes bytes and back.
-    struct Coding {
-        let encode: (Payload) throws -> [UInt8]
-        let decode: (UnsafeRawBufferPointer) throws -> Payload
-    }
-
     let name: String
+    let encode: (SessionSyncEnvelope<Payload>) throws -> [UInt8]
+    /// Takes what `encode` made of the envelope that it was given last.
+    let decode: ([UInt8]) throws -> SessionSyncEnvelope<Payload>
+}
+
+// MARK: - JSON
+
+extension EnvelopeForm {
+    /// Foundation's JSON of the whole envelope: what every other form is compared with.
+    static func json() -> EnvelopeForm {
+        let encoder = JSONEncoder()
+        let decoder = JSONDecoder()
+        return EnvelopeForm(
+            name: "json", encode: { Array(try encoder.encode($0)) },
+            decode: { try decoder.decode(SessionSyncEnvelope<Payload>.self, from: Data($0)) })
+    }
+
+    /// The same, compressed as a whole.
+    static func compressedJSON() throws -> EnvelopeForm {
+        let plain = json()
+        let deflater = try ZlibDeflater()
+        let inflater = try ZlibInflater()
+        var plainCount = 0
+        return EnvelopeForm(
+            name: "json+zlib",
+            encode: { envelope in
+                let text = try plain.encode(envelope)
+                plainCount = text.count
+                return try text.withUnsafeBytes { try deflater.compress($0) }
+            },
+            decode: { bytes in
+                let text = try bytes.withUnsafeBytes {
+                    try inflater.inflate($0, count: plainCount, limits: .ofBenchmarks)
+                }
+                return try plain.decode(text)
+            })
+    }
+}
+
+// MARK: - Frames
+
+extension EnvelopeForm {
+    /// A frame of MeshWire: metadata in its fixed layout, the payload through a codec.
+    static func frame(_ codec: any PayloadCodec, isCompressed: Bool) throws -> EnvelopeForm {
+        let coder = try FrameCoder(codec, isCompressed: isCompressed)
+        return EnvelopeForm(
+            name: codec.id.name + (isCompressed ? "+zlib" : ""),
+            encode: { try coder.encode($0.metadata, try codec.encode($0.payload)) },
+            decode: { bytes in
+                let (metadata, payload) = try coder.decode(bytes)
+                return SessionSyncEnvelope(metadata: metadata, payload: try codec.decode(Payload.self, from: payload))
+            })
+    }
+
+    /// The forms without a direct path, `json` first.
+    static func all(_ codecs: [any PayloadCodec]) throws -> [EnvelopeForm] {
+        try [.json(), .compressedJSON()] + codecs.flatMap { try forms(of: $0) }
+    }
+
+    fileprivate static func forms(of codec: any PayloadCodec) throws -> [EnvelopeForm] {
+        // What compact does by itself for types of the direct path is shown apart from what it does for all others.
+        let codec: any PayloadCodec = codec is CompactCodec ? CompactCodec(usesDirectPath: false) : codec
+        return try [false, true].map { try .frame(codec, isCompressed: $0) }
+    }
+}
+
+extension EnvelopeForm where Payload: WireValue {
+    /// The same frame, the payload through the direct path of `compact`.
+    static func directFrame(_ codec: CompactCodec, isCompressed: Bool) throws -> EnvelopeForm {
+        let coder = try FrameCoder(codec, isCompressed: isCompressed)
+        return EnvelopeForm(
+            name: codec.id.name + ".direct" + (isCompressed ? "+zlib" : ""),
+            encode: { try coder.encode($0.metadata, try codec.encode(direct: $0.payload)) },
+            decode: { bytes in
+                let (metadata, payload) = try coder.decode(bytes)
+                return try payload.withUnsafeBytes {
+                    SessionSyncEnvelope(metadata: metadata, payload: try codec.decode(direct: Payload.self, from: $0))
+                }
+            })
+    }
+
+    /// Every form, `json` first, and the direct path after the codec that has it.
+    static func allWithDirect(_ codecs: [any PayloadCodec]) throws -> [EnvelopeForm] {
+        try [.json(), .compressedJSON()]
+            + codecs.flatMap { codec in
+                let plain = try forms(of: codec)
+                guard let compact = codec as? CompactCodec else { return plain }
+                return try plain + [false, true].map { try .directFrame(compact, isCompressed: $0) }
+            }
+    }
+}
+
+/// The frames of one connection, on both of its ends.
+private final class FrameCoder {
     private let codec: any PayloadCodec
-    private let coding: Coding
     private var encoder: FrameEncoder
     private var decoder: FrameDecoder
     private var writer = WireWriter()
 
-    init(_ name: String, codec: any PayloadCodec, coding: Coding, isCompressed: Bool) throws {
-        self.name = name + (isCompressed ? "+zlib" : "")
+    init(_ codec: any PayloadCodec, isCompressed: Bool) throws {
         self.codec = codec
-        self.coding = coding
         encoder = FrameEncoder(codec: codec, compression: isCompressed ? .zlib() : .stored, limits: .ofBenchmarks)
         decoder = FrameDecoder(codecs: try CodecTable([codec]), limits: .ofBenchmarks)
     }
 
-    func encode(_ envelope: SessionSyncEnvelope<Payload>) throws -> [UInt8] {
+    func encode(_ metadata: SessionSyncMetadata, _ payload: [UInt8]) throws -> [UInt8] {
         writer.reset()
-        try coding.encode(envelope.payload).withUnsafeBytes { payload in
-            try encoder.appendEnvelope(envelope.metadata, payload: payload, codec: codec.id, to: &writer)
+        try payload.withUnsafeBytes { bytes in
+            try encoder.appendEnvelope(metadata, payload: bytes, codec: codec.id, to: &writer)
         }
         return writer.array()
     }
 
-    func decode(_ bytes: [UInt8]) throws -> SessionSyncEnvelope<Payload> {
+    func decode(_ bytes: [UInt8]) throws -> (SessionSyncMetadata, [UInt8]) {
         guard case .envelope(let envelope) = try decoder.decode(bytes) else {
-            throw ToolError("\(name): a frame with an envelope was read as something else")
+            throw ToolError("\(codec.id.name): a frame with an envelope was read as something else")
         }
-        let payload = try envelope.encodedPayload(with: codec).bytes.withUnsafeBytes(coding.decode)
-        return SessionSyncEnvelope(metadata: envelope.metadata, payload: payload)
+        return (envelope.metadata, try envelope.encodedPayload(with: codec).bytes)
     }
-}
-
-extension FrameForm.Coding {
-    init(_ codec: any PayloadCodec) {
-        encode = { try codec.encode($0) }
-        decode = { try codec.decode(Payload.self, from: $0) }
-    }
-}
-
-extension FrameForm.Coding where Payload: WireValue {
-    /// The direct path of `compact`, without looking for the conformance.
-    init(direct codec: CompactCodec) {
-        encode = { try codec.encode(direct: $0) }
-        decode = { try codec.decode(direct: Payload.self, from: $0) }
-    }
-}
-
-/// Every form in which the table shows a payload of that type, `json` first.
-func envelopeForms<Payload: Codable & Sendable>(
-    of type: Payload.Type, codecs: [any PayloadCodec]
-) throws -> [any EnvelopeForm<Payload>] {
-    var forms: [any EnvelopeForm<Payload>] = [JSONForm<Payload>(), try CompressedJSONForm<Payload>()]
-    for codec in codecs {
-        // What the codec does by itself for types of the direct path is shown apart from what it does for all others.
-        let plain: any PayloadCodec = codec is CompactCodec ? CompactCodec(usesDirectPath: false) : codec
-        for isCompressed in [false, true] {
-            forms.append(
-                try FrameForm(codec.id.name, codec: plain, coding: .init(plain), isCompressed: isCompressed))
-        }
-        guard let compact = codec as? CompactCodec, let direct = type as? any (Codable & Sendable & WireValue).Type
-        else { continue }
-        for isCompressed in [false, true] {
-            let form = try directForm(of: direct, compact, isCompressed: isCompressed)
-            if let form = form as? any EnvelopeForm<Payload> { forms.append(form) }
-        }
-    }
-    return forms
-}
-
-private func directForm<Payload: Codable & Sendable & WireValue>(
-    of type: Payload.Type, _ codec: CompactCodec, isCompressed: Bool
-) throws -> any EnvelopeForm {
-    try FrameForm<Payload>(
-        codec.id.name + ".direct", codec: codec, coding: .init(direct: codec), isCompressed: isCompressed)
 }
 
 extension FrameLimits {
