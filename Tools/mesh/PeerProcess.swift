@@ -12,24 +12,16 @@
             case ended(status: Int32, wasKilled: Bool)
         }
 
-        let actor: ReplayPlan.Actor
         private let process: Locked<Process>
-        private let end = Locked(End())
-
-        private struct End {
-            var isSilent = false
-            var status: (code: Int32, wasKilled: Bool)?
-        }
 
         /// Starts the child. `input` and `output` may be closed here as soon as this returns.
-        /// - Parameter receive: called on any thread, one call at a time.
+        /// - Parameter receive: called on a thread of this child's own.
         /// - Throws: what the system says when it cannot start a process.
         init(
             _ actor: ReplayPlan.Actor, arguments: [String], input: FileHandle, output: FileHandle,
             receive: @escaping @Sendable (Event) -> Void
         ) throws {
             guard let executable = Bundle.main.executableURL else { throw ToolError("cannot find the mesh executable") }
-            self.actor = actor
             let process = Process()
             process.executableURL = executable
             process.arguments = ["peer", "--name", actor.rawValue, "--json", "--as-child"] + arguments
@@ -38,40 +30,34 @@
             let reports = Pipe()
             process.standardError = reports
             self.process = Locked(process)
-
-            let lines = Locked(LineBuffer())
-            reports.fileHandleForReading.readabilityHandler = { [weak self] handle in
-                let data = handle.availableData
-                for line in lines.withLock({ $0.add(data) }) {
-                    receive(PeerReport(line: line).map { .report($0) } ?? .remark(line))
-                }
-                guard data.isEmpty else { return }
-                handle.readabilityHandler = nil
-                self?.finish(receive) { $0.isSilent = true }
-            }
-            process.terminationHandler = { [weak self] process in
-                let status = (process.terminationStatus, process.terminationReason == .uncaughtSignal)
-                self?.finish(receive) { $0.status = status }
-            }
             try process.run()
+            let thread = Thread { self.follow(reports.fileHandleForReading, receive) }
+            thread.start()
         }
 
         /// At once and for good: a peer has nothing that it would have to save.
         func kill() {
             process.withLock { process in
-                guard process.isRunning else { return }
-                _ = Foundation.kill(process.processIdentifier, SIGKILL)
-                process.waitUntilExit()
+                if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
             }
         }
 
-        /// Tells the end once the child is gone and all that it said has been read.
-        private func finish(_ receive: (Event) -> Void, _ change: (inout End) -> Void) {
-            let status = end.withLock { end in
-                change(&end)
-                return end.isSilent ? end.status : nil
-            }
-            if let status { receive(.ended(status: status.code, wasKilled: status.wasKilled)) }
+        /// Blocks until the child has said all and is gone.
+        private func follow(_ reports: FileHandle, _ receive: (Event) -> Void) {
+            var lines = LineBuffer()
+            var data: Data
+            repeat {
+                data = reports.availableData
+                for line in lines.add(data) {
+                    receive(PeerReport(line: line).map { .report($0) } ?? .remark(line))
+                }
+            } while !data.isEmpty
+            // Not `waitUntilExit`, which would hold the lock that `kill` needs.
+            while process.withLock({ $0.isRunning }) { Thread.sleep(forTimeInterval: 0.005) }
+            receive(
+                process.withLock { process in
+                    .ended(status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal)
+                })
         }
     }
 
