@@ -1,0 +1,60 @@
+public import Foundation
+
+/// Thousands of samples: where a workout went and how fast the heart beat. About 220 KB of content at 3000 each.
+public struct SampleTrack: Codable, Hashable, Sendable {
+    public var workoutID: UUID
+    public var startedAt: Date
+    public var points: [Point]
+    public var heartRates: [SampleHeartRate]
+
+    public init(workoutID: UUID, startedAt: Date, points: [Point], heartRates: [SampleHeartRate]) {
+        self.workoutID = workoutID
+        self.startedAt = startedAt
+        self.points = points
+        self.heartRates = heartRates
+    }
+}
+
+extension SampleTrack {
+    /// One position, as a satellite receiver reports it.
+    public struct Point: Codable, Hashable, Sendable {
+        public var time: Date
+        /// Degrees.
+        public var latitude: Double
+        /// Degrees.
+        public var longitude: Double
+        /// Metres.
+        public var altitude: Double
+        /// Metres.
+        public var horizontalAccuracy: Double
+        /// Metres a second.
+        public var speed: Double?
+        /// Degrees from north.
+        public var course: Double?
+
+        public init(
+            time: Date, latitude: Double, longitude: Double, altitude: Double, horizontalAccuracy: Double,
+            speed: Double? = nil, course: Double? = nil
+        ) {
+            self.time = time
+            self.latitude = latitude
+            self.longitude = longitude
+            self.altitude = altitude
+            self.horizontalAccuracy = horizontalAccuracy
+            self.speed = speed
+            self.course = course
+        }
+    }
+}
+
+/// One heartbeat reading.
+public struct SampleHeartRate: Codable, Hashable, Sendable {
+    public var time: Date
+    /// Beats a minute.
+    public var beatsPerMinute: Double
+
+    public init(time: Date, beatsPerMinute: Double) {
+        self.time = time
+        self.beatsPerMinute = beatsPerMinute
+    }
+}
