@@ -56,10 +56,12 @@ let modules: [Module] = [
 
     Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshIdentity", "MeshTransport", "MeshTesting"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"],
+        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshTesting"]),
     Module(
         "MeshScenarioTransport", "Modules/Transports/Scenario", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshIdentity", "MeshTransport", "MeshTesting"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"],
+        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshTesting"]),
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"],

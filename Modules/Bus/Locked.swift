@@ -12,7 +12,7 @@
 ///
 /// Synchronization's `Mutex` needs newer systems than this package supports, and reports false races under the
 /// thread sanitizer; every lock of this package is this one. Never suspend inside `withLock`.
-package final class Locked<Value>: @unchecked Sendable {
+package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     #if canImport(Darwin)
         private let mutex = UnsafeMutablePointer<os_unfair_lock>.allocate(capacity: 1)
     #else
@@ -20,7 +20,7 @@ package final class Locked<Value>: @unchecked Sendable {
     #endif
     private var value: Value
 
-    package init(_ value: sending Value) {
+    package init(_ value: consuming sending Value) {
         self.value = value
         #if canImport(Darwin)
             mutex.initialize(to: os_unfair_lock())

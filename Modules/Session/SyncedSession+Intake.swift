@@ -34,7 +34,8 @@ extension SyncedSession {
             let snapshot = SessionSyncSnapshot(
                 metadata: erased.metadata, revision: erased.revision, state: try erased.decodeState(as: State.self),
                 peerSequenceVector: erased.peerSequenceVector)
-            guard isAcceptable(snapshot) else {
+            if isStale(snapshot) { staleSnapshot = erased }
+            guard !isStale(snapshot), !configuration.isIdle(snapshot.state) else {
                 statistics.snapshotsRefused += 1
                 requestSnapshot()
                 return
@@ -62,6 +63,11 @@ extension SyncedSession {
             if change.isReachable { reachablePeerIDs.insert(peer.id) } else { reachablePeerIDs.remove(peer.id) }
         }
         guard change.isReachable else { return }
+        if let staleSnapshot {
+            // Now a live peer stands behind it.
+            self.staleSnapshot = nil
+            receive(staleSnapshot)
+        }
         if engine.hasHistory { answer(change.peer) }
     }
 
@@ -70,9 +76,10 @@ extension SyncedSession {
     }
 
     /// Only a retained snapshot without a live peer behind it can be too old: a workout may be paused for an hour.
-    private func isAcceptable(_ snapshot: SessionSyncSnapshot<State>) -> Bool {
-        if isRetained(snapshot), reachablePeerIDs.isEmpty, isStale(snapshot) { return false }
-        return !configuration.isIdle(snapshot.state)
+    private func isStale(_ snapshot: SessionSyncSnapshot<State>) -> Bool {
+        guard isRetained(snapshot), reachablePeerIDs.isEmpty else { return false }
+        let sentAt = snapshot.metadata.causalTimestamp.addingTimeInterval(-configuration.clockOffsetSeconds)
+        return configuration.now().timeIntervalSince(sentAt) > configuration.stalenessBudget.seconds
     }
 
     private func isRetained(_ snapshot: SessionSyncSnapshot<State>) -> Bool {
@@ -80,11 +87,6 @@ extension SyncedSession {
         return retained.revision == snapshot.revision
             && retained.metadata.sourcePeerID == snapshot.metadata.sourcePeerID
             && retained.metadata.incarnation == snapshot.metadata.incarnation
-    }
-
-    private func isStale(_ snapshot: SessionSyncSnapshot<State>) -> Bool {
-        let sentAt = snapshot.metadata.causalTimestamp.addingTimeInterval(-configuration.clockOffsetSeconds)
-        return configuration.now().timeIntervalSince(sentAt) > configuration.stalenessBudget.seconds
     }
 }
 

@@ -42,6 +42,8 @@ where
     @ObservationIgnored var engine: SessionSyncEngine<State, Event, Reducer, ConflictPolicy>
     @ObservationIgnored var outgoing = OutgoingQueue()
     @ObservationIgnored var retainedSnapshot: AnySessionSyncSnapshot?
+    /// The retained snapshot, while it is too old for want of a live peer.
+    @ObservationIgnored var staleSnapshot: AnySessionSyncSnapshot?
     @ObservationIgnored var lastRequestAt: Date?
     @ObservationIgnored private let listeners = OwnedTasks()
     @ObservationIgnored let drain = OwnedTasks()
@@ -138,7 +140,6 @@ where
         let requests = transport.receiveSnapshotRequests()
         let reachability = transport.reachabilityChanges()
         listeners.hold([
-            // First, because whether a retained snapshot is too old depends on who is reachable.
             Task { [weak self] in for await change in reachability { self?.receive(change) } },
             Task { [weak self] in for await envelope in envelopes { self?.receive(envelope) } },
             Task { [weak self] in for await snapshot in snapshots { self?.receive(snapshot) } },

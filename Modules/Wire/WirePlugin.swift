@@ -9,7 +9,7 @@ public struct WirePlugin: Plugin {
         PluginDescriptor(
             id: "core.wire", kind: .core, module: "MeshWire", version: "0.1.0",
             summary: "How values become bytes and frames: codecs, zlib, framing, payload limits",
-            requires: ["core.identity"])
+            requires: ["core.identity"], limits: PayloadLimit.known)
     }
 }
 

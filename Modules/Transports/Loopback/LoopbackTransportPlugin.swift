@@ -1,4 +1,6 @@
 public import MeshBus
+import MeshIdentity
+import MeshTransport
 
 /// Registers MeshLoopbackTransport.
 public struct LoopbackTransportPlugin: Plugin {
@@ -8,6 +10,22 @@ public struct LoopbackTransportPlugin: Plugin {
         PluginDescriptor(
             id: "transport.loopback", kind: .transport, module: "MeshLoopbackTransport", version: "0.1.0",
             summary: "Own sends come back: a whole session in one process",
-            requires: ["core.transport"])
+            requires: ["core.transport"], capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast"])
+    }
+
+    public func contribute(to registry: inout ExtensionRegistry) {
+        registry.add(
+            TransportFixture(patience: 1000) { codec in
+                let limit = PayloadLimit(
+                    id: "loopback.fixture", bytes: 65_536, summary: "what the conformance rules run under",
+                    source: "chosen; a loopback without a budget carries any size")
+                let transport = LoopbackSessionSyncTransport(
+                    localPeer: SessionPeer(
+                        id: "loopback", deviceClass: .unknown, appInstanceID: "fixture", topology: .sameHost),
+                    budget: PayloadBudget(limit: limit, codec: codec))
+                return TransportPair(
+                    first: transport, second: transport, ownSendsComeBack: true, limit: limit, connect: {},
+                    settle: { await Task.yield() })
+            }, to: .transportFixtures)
     }
 }

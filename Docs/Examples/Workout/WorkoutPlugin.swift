@@ -1,0 +1,13 @@
+public import SessionMesh
+
+/// Registers the worked example.
+public struct WorkoutPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "example.workout", kind: .example, module: "WorkoutExample", version: "0.1.0",
+            summary: "A workout shared by phone and watch: the feature to copy, and its replay from a recording",
+            requires: ["core.timer-anchor", "feature.session"])
+    }
+}

@@ -1,0 +1,34 @@
+public import Foundation
+public import SessionMesh
+
+/// The workout on one device: everything that an app needs beside its screens.
+public typealias WorkoutSession = SyncedSession<WorkoutState, WorkoutEvent, WorkoutReducer, WorkoutPolicy>
+
+extension SyncedSession
+where
+    State == WorkoutState, Event == WorkoutEvent, Reducer == WorkoutReducer, ConflictPolicy == WorkoutPolicy
+{
+    /// Names the feature in every message.
+    public nonisolated static var workoutFeatureID: String { "workout" }
+
+    /// - Parameter sessionID: one for each workout; the next one is a new UUID.
+    public static func workout(sessionID: UUID, over transport: any SessionSyncTransport) -> WorkoutSession {
+        var configuration = SyncedSessionConfiguration<WorkoutState, WorkoutEvent>()
+        configuration.isHighRate = { !$0.isTap }
+        configuration.isIdle = { $0.phase == .ready }
+        return WorkoutSession(
+            sessionID: sessionID, featureID: workoutFeatureID, transport: transport, initialState: WorkoutState(),
+            reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy(), configuration: configuration)
+    }
+}
+
+extension WorkoutState {
+    /// 32 hexadecimal digits that two devices compare to see that they agree.
+    public var digest: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        // A state made of finite numbers, dates and text always encodes.
+        guard let bytes = try? encoder.encode(self) else { return "unencodable" }
+        return StableHash(Array(bytes)).description
+    }
+}

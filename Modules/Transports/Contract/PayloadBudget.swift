@@ -1,0 +1,34 @@
+public import MeshBus
+public import MeshIdentity
+
+/// The size check before a send: a transport with a limit asks it before it accepts anything.
+///
+/// Counts the payload as `codec` writes it, before any compression, and for a snapshot the engine's checkpoint beside
+/// it. Encodes what has not been encoded yet, so it costs as much as one encoding.
+public struct PayloadBudget: Sendable {
+    public let limit: PayloadLimit
+    public let codec: any PayloadCodec
+
+    public init(limit: PayloadLimit, codec: any PayloadCodec) {
+        self.limit = limit
+        self.codec = codec
+    }
+
+    /// - Throws: `SessionSyncError.payloadTooLarge` with the limit's id, or `payloadEncodingFailed`.
+    public func check(_ envelope: AnySessionSyncEnvelope) throws {
+        try check(byteCount: envelope.encodedPayload(with: codec).bytes.count)
+    }
+
+    /// - Throws: `SessionSyncError.payloadTooLarge` with the limit's id, or `payloadEncodingFailed`.
+    public func check(_ snapshot: AnySessionSyncSnapshot) throws {
+        let state = try snapshot.encodedState(with: codec).bytes.count
+        try check(byteCount: state + (snapshot.checkpoint?.count ?? 0))
+    }
+
+    /// - Throws: `SessionSyncError.payloadTooLarge` with the limit's id.
+    public func check(byteCount: Int) throws(SessionSyncError) {
+        guard byteCount <= limit.bytes else {
+            throw .payloadTooLarge(bytes: byteCount, limit: limit.bytes, limitID: limit.id)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// What is due, soonest first, and of two at the same time the one entered first.
+///
+/// A binary heap: O(log n) to enter and to take.
+struct EventQueue<Event> {
+    private struct Entry {
+        let time: UInt64
+        let ticket: UInt64
+        let event: Event
+
+        func precedes(_ other: Entry) -> Bool { (time, ticket) < (other.time, other.ticket) }
+    }
+
+    private var heap: [Entry] = []
+    private var nextTicket: UInt64 = 0
+
+    var count: Int { heap.count }
+    var nextTime: UInt64? { heap.first?.time }
+
+    mutating func enter(_ event: Event, at time: UInt64) {
+        heap.append(Entry(time: time, ticket: nextTicket, event: event))
+        nextTicket += 1
+        var index = heap.count - 1
+        while index > 0 {
+            let parent = (index - 1) / 2
+            guard heap[index].precedes(heap[parent]) else { break }
+            heap.swapAt(index, parent)
+            index = parent
+        }
+    }
+
+    mutating func take() -> (time: UInt64, event: Event)? {
+        guard let first = heap.first else { return nil }
+        let last = heap.removeLast()
+        if !heap.isEmpty {
+            heap[0] = last
+            sink()
+        }
+        return (first.time, first.event)
+    }
+
+    private mutating func sink() {
+        var index = 0
+        while true {
+            var soonest = index
+            for child in [2 * index + 1, 2 * index + 2]
+            where child < heap.count && heap[child].precedes(heap[soonest]) { soonest = child }
+            guard soonest != index else { return }
+            heap.swapAt(index, soonest)
+            index = soonest
+        }
+    }
+}

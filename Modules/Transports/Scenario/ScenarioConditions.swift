@@ -1,0 +1,84 @@
+/// What a link between two peers does to messages.
+public struct ScenarioConditions: Hashable, Sendable {
+    public var latency: ScenarioLatency
+    /// The share of messages that vanish, 0...1. A reliable message or a latest snapshot is sent again instead, each
+    /// time after one more round trip.
+    public var lossRate: Double
+    /// The share of lossy messages that arrive twice, 0...1.
+    public var duplicationRate: Double
+    /// The share of lossy messages that are held back for up to four times their latency while others overtake, 0...1.
+    /// Without it messages of one link arrive in the order in which they were sent.
+    public var reorderingRate: Double
+
+    public init(
+        latency: ScenarioLatency = .uniform(.milliseconds(5), .milliseconds(50)), lossRate: Double = 0,
+        duplicationRate: Double = 0, reorderingRate: Double = 0
+    ) {
+        self.latency = latency
+        self.lossRate = lossRate
+        self.duplicationRate = duplicationRate
+        self.reorderingRate = reorderingRate
+    }
+
+    /// One millisecond each way and nothing goes wrong.
+    public static let ideal = ScenarioConditions(latency: .fixed(.milliseconds(1)))
+    /// 5 to 50 milliseconds and nothing goes wrong.
+    public static let calm = ScenarioConditions()
+    /// Long tails, a fifth lost, a tenth twice, a third out of order.
+    public static let rough = ScenarioConditions(
+        latency: .longTailed(median: .milliseconds(40), most: .seconds(4)), lossRate: 0.2, duplicationRate: 0.1,
+        reorderingRate: 0.33)
+}
+
+/// How long a message takes from one peer to another.
+public enum ScenarioLatency: Hashable, Sendable {
+    case fixed(Duration)
+    /// Any time between the two is equally likely.
+    case uniform(Duration, Duration)
+    /// Half of the messages take up to `median`, a quarter from there to twice that, an eighth to four times, and
+    /// so on; never more than `most`.
+    case longTailed(median: Duration, most: Duration)
+}
+
+extension ScenarioLatency {
+    /// Nanoseconds. Each case makes the same number of draws whatever their outcome.
+    func draw(_ random: inout SplitMix64) -> UInt64 {
+        switch self {
+        case .fixed(let duration):
+            return duration.nanoseconds
+        case .uniform(let least, let most):
+            let low = min(least, most).nanoseconds
+            return low + random.upTo(max(least, most).nanoseconds - low)
+        case .longTailed(let median, let most):
+            let doublings = random.next().leadingZeroBitCount
+            let most = most.nanoseconds
+            var low: UInt64 = 0
+            var high = min(median.nanoseconds, most)
+            for _ in 0..<doublings where high < most { (low, high) = (high, min(2 * high, most)) }
+            return low + random.upTo(high - low)
+        }
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds of a virtual clock: 0 for negative durations, at most ten years.
+    var nanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        return UInt64(min(seconds, 315_576_000)) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+    }
+
+    init(nanoseconds: UInt64) {
+        self.init(
+            secondsComponent: Int64(nanoseconds / 1_000_000_000),
+            attosecondsComponent: Int64(nanoseconds % 1_000_000_000) * 1_000_000_000)
+    }
+}
+
+extension UInt64 {
+    /// That much later on a virtual clock, whose last moment is never passed.
+    func advanced(byNanoseconds delay: UInt64) -> UInt64 {
+        let (sum, isBeyond) = addingReportingOverflow(delay)
+        return isBeyond ? .max : sum
+    }
+}

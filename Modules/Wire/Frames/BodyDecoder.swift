@@ -1,0 +1,96 @@
+import MeshIdentity
+
+/// Reads the body of a frame whose header and checksum are in order.
+struct BodyDecoder: ~Copyable {
+    private let codecs: CodecTable
+    private let dictionaries: DictionaryTable
+    private let limits: FrameLimits
+    private var table: InterningTable
+    private var inflater: ZlibInflater?
+    /// The connection's compressed stream has begun.
+    private var isStreaming = false
+    private var inflated = WireWriter(capacity: 64)
+    private let mayStream: Bool
+
+    init(codecs: CodecTable, dictionaries: [CompressionDictionary], limits: FrameLimits, internedIdentities: Int) {
+        self.codecs = codecs
+        self.dictionaries = DictionaryTable(dictionaries)
+        self.limits = limits
+        table = InterningTable(capacity: internedIdentities)
+        mayStream = internedIdentities > 0
+    }
+
+    /// nil when the kind is unknown and skippable.
+    mutating func decode(_ header: FrameHeader, _ frame: UnsafeRawBufferPointer) throws(WireError) -> WireMessage? {
+        let body = header.body(of: frame)
+        // Even a frame to be skipped may be a part of the connection's compressed stream.
+        guard header.flags.compression != 0 else { return try decode(header, body: body) }
+        try inflate(body, header.flags)
+        defer { if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) } }
+        return try decode(header, body: inflated.bytes)
+    }
+
+    /// A larger buffer is given back at once.
+    private static let keptBytes = 1 << 18
+
+    private mutating func decode(
+        _ header: FrameHeader, body: UnsafeRawBufferPointer
+    ) throws(WireError) -> WireMessage? {
+        var reader = WireReader(body)
+        let message: WireMessage
+        switch header.kind {
+        case .envelope:
+            let metadata = try reader.readMetadata(interning: &table)
+            let codec = try codecs.codec(header.codec)
+            let payload = EncodedPayload(bytes: [UInt8](try reader.readRaw(reader.remaining)), codec: codec)
+            message = .envelope(AnySessionSyncEnvelope(metadata: metadata, payload: payload))
+        case .snapshot:
+            let metadata = try reader.readMetadata(interning: &table)
+            let codec = try codecs.codec(header.codec)
+            message = .snapshot(try reader.readSnapshot(metadata: metadata, codec: codec, limits: limits))
+        case .hello: message = .hello(try reader.readHello())
+        case .snapshotRequest: message = .snapshotRequest(try reader.readSnapshotRequest())
+        case .goodbye: message = .goodbye(try reader.readGoodbye())
+        case .fragment: throw WireError(.corrupted, "a fragment is not a message; FrameReassembler takes it")
+        default:
+            if header.flags.contains(.skippable) { return nil }
+            throw WireError(.unsupportedVersion, "frames of kind \(header.kind.rawValue) are unknown to this reader")
+        }
+        guard reader.isAtEnd else { throw WireError(.trailingBytes, "\(reader.remaining) bytes follow the message") }
+        return message
+    }
+
+    // MARK: - Inflation
+
+    private mutating func inflate(_ body: UnsafeRawBufferPointer, _ flags: FrameFlags) throws(WireError) {
+        var reader = WireReader(body)
+        let dictionary =
+            flags.compression == FrameFlags.zlibWithDictionary.rawValue
+            ? try dictionaries.dictionary(try reader.readUInt32()) : nil
+        let count = Int(clamping: try reader.readVarint())
+        let bytes = try reader.readRaw(reader.remaining)
+        try limits.checkInflation(of: bytes.count, to: count)
+        inflated.reset()
+        let output = inflated.room(for: count + 1)
+        let inflater = try startedInflater()
+        if flags.compression == FrameFlags.zlibOfConnection.rawValue {
+            guard mayStream else { throw WireError(.corrupted, "the frame is part of a connection's stream") }
+            if flags.contains(.restartsCompression) {
+                try inflater.restart()
+                isStreaming = true
+            }
+            guard isStreaming else { throw WireError(.corrupted, "the frame continues a stream that never began") }
+            try inflater.inflatePart(bytes, into: output, count: count)
+        } else {
+            try inflater.inflate(bytes, into: output, count: count, dictionary: dictionary)
+        }
+        inflated.position = count
+    }
+
+    private mutating func startedInflater() throws(WireError) -> ZlibInflater {
+        if let inflater { return inflater }
+        let started = try ZlibInflater()
+        inflater = started
+        return started
+    }
+}

@@ -1,0 +1,42 @@
+public import MeshBus
+public import MeshIdentity
+
+/// The codecs that a reader knows, by their numbers on the wire.
+public struct CodecTable: Sendable {
+    /// Indices into `codecs` by number; 255 where there is none.
+    private var places = [UInt8](repeating: .max, count: 256)
+    /// In the order in which they were registered.
+    public private(set) var codecs: [any PayloadCodec] = []
+
+    /// - Throws: `invalidValue` when two codecs claim one number, or one claims 0, which stands for none.
+    public init(_ codecs: [any PayloadCodec]) throws(WireError) {
+        for codec in codecs { try add(codec) }
+    }
+
+    /// The codecs that plugins have contributed to `ExtensionPoint.codecs`.
+    ///
+    /// - Throws: `invalidValue` when two codecs claim one number, or one claims 0.
+    public init(_ contributions: [Contribution<any PayloadCodec>]) throws(WireError) {
+        try self.init(contributions.map(\.value))
+    }
+
+    /// - Throws: `unknownCodec`.
+    public func codec(_ number: UInt8) throws(WireError) -> any PayloadCodec {
+        let place = places[Int(number)]
+        guard place != .max else { throw WireError(.unknownCodec, "codec \(number) is not registered here") }
+        return codecs[Int(place)]
+    }
+
+    public subscript(name name: String) -> (any PayloadCodec)? { codecs.first { $0.id.name == name } }
+
+    private mutating func add(_ codec: any PayloadCodec) throws(WireError) {
+        let id = codec.id
+        guard id.number != 0 else { throw WireError(.invalidValue, "codec '\(id.name)' has number 0") }
+        guard places[Int(id.number)] == .max else {
+            let other = codecs[Int(places[Int(id.number)])].id.name
+            throw WireError(.invalidValue, "codecs '\(other)' and '\(id.name)' share number \(id.number)")
+        }
+        places[Int(id.number)] = UInt8(codecs.count)
+        codecs.append(codec)
+    }
+}

@@ -1,0 +1,53 @@
+public import MeshIdentity
+
+/// Reads frames that stand on their own: datagrams, files, messages of a queue.
+///
+/// Keeps a zlib stream and a buffer for reuse, nothing of what it has read. A frame that relies on earlier ones of its
+/// connection is `corrupted` here; `FrameStreamDecoder` reads those.
+public struct FrameDecoder: ~Copyable, @unchecked Sendable {
+    // Sendable although it holds a class that is not: the class is private to this one owner.
+    private var bodies: BodyDecoder
+    private let limits: FrameLimits
+
+    /// - Parameter dictionaries: known beside the built-in one.
+    public init(codecs: CodecTable, dictionaries: [CompressionDictionary] = [], limits: FrameLimits = FrameLimits()) {
+        self.limits = limits
+        bodies = BodyDecoder(codecs: codecs, dictionaries: dictionaries, limits: limits, internedIdentities: 0)
+    }
+
+    /// The message in exactly one frame; nil when it is of a kind that this version does not know and may skip.
+    ///
+    /// - Throws: every code of `WireError` that is about reading.
+    public mutating func decode(_ frame: UnsafeRawBufferPointer) throws(WireError) -> WireMessage? {
+        guard let header = try FrameHeader.parse(frame, limits: limits) else {
+            throw WireError(.truncated, "\(frame.count) bytes are less than a frame's header")
+        }
+        guard frame.count >= header.frameBytes else {
+            throw .truncated(needed: header.frameBytes, remaining: frame.count)
+        }
+        guard frame.count == header.frameBytes else {
+            throw WireError(.trailingBytes, "\(frame.count - header.frameBytes) bytes follow the frame")
+        }
+        try header.verifyChecksum(frame)
+        return try bodies.decode(header, frame)
+    }
+
+    public mutating func decode(_ frame: [UInt8]) throws(WireError) -> WireMessage? {
+        try frame.withUnsafeBufferPointer { bytes throws(WireError) in try decode(UnsafeRawBufferPointer(bytes)) }
+    }
+}
+
+extension FrameHeader {
+    /// - Parameter frame: `frameBytes` of them.
+    func verifyChecksum(_ frame: UnsafeRawBufferPointer) throws(WireError) {
+        let end = frame.count - Self.checksumBytes
+        let stated = UInt32(littleEndian: frame.loadUnaligned(fromByteOffset: end, as: UInt32.self))
+        guard FrameChecksum.of(UnsafeRawBufferPointer(rebasing: frame[..<end])) == stated else {
+            throw WireError(.corrupted, "the frame does not match its checksum")
+        }
+    }
+
+    func body(of frame: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: frame[headerBytes..<(headerBytes + bodyBytes)])
+    }
+}

@@ -1,0 +1,149 @@
+/// What a frame is about. Kinds 1–63 are this library's, 64–127 are for public extensions, 128–255 for private use.
+struct FrameKind: Hashable, RawRepresentable {
+    let rawValue: UInt8
+
+    static let hello = FrameKind(rawValue: 1)
+    static let envelope = FrameKind(rawValue: 2)
+    static let snapshot = FrameKind(rawValue: 3)
+    static let snapshotRequest = FrameKind(rawValue: 4)
+    static let goodbye = FrameKind(rawValue: 5)
+    static let fragment = FrameKind(rawValue: 6)
+}
+
+struct FrameFlags: OptionSet {
+    let rawValue: UInt8
+
+    /// The two lowest bits say how the body is compressed.
+    var compression: UInt8 { rawValue & 3 }
+
+    static let zlib = FrameFlags(rawValue: 1)
+    static let zlibWithDictionary = FrameFlags(rawValue: 2)
+    static let zlibOfConnection = FrameFlags(rawValue: 3)
+    /// The connection's compressor begins anew with this body.
+    static let restartsCompression = FrameFlags(rawValue: 1 << 2)
+    /// A reader that does not know the kind skips the frame.
+    static let skippable = FrameFlags(rawValue: 1 << 3)
+
+    static let all = FrameFlags(rawValue: 0b1111)
+}
+
+/// The first bytes of a frame: magic, version, kind, codec, flags, length of the body, check byte.
+struct FrameHeader {
+    var kind: FrameKind
+    /// The payload codec's number; 0 when the body holds no payload.
+    var codec: UInt8
+    var flags: FrameFlags
+    var bodyBytes: Int
+    /// Of the header itself.
+    var headerBytes: Int
+
+    /// No UTF-8 text begins with it.
+    static let magic: UInt8 = 0xB5
+    static let version: UInt8 = 1
+    /// With a body of less than 128 bytes.
+    static let smallBytes = 7
+    static let checksumBytes = 4
+
+    /// The least number of bytes that tells whether more is worth waiting for.
+    var frameBytes: Int { headerBytes + bodyBytes + Self.checksumBytes }
+}
+
+// MARK: - Reading
+
+extension FrameHeader {
+    /// Reads the header at the beginning of `bytes`; nil when it is not complete yet.
+    ///
+    /// - Throws: `foreign`, `unsupportedVersion`, `corrupted` or `oversized`, as soon as the bytes so far show it.
+    static func parse(_ bytes: UnsafeRawBufferPointer, limits: FrameLimits) throws(WireError) -> FrameHeader? {
+        guard bytes.count > 0 else { return nil }
+        guard bytes[0] == magic else { throw WireError(.foreign, "a frame begins with \(magic), not with \(bytes[0])") }
+        guard bytes.count > 1 else { return nil }
+        guard bytes[1] == version else {
+            throw WireError(.unsupportedVersion, "frame version \(bytes[1]); this reader knows version \(version)")
+        }
+        guard let (length, offset) = try parseLength(bytes), offset < bytes.count else { return nil }
+        guard bytes[offset] == check(bytes, count: offset) else {
+            throw WireError(.corrupted, "the header does not match its check byte")
+        }
+        guard length <= UInt64(max(limits.frameBytes - offset - 1 - checksumBytes, 0)) else {
+            throw WireError(.oversized, "a frame with \(length) bytes exceeds the limit of \(limits.frameBytes)")
+        }
+        let flags = FrameFlags(rawValue: bytes[4])
+        guard FrameFlags.all.isSuperset(of: flags) else {
+            throw WireError(.unsupportedVersion, "the frame has flags \(bytes[4]), of which this reader knows 15")
+        }
+        return FrameHeader(
+            kind: FrameKind(rawValue: bytes[2]), codec: bytes[3], flags: flags, bodyBytes: Int(length),
+            headerBytes: offset + 1)
+    }
+
+    /// The length of the body, and where its varint ends.
+    @inline(__always)
+    private static func parseLength(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> (UInt64, end: Int)? {
+        var length: UInt64 = 0
+        var shift: UInt64 = 0
+        var offset = 5
+        while offset < bytes.count {
+            let byte = bytes[offset]
+            if shift == 63, byte > 1 { throw WireError(.corrupted, "the length of a frame exceeds 64 bits") }
+            length |= UInt64(byte & 0x7F) << shift
+            offset += 1
+            if byte < 0x80 { return (length, offset) }
+            shift += 7
+        }
+        return nil
+    }
+
+    /// Rotates by one bit and adds the next byte without carry: any one changed byte changes it.
+    @inline(__always)
+    static func check(_ bytes: UnsafeRawBufferPointer, count: Int) -> UInt8 {
+        var check: UInt8 = 0
+        for index in 0..<count { check = (check << 1 | check >> 7) ^ bytes[index] }
+        return check
+    }
+}
+
+// MARK: - Writing
+
+extension WireWriter {
+    /// Leaves room for the header of a small body and returns where the frame begins.
+    mutating func openFrame() -> Int {
+        reserve(128)
+        let start = position
+        position &+= FrameHeader.smallBytes
+        return start
+    }
+
+    /// Fills in the header, moving what has been written of the body when its length needs more than one byte.
+    mutating func writeHeader(
+        at start: Int, kind: FrameKind, codec: UInt8, flags: FrameFlags, bodyBytes: Int
+    ) -> Int {
+        var lengthBytes = 1
+        var rest = bodyBytes >> 7
+        while rest > 0 {
+            lengthBytes += 1
+            rest >>= 7
+        }
+        let headBytes = position - start - FrameHeader.smallBytes
+        if lengthBytes > 1 {
+            reserve(lengthBytes)
+            let body = base + start + FrameHeader.smallBytes
+            (body + lengthBytes - 1).copyMemory(from: body, byteCount: headBytes)
+        }
+        let headerBytes = FrameHeader.smallBytes + lengthBytes - 1
+        let header = UnsafeMutableRawBufferPointer(start: base + start, count: headerBytes)
+        header[0] = FrameHeader.magic
+        header[1] = FrameHeader.version
+        header[2] = kind.rawValue
+        header[3] = codec
+        header[4] = flags.rawValue
+        rest = bodyBytes
+        for index in 0..<lengthBytes {
+            header[5 + index] = UInt8(truncatingIfNeeded: rest & 0x7F) | (index == lengthBytes - 1 ? 0 : 0x80)
+            rest >>= 7
+        }
+        header[headerBytes - 1] = FrameHeader.check(UnsafeRawBufferPointer(header), count: headerBytes - 1)
+        position = start + headerBytes + headBytes
+        return headerBytes
+    }
+}

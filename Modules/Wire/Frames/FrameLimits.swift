@@ -1,0 +1,21 @@
+/// The bounds within which frames are made and read. All are checked before memory is spent.
+public struct FrameLimits: Hashable, Sendable {
+    /// A whole frame, header and checksum included.
+    public var frameBytes: Int
+    /// A body after inflation.
+    public var inflatedBytes: Int
+    /// How many times larger than its compressed form a body may be.
+    public var inflationRatio: Int
+    /// Entries of a snapshot's sequence vector.
+    public var vectorEntries: Int
+
+    /// 1 MiB a frame, 4 MiB inflated, 20 to 1, 16,384 entries.
+    public init(
+        frameBytes: Int = 1 << 20, inflatedBytes: Int = 4 << 20, inflationRatio: Int = 20, vectorEntries: Int = 16_384
+    ) {
+        self.frameBytes = frameBytes
+        self.inflatedBytes = inflatedBytes
+        self.inflationRatio = inflationRatio
+        self.vectorEntries = vectorEntries
+    }
+}

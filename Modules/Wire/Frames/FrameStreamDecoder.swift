@@ -1,0 +1,127 @@
+public import MeshIdentity
+
+/// Reads the frames of one connection from a stream of bytes, however it is cut.
+///
+/// ```swift
+/// decoder.append(bytes)
+/// while let message = try decoder.next() { … }
+/// ```
+///
+/// Holds what was appended and not yet taken: after `next` has returned nil, less than one frame. It grows with what
+/// arrives, never with what a header announces. After an error the stream is dead: every later `next` throws the same
+/// error, and what is appended is dropped. It never searches for the next frame in bytes that it does not understand.
+public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
+    // Sendable although it holds memory and a class that are not: both are private to this one owner.
+    private var buffer: ByteQueue
+    private var bodies: BodyDecoder
+    private let limits: FrameLimits
+    /// The header of the frame that is being waited for, so that it is read once.
+    private var awaited: FrameHeader?
+    /// Why the stream is dead.
+    public private(set) var failure: WireError?
+    /// Frames of kinds that this version does not know and may skip.
+    public private(set) var skippedCount: UInt64 = 0
+
+    /// - Parameter dictionaries: known beside the built-in one.
+    public init(codecs: CodecTable, dictionaries: [CompressionDictionary] = [], limits: FrameLimits = FrameLimits()) {
+        self.limits = limits
+        buffer = ByteQueue()
+        bodies = BodyDecoder(
+            codecs: codecs, dictionaries: dictionaries, limits: limits,
+            internedIdentities: InterningTable.capacityMax)
+    }
+
+    /// Takes the next bytes of the stream. Copies them once.
+    public mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard failure == nil else { return }
+        buffer.append(bytes)
+    }
+
+    public mutating func append(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { append($0) }
+    }
+
+    /// The next message; nil when more bytes are needed.
+    ///
+    /// - Throws: every code of `WireError` that is about reading; then the stream is dead.
+    public mutating func next() throws(WireError) -> WireMessage? {
+        if let failure { throw failure }
+        do throws(WireError) {
+            while let header = try awaitedHeader(), buffer.count >= header.frameBytes {
+                let frame = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<header.frameBytes])
+                try header.verifyChecksum(frame)
+                let message = try bodies.decode(header, frame)
+                buffer.remove(header.frameBytes)
+                awaited = nil
+                if let message { return message }
+                skippedCount &+= 1
+            }
+            return nil
+        } catch {
+            failure = error
+            buffer = ByteQueue()
+            throw error
+        }
+    }
+
+    /// Nothing is left of a frame that has begun: the place where a stream may end.
+    public var isAtFrameBoundary: Bool { buffer.count == 0 }
+
+    private mutating func awaitedHeader() throws(WireError) -> FrameHeader? {
+        if awaited == nil { awaited = try FrameHeader.parse(buffer.bytes, limits: limits) }
+        return awaited
+    }
+}
+
+/// Bytes taken from the front and appended at the back, in one piece of memory.
+private struct ByteQueue: ~Copyable {
+    private var base: UnsafeMutableRawPointer?
+    private var capacity = 0
+    private var start = 0
+    private(set) var count = 0
+
+    init() {}
+
+    deinit { base?.deallocate() }
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base.map { $0 + start }, count: count) }
+
+    mutating func append(_ more: UnsafeRawBufferPointer) {
+        guard let source = more.baseAddress, more.count > 0 else { return }
+        if capacity - start - count < more.count { makeRoom(for: more.count) }
+        base?.advanced(by: start + count).copyMemory(from: source, byteCount: more.count)
+        count += more.count
+    }
+
+    mutating func remove(_ removed: Int) {
+        count -= removed
+        start = count == 0 ? 0 : start + removed
+        if count == 0, capacity > Self.keptBytes {
+            base?.deallocate()
+            base = nil
+            capacity = 0
+        }
+    }
+
+    /// A larger buffer is given back once it is empty.
+    private static let keptBytes = 1 << 18
+
+    /// Moves what is left to the front, into more memory only when less than half of it is free: so every byte moves a
+    /// bounded number of times.
+    private mutating func makeRoom(for more: Int) {
+        let needed = count + more
+        if needed <= capacity / 2, let base {
+            base.copyMemory(from: base + start, byteCount: count)
+        } else {
+            let larger = max(needed * 2, 4096)
+            let memory = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
+            if let base {
+                memory.copyMemory(from: base + start, byteCount: count)
+                base.deallocate()
+            }
+            base = memory
+            capacity = larger
+        }
+        start = 0
+    }
+}

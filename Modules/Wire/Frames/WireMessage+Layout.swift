@@ -1,0 +1,165 @@
+import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// The bodies of Docs/WireFormat.md, section "Bodies". What is added to one in a later version goes into its extension
+// region, which older readers skip.
+
+// MARK: - Writing
+
+extension WireWriter {
+    mutating func write(_ peer: SessionPeer) {
+        write(identifier: peer.id)
+        write(identifier: peer.deviceClass.rawValue)
+        write(identifier: peer.appInstanceID)
+        write(identifier: peer.topology.rawValue)
+        write(peer.userID == nil ? 0 : 1 as UInt8)
+        if let userID = peer.userID { write(identifier: userID) }
+    }
+
+    mutating func write(_ hello: WireHello) {
+        write(hello.peer)
+        write(hello.frameVersions.lowerBound)
+        write(hello.frameVersions.upperBound)
+        writeSignedVarint(Int64(hello.protocolVersion))
+        writeVarint(UInt64(hello.codecs.count))
+        writeRaw(hello.codecs)
+        writeVarint(UInt64(hello.dictionaries.count))
+        for dictionary in hello.dictionaries { write(dictionary) }
+        writeNoExtensions()
+    }
+
+    mutating func write(_ request: WireSnapshotRequest) {
+        write(request.sessionID)
+        write(request.requester == nil ? 0 : 1 as UInt8)
+        if let requester = request.requester { write(requester) }
+        writeNoExtensions()
+    }
+
+    mutating func write(_ goodbye: WireGoodbye) {
+        write(goodbye.reason.rawValue)
+        var detail = goodbye.detail
+        while detail.utf8.count > WireGoodbye.detailBytesMax { detail.removeLast() }
+        write(detail)
+        writeNoExtensions()
+    }
+
+    /// What a snapshot has between its metadata and its state.
+    mutating func writeHead(of snapshot: AnySessionSyncSnapshot) {
+        writeVarint(snapshot.revision)
+        writeVarint(UInt64(snapshot.peerSequenceVector.count))
+        // Equal snapshots make equal bytes.
+        let entries = snapshot.peerSequenceVector.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        for (peer, sequence) in entries {
+            write(identifier: peer)
+            writeVarint(sequence)
+        }
+        write(snapshot.checkpoint == nil ? 0 : 1 as UInt8)
+        if let checkpoint = snapshot.checkpoint {
+            writeVarint(UInt64(checkpoint.count))
+            writeRaw(checkpoint)
+        }
+        writeNoExtensions()
+    }
+
+    private mutating func writeNoExtensions() { write(0 as UInt8) }
+}
+
+extension WireGoodbye {
+    static let detailBytesMax = 1024
+}
+
+// MARK: - Reading
+
+extension WireReader {
+    mutating func readPeer() throws(WireError) -> SessionPeer {
+        let id = try readIdentifier()
+        let deviceClass = SessionPeerDeviceClass(rawValue: try readIdentifier())
+        let appInstanceID = try readIdentifier()
+        let topology = SessionPeerTopology(rawValue: try readIdentifier())
+        let userID = try readPresence() ? try readIdentifier() : nil
+        return SessionPeer(
+            id: id, deviceClass: deviceClass, appInstanceID: appInstanceID, userID: userID, topology: topology)
+    }
+
+    mutating func readHello() throws(WireError) -> WireHello {
+        let peer = try readPeer()
+        let lowest = try readUInt8()
+        let highest = try readUInt8()
+        guard lowest <= highest else { throw WireError(.invalidValue, "frame versions \(lowest) to \(highest)") }
+        guard let protocolVersion = Int(exactly: try readSignedVarint()) else {
+            throw WireError(.invalidValue, "the protocol version is too large")
+        }
+        let codecs = [UInt8](try readRaw(try readLength()))
+        let count = try readVarint()
+        guard count <= UInt64(remaining / 4) else {
+            throw .truncated(needed: Int(clamping: count), remaining: remaining)
+        }
+        var dictionaries: [UInt32] = []
+        for _ in 0..<count { dictionaries.append(try readUInt32()) }
+        try skipExtensions()
+        return WireHello(
+            peer: peer, frameVersions: lowest...highest, protocolVersion: protocolVersion, codecs: codecs,
+            dictionaries: dictionaries)
+    }
+
+    mutating func readSnapshotRequest() throws(WireError) -> WireSnapshotRequest {
+        let sessionID = try readUUID()
+        let requester = try readPresence() ? try readPeer() : nil
+        try skipExtensions()
+        return WireSnapshotRequest(sessionID: sessionID, requester: requester)
+    }
+
+    mutating func readGoodbye() throws(WireError) -> WireGoodbye {
+        let reason = WireGoodbye.Reason(rawValue: try readUInt8())
+        let detail = try readString()
+        guard detail.utf8.count <= WireGoodbye.detailBytesMax else {
+            throw WireError(.oversized, "the detail of a goodbye has \(detail.utf8.count) bytes")
+        }
+        try skipExtensions()
+        return WireGoodbye(reason, detail: detail)
+    }
+
+    mutating func readSnapshot(
+        metadata: SessionSyncMetadata, codec: any PayloadCodec, limits: FrameLimits
+    ) throws(WireError) -> AnySessionSyncSnapshot {
+        let revision = try readVarint()
+        let vector = try readVector(entriesMax: limits.vectorEntries)
+        let checkpoint = try readPresence() ? [UInt8](try readRaw(try readLength())) : nil
+        try skipExtensions()
+        let state = EncodedPayload(bytes: [UInt8](try readRaw(remaining)), codec: codec)
+        return AnySessionSyncSnapshot(
+            metadata: metadata, revision: revision, peerSequenceVector: vector, state: state, checkpoint: checkpoint)
+    }
+
+    private mutating func readVector(entriesMax: Int) throws(WireError) -> [String: UInt64] {
+        let count = try readVarint()
+        guard count <= UInt64(entriesMax) else {
+            throw WireError(.oversized, "a vector of \(count) entries exceeds the limit of \(entriesMax)")
+        }
+        // An entry has two bytes at least.
+        guard count <= UInt64(remaining / 2) else {
+            throw .truncated(needed: Int(clamping: count), remaining: remaining)
+        }
+        var vector = [String: UInt64](minimumCapacity: Int(count))
+        for _ in 0..<count {
+            let peer = try readIdentifier()
+            guard vector.updateValue(try readVarint(), forKey: peer) == nil else {
+                throw WireError(.corrupted, "a vector names one peer twice")
+            }
+        }
+        return vector
+    }
+
+    private mutating func readPresence() throws(WireError) -> Bool {
+        switch try readUInt8() {
+        case 0: return false
+        case 1: return true
+        case let other: throw WireError(.corrupted, "\(other) where 0 or 1 says whether a field follows")
+        }
+    }
+}

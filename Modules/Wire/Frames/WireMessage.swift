@@ -1,0 +1,99 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What one frame says.
+public enum WireMessage: Sendable {
+    /// Who is there and what it understands; the first frame of a connection.
+    case hello(WireHello)
+    case envelope(AnySessionSyncEnvelope)
+    case snapshot(AnySessionSyncSnapshot)
+    case snapshotRequest(WireSnapshotRequest)
+    /// The last frame of a connection.
+    case goodbye(WireGoodbye)
+}
+
+/// Who is there and what it understands.
+public struct WireHello: Hashable, Sendable {
+    public var peer: SessionPeer
+    /// The frame versions that the peer reads.
+    public var frameVersions: ClosedRange<UInt8>
+    /// The session protocol that the peer speaks; see `SessionSyncProtocol`.
+    public var protocolVersion: Int
+    /// Numbers of the codecs that the peer reads.
+    public var codecs: [UInt8]
+    /// Ids of the compression dictionaries that the peer has, the built-in one among them.
+    public var dictionaries: [UInt32]
+
+    public init(
+        peer: SessionPeer, frameVersions: ClosedRange<UInt8> = WireHello.supportedFrameVersions,
+        protocolVersion: Int = SessionSyncProtocol.currentVersion, codecs: [UInt8] = [], dictionaries: [UInt32] = []
+    ) {
+        self.peer = peer
+        self.frameVersions = frameVersions
+        self.protocolVersion = protocolVersion
+        self.codecs = codecs
+        self.dictionaries = dictionaries
+    }
+
+    /// The frame versions that this library reads and writes.
+    public static let supportedFrameVersions: ClosedRange<UInt8> = FrameHeader.version...FrameHeader.version
+
+    /// The highest frame version that both read.
+    /// - Throws: `unsupportedVersion`, naming both ranges.
+    public func negotiatedFrameVersion(
+        with own: ClosedRange<UInt8> = WireHello.supportedFrameVersions
+    ) throws(WireError) -> UInt8 {
+        guard frameVersions.overlaps(own) else {
+            throw WireError(
+                .unsupportedVersion,
+                "the peer reads frame versions \(frameVersions.lowerBound) to \(frameVersions.upperBound), "
+                    + "this library \(own.lowerBound) to \(own.upperBound)")
+        }
+        return min(frameVersions.upperBound, own.upperBound)
+    }
+}
+
+/// A peer lacks something and asks for the state.
+public struct WireSnapshotRequest: Hashable, Sendable {
+    public var sessionID: UUID
+    /// Who asks, when the link does not know.
+    public var requester: SessionPeer?
+
+    public init(sessionID: UUID, requester: SessionPeer? = nil) {
+        self.sessionID = sessionID
+        self.requester = requester
+    }
+}
+
+/// Why a connection ends.
+public struct WireGoodbye: Hashable, Sendable {
+    /// Open, so that an older library reads a reason that it has never heard of.
+    public struct Reason: Hashable, Sendable, RawRepresentable {
+        public let rawValue: UInt8
+
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// The peer closes in good order.
+        public static let closing = Reason(rawValue: 0)
+        /// No frame version is common to both.
+        public static let unsupportedVersion = Reason(rawValue: 1)
+        /// What arrived could not be read; nothing after it can be.
+        public static let unreadable = Reason(rawValue: 2)
+        /// The peer has no room for this connection.
+        public static let busy = Reason(rawValue: 3)
+    }
+
+    public var reason: Reason
+    /// For people who read logs; at most 1024 bytes are sent.
+    public var detail: String
+
+    public init(_ reason: Reason, detail: String = "") {
+        self.reason = reason
+        self.detail = detail
+    }
+}

@@ -1,0 +1,44 @@
+public import MeshBus
+
+extension PayloadLimit {
+    /// One `WCSession.sendMessageData` message.
+    public static let wcSessionMessage = PayloadLimit(
+        id: "wcsession.message", bytes: 65_536, summary: "WCSession message, both sides awake",
+        source: "WatchConnectivity answers payloadTooLarge above 65,536 bytes; WCErrorCodePayloadTooLarge")
+
+    /// One `WCSession.transferUserInfo` dictionary.
+    public static let wcSessionUserInfo = PayloadLimit(
+        id: "wcsession.userInfo", bytes: 65_536, summary: "WCSession user info, queued by the system",
+        source: "WatchConnectivity answers payloadTooLarge above 65,536 bytes; WCErrorCodePayloadTooLarge")
+
+    /// One `WCSession.updateApplicationContext` dictionary.
+    public static let wcSessionApplicationContext = PayloadLimit(
+        id: "wcsession.applicationContext", bytes: 262_144, summary: "WCSession application context, newest only",
+        source: "WatchConnectivity answers payloadTooLarge above 262,144 bytes; WCErrorCodePayloadTooLarge")
+
+    /// The most that one UDP datagram over IPv4 carries: 65,535 less 20 bytes of IP header and 8 of UDP header.
+    public static let udpDatagram = PayloadLimit(
+        id: "udp.datagram", bytes: 65_507, summary: "UDP datagram over IPv4, fragmented by the network",
+        source: "RFC 768 and RFC 791, section 3.1: 65,535 − 20 − 8")
+
+    /// What passes nearly every path unfragmented.
+    public static let udpSafe = PayloadLimit(
+        id: "udp.safe", bytes: 1_200, summary: "UDP datagram that nearly every path carries whole",
+        source: "RFC 9000, section 14: 1,200 bytes, from the IPv6 minimum MTU of 1,280 (RFC 8200, section 5)")
+
+    /// What an Ethernet frame carries over IPv4: an MTU of 1,500 less 20 bytes of IP header and 8 of UDP header.
+    public static let udpEthernet = PayloadLimit(
+        id: "udp.ethernet", bytes: 1_472, summary: "UDP datagram in one Ethernet frame over IPv4",
+        source: "RFC 894: MTU 1,500, less the headers of RFC 791 (20) and RFC 768 (8)")
+
+    /// The most that the remaining-length field of an MQTT packet states.
+    public static let mqttPacket = PayloadLimit(
+        id: "mqtt.packet", bytes: 268_435_455, summary: "MQTT control packet after its fixed header",
+        source: "OASIS MQTT 5.0, section 1.5.5: variable byte integer of four bytes")
+
+    /// Every limit above, from the smallest.
+    public static let known: [PayloadLimit] = [
+        .udpSafe, .udpEthernet, .udpDatagram, .wcSessionMessage, .wcSessionUserInfo, .wcSessionApplicationContext,
+        .mqttPacket,
+    ]
+}

@@ -1,0 +1,92 @@
+/// Compresses the bodies of one sender's frames by its policy.
+///
+/// Keeps a zlib stream from the first body that is large enough, and a buffer of the largest compressed body.
+final class BodyCompressor {
+    private let policy: CompressionPolicy
+    private let limits: FrameLimits
+    private var deflater: ZlibDeflater?
+    private var output = WireWriter(capacity: 64)
+    /// The connection's stream has parts behind it that the reader has seen.
+    private var isStreaming = false
+
+    init(policy: CompressionPolicy, limits: FrameLimits) {
+        self.policy = policy
+        self.limits = limits
+    }
+
+    func applies(to bodyBytes: Int) -> Bool { bodyBytes >= policy.minimumBytes && bodyBytes <= limits.inflatedBytes }
+
+    /// Calls `use` with the compressed form of a body when there is one that pays.
+    ///
+    /// - Throws: `compressionFailed`.
+    /// - Returns: false when the body is to be stored.
+    func compress(
+        _ body: UnsafeRawBufferPointer, _ use: (FrameFlags, UnsafeRawBufferPointer) -> Void
+    ) throws(WireError) -> Bool {
+        guard applies(to: body.count) else { return false }
+        let flags: FrameFlags?
+        switch policy.method {
+        case .stored: return false
+        case .zlib(let dictionary): flags = try compressAlone(body, dictionary)
+        case .connection: flags = try compressPart(body)
+        }
+        guard let flags else { return false }
+        use(flags, output.bytes)
+        return true
+    }
+
+    /// What was compressed last will not be sent.
+    func forget() { isStreaming = false }
+
+    private func compressAlone(
+        _ body: UnsafeRawBufferPointer, _ dictionary: CompressionDictionary?
+    ) throws(WireError) -> FrameFlags? {
+        let deflater = try startedDeflater()
+        output.reset()
+        if let dictionary { output.write(dictionary.id) }
+        output.writeVarint(UInt64(body.count))
+        let room = body.count - output.count - 1
+        guard room > 0 else { return nil }
+        let start = output.count
+        guard let count = try deflater.compress(body, into: output.room(for: room), dictionary: dictionary) else {
+            return nil
+        }
+        guard limits.isWithinRatio(body.count, compressed: count) else { return nil }
+        output.position = start + count
+        return dictionary == nil ? .zlib : .zlibWithDictionary
+    }
+
+    private func compressPart(_ body: UnsafeRawBufferPointer) throws(WireError) -> FrameFlags? {
+        let deflater = try startedDeflater()
+        var flags = FrameFlags.zlibOfConnection
+        if !isStreaming {
+            try deflater.restart()
+            flags.insert(.restartsCompression)
+        }
+        // Until the reader is certain to see this part, nothing may refer to it.
+        isStreaming = false
+        output.reset()
+        output.writeVarint(UInt64(body.count))
+        let start = output.count
+        let count = try deflater.compressPart(body, into: output.room(for: deflater.boundOfPart(body.count)))
+        output.position = start + count
+        guard output.count < body.count, limits.isWithinRatio(body.count, compressed: count) else { return nil }
+        isStreaming = true
+        return flags
+    }
+
+    private func startedDeflater() throws(WireError) -> ZlibDeflater {
+        if let deflater { return deflater }
+        let started = try ZlibDeflater(level: policy.level)
+        deflater = started
+        return started
+    }
+}
+
+extension WireWriter {
+    /// Room for that many bytes behind what was written; `position` says how many of them were used.
+    mutating func room(for count: Int) -> UnsafeMutableRawBufferPointer {
+        reserve(count)
+        return UnsafeMutableRawBufferPointer(start: base + position, count: count)
+    }
+}

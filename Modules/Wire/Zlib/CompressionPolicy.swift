@@ -1,0 +1,39 @@
+/// Whether and how a sender compresses bodies. Readers follow the frame and need no policy.
+///
+/// Whatever the policy, a body is stored when compressing it would not make it smaller, or would exceed what readers
+/// allow (`FrameLimits.inflationRatio`).
+public struct CompressionPolicy: Sendable {
+    enum Method: Sendable {
+        case stored
+        case zlib(CompressionDictionary?)
+        case connection
+    }
+
+    let method: Method
+    /// Smaller bodies are stored.
+    public let minimumBytes: Int
+    /// From 1, fastest, to 9, smallest.
+    public let level: Int
+
+    /// Nothing is compressed.
+    public static let stored = CompressionPolicy(method: .stored, minimumBytes: .max, level: 1)
+
+    /// Each body on its own. Below some 768 bytes that costs microseconds and gains little.
+    public static func zlib(minimumBytes: Int = 768, level: Int = 6) -> CompressionPolicy {
+        CompressionPolicy(method: .zlib(nil), minimumBytes: minimumBytes, level: level)
+    }
+
+    /// Each body on its own, against a dictionary that the readers must have too. Pays for small bodies.
+    public static func dictionary(
+        _ dictionary: CompressionDictionary, minimumBytes: Int = 64, level: Int = 6
+    ) -> CompressionPolicy {
+        CompressionPolicy(method: .zlib(dictionary), minimumBytes: minimumBytes, level: level)
+    }
+
+    /// All bodies of a connection in one stream, so that each finds what it repeats in those before it.
+    ///
+    /// Only where every frame arrives, once and in order. Smaller bodies are stored and not remembered.
+    public static func connection(minimumBytes: Int = 48, level: Int = 6) -> CompressionPolicy {
+        CompressionPolicy(method: .connection, minimumBytes: minimumBytes, level: level)
+    }
+}

@@ -1,0 +1,101 @@
+internal import CZlib
+
+/// Compresses bodies to raw deflate (RFC 1951) with one zlib stream that is reused.
+///
+/// Owns about 270 KB. One owner at a time; not for several threads at once.
+public final class ZlibDeflater {
+    private let stream: UnsafeMutablePointer<z_stream>
+    public let level: Int
+
+    /// - Parameter level: 1, fastest, to 9, smallest; other numbers are moved into that range.
+    /// - Throws: `compressionFailed` when zlib has no memory.
+    public init(level: Int = 6) throws(WireError) {
+        self.level = min(max(level, 1), 9)
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        let status = mesh_deflate_init(stream, Int32(self.level), -MAX_WBITS, 8)
+        guard status == Z_OK else { throw .deflate(status) }
+    }
+
+    deinit {
+        deflateEnd(stream)
+        stream.deinitialize(count: 1)
+        stream.deallocate()
+    }
+
+    /// The bytes on their own, compressed.
+    ///
+    /// - Throws: `oversized` above 4 GiB, `compressionFailed`.
+    public func compress(
+        _ bytes: UnsafeRawBufferPointer, dictionary: CompressionDictionary? = nil
+    ) throws(WireError) -> [UInt8] {
+        let bound = Int(deflateBound(stream, UInt(bytes.count)))
+        var failure: WireError?
+        let output = [UInt8](unsafeUninitializedCapacity: bound) { buffer, count in
+            do throws(WireError) {
+                count = try compress(bytes, into: UnsafeMutableRawBufferPointer(buffer), dictionary: dictionary) ?? 0
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return output
+    }
+
+    /// The bytes on their own, compressed, when they fit; nil when they do not.
+    func compress(
+        _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer,
+        dictionary: CompressionDictionary?
+    ) throws(WireError) -> Int? {
+        try restart(with: dictionary)
+        let status = try deflate(bytes, into: output, flush: Z_FINISH)
+        if status == Z_STREAM_END { return output.count - Int(stream.pointee.avail_out) }
+        guard status == Z_OK || status == Z_BUF_ERROR else { throw .deflate(status) }
+        return nil
+    }
+
+    /// The next part of one long stream, up to a byte boundary, without the empty block that marks it (RFC 7692, 7.2.1).
+    ///
+    /// - Parameter output: room for `boundOfPart` bytes.
+    func compressPart(
+        _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
+    ) throws(WireError) -> Int {
+        let status = try deflate(bytes, into: output, flush: Z_SYNC_FLUSH)
+        guard status == Z_OK, stream.pointee.avail_in == 0, stream.pointee.avail_out > 0 else { throw .deflate(status) }
+        let count = output.count - Int(stream.pointee.avail_out)
+        guard count >= ZlibInflater.partEndBytes else { throw .deflate(status) }
+        return count - ZlibInflater.partEndBytes
+    }
+
+    func boundOfPart(_ count: Int) -> Int { Int(deflateBound(stream, UInt(count))) + 64 }
+
+    func restart(with dictionary: CompressionDictionary? = nil) throws(WireError) {
+        let status = deflateReset(stream)
+        guard status == Z_OK else { throw .deflate(status) }
+        guard let dictionary else { return }
+        let primed = dictionary.bytes.withUnsafeBufferPointer {
+            deflateSetDictionary(stream, $0.baseAddress, UInt32($0.count))
+        }
+        guard primed == Z_OK else { throw .deflate(primed) }
+    }
+
+    private func deflate(
+        _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, flush: Int32
+    ) throws(WireError) -> Int32 {
+        guard let inputCount = UInt32(exactly: bytes.count), let outputCount = UInt32(exactly: output.count) else {
+            throw WireError(.oversized, "zlib takes at most 4 GiB at once")
+        }
+        // zlib reads through the pointer only; its type says otherwise.
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        stream.pointee.avail_in = inputCount
+        stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        stream.pointee.avail_out = outputCount
+        return CZlib.deflate(stream, flush)
+    }
+}
+
+extension WireError {
+    fileprivate static func deflate(_ status: Int32) -> WireError {
+        WireError(.compressionFailed, "zlib's deflate failed with \(status)")
+    }
+}

@@ -1,0 +1,138 @@
+internal import CZlib
+
+/// Restores bodies from raw deflate (RFC 1951) with one zlib stream that is reused.
+///
+/// Owns about 45 KB. One owner at a time; not for several threads at once.
+public final class ZlibInflater {
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    /// - Throws: `compressionFailed` when zlib has no memory.
+    public init() throws(WireError) {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        let status = mesh_inflate_init(stream, -MAX_WBITS)
+        guard status == Z_OK else { throw WireError(.compressionFailed, "zlib's inflateInit failed with \(status)") }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deinitialize(count: 1)
+        stream.deallocate()
+    }
+
+    /// The original bytes, of which there must be exactly `count`.
+    ///
+    /// - Throws: `oversized` when `count` exceeds the limits, before anything is allocated; `corrupted`.
+    public func inflate(
+        _ bytes: UnsafeRawBufferPointer, count: Int, dictionary: CompressionDictionary? = nil,
+        limits: FrameLimits = FrameLimits()
+    ) throws(WireError) -> [UInt8] {
+        try limits.checkInflation(of: bytes.count, to: count)
+        var failure: WireError?
+        let output = [UInt8](unsafeUninitializedCapacity: count + 1) { buffer, initialized in
+            do throws(WireError) {
+                try inflate(bytes, into: UnsafeMutableRawBufferPointer(buffer), count: count, dictionary: dictionary)
+                initialized = count
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return output
+    }
+
+    /// - Parameter output: `count` bytes and one more, by which too much is noticed.
+    func inflate(
+        _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, count: Int,
+        dictionary: CompressionDictionary?
+    ) throws(WireError) {
+        try restart(with: dictionary)
+        try setOutput(output, count: count)
+        let status = try inflate(bytes, flush: Z_FINISH)
+        guard status == Z_STREAM_END else { throw failure(status) }
+        guard stream.pointee.avail_in == 0 else {
+            throw WireError(.trailingBytes, "\(stream.pointee.avail_in) bytes follow the compressed body")
+        }
+        try checkOutput()
+    }
+
+    /// The next part of one long stream; see `ZlibDeflater.compressPart`.
+    func inflatePart(
+        _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, count: Int
+    ) throws(WireError) {
+        try setOutput(output, count: count)
+        try feedPart(bytes)
+        let end = Self.partEnd
+        try withUnsafeBytes(of: end) { bytes throws(WireError) in try feedPart(bytes) }
+        try checkOutput()
+    }
+
+    func restart(with dictionary: CompressionDictionary? = nil) throws(WireError) {
+        let status = inflateReset(stream)
+        guard status == Z_OK else { throw failure(status) }
+        guard let dictionary else { return }
+        let primed = dictionary.bytes.withUnsafeBufferPointer {
+            inflateSetDictionary(stream, $0.baseAddress, UInt32($0.count))
+        }
+        guard primed == Z_OK else { throw failure(primed) }
+    }
+
+    /// The empty stored block that ends a part of a stream, and is not sent.
+    static let partEnd: (UInt8, UInt8, UInt8, UInt8) = (0, 0, 0xFF, 0xFF)
+    static let partEndBytes = 4
+}
+
+// MARK: - The stream
+
+extension ZlibInflater {
+    private func setOutput(_ output: UnsafeMutableRawBufferPointer, count: Int) throws(WireError) {
+        guard count < output.count, let capacity = UInt32(exactly: count + 1) else {
+            throw WireError(.oversized, "\(count) bytes exceed the room for them")
+        }
+        stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        stream.pointee.avail_out = capacity
+    }
+
+    private func inflate(_ bytes: UnsafeRawBufferPointer, flush: Int32) throws(WireError) -> Int32 {
+        guard let count = UInt32(exactly: bytes.count) else {
+            throw WireError(.oversized, "zlib takes at most 4 GiB at once")
+        }
+        // zlib reads through the pointer only; its type says otherwise.
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        stream.pointee.avail_in = count
+        return CZlib.inflate(stream, flush)
+    }
+
+    private func feedPart(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
+        let status = try inflate(bytes, flush: Z_SYNC_FLUSH)
+        guard status == Z_OK || status == Z_BUF_ERROR, stream.pointee.avail_in == 0 else { throw failure(status) }
+    }
+
+    /// Exactly one byte of the room must be left.
+    private func checkOutput() throws(WireError) {
+        guard stream.pointee.avail_out == 1 else { throw failure(Z_OK) }
+    }
+
+    private func failure(_ status: Int32) -> WireError {
+        if status == Z_MEM_ERROR { return WireError(.compressionFailed, "zlib has no memory") }
+        if status == Z_DATA_ERROR { return WireError(.corrupted, "the compressed body is damaged") }
+        return WireError(.corrupted, "the compressed body does not inflate to the length that it states")
+    }
+}
+
+extension FrameLimits {
+    /// - Throws: `oversized`.
+    func checkInflation(of compressedBytes: Int, to count: Int) throws(WireError) {
+        guard count >= 0, count <= inflatedBytes else {
+            throw WireError(.oversized, "a body of \(count) bytes exceeds the limit of \(inflatedBytes)")
+        }
+        guard isWithinRatio(count, compressed: compressedBytes) else {
+            throw WireError(.oversized, "\(compressedBytes) bytes would inflate more than \(inflationRatio) times")
+        }
+    }
+
+    func isWithinRatio(_ count: Int, compressed: Int) -> Bool {
+        let (most, overflow) = compressed.multipliedReportingOverflow(by: inflationRatio)
+        return overflow || count <= most
+    }
+}

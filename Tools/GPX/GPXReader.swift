@@ -1,0 +1,155 @@
+import Foundation
+
+#if canImport(FoundationXML)
+    import FoundationXML
+#endif
+
+/// Builds a recording from the parser's callbacks; the first fault ends the parse and stays in `failure`.
+final class GPXReader: NSObject, XMLParserDelegate {
+    /// A longer number or date is malformed, a longer name is cut.
+    private static let textBytesMax = 256
+
+    private(set) var recording = GPXRecording(tracks: [])
+    private(set) var failure: GPXError?
+    private(set) var hasRoot = false
+    private let file: String
+    private let limits: GPXLimits
+    /// Local names of the open elements, outermost first; libxml2 allows 256 of them.
+    private var path: [String] = []
+    private var track: GPXTrack?
+    private var segment: GPXSegment?
+    private var point: GPXPoint?
+    private var text = ""
+    private var pointCount = 0
+
+    init(file: String, limits: GPXLimits) {
+        self.file = file
+        self.limits = limits
+    }
+
+    // MARK: - Elements
+
+    func parser(
+        _ parser: XMLParser, didStartElement elementName: String, namespaceURI: String?,
+        qualifiedName qName: String?, attributes attributeDict: [String: String]
+    ) {
+        let name = elementName.localName
+        let parent = path.last
+        path.append(name)
+        text = ""
+        switch (parent, name) {
+        case (nil, "gpx"): hasRoot = true
+        case (nil, _): fail(parser, .malformed, "is not a GPX document: its root element is '\(name.prefix(40))'")
+        case ("gpx", "trk"): track = GPXTrack()
+        case ("trk", "trkseg"): segment = GPXSegment()
+        case ("trkseg", "trkpt"): beginPoint(parser, attributeDict)
+        default: break
+        }
+    }
+
+    func parser(_ parser: XMLParser, foundCharacters string: String) {
+        guard text.utf8.count <= Self.textBytesMax else { return }
+        text += string.prefix(Self.textBytesMax + 1)
+    }
+
+    func parser(
+        _ parser: XMLParser, didEndElement elementName: String, namespaceURI: String?, qualifiedName qName: String?
+    ) {
+        _ = path.popLast()
+        defer { text = "" }
+        switch (path.last, elementName.localName) {
+        case ("trk", "name"): track?.name = trimmedText
+        case ("trkpt", "ele"): point?.elevation = number(parser, "elevation")
+        case ("trkpt", "time"): point?.time = time(parser)
+        case (_, "hr") where point != nil: point?.heartRate = heartRate(parser)
+        case ("trkseg", "trkpt"): endPoint()
+        case ("trk", "trkseg"): endSegment()
+        case ("gpx", "trk"): endTrack()
+        default: break
+        }
+    }
+
+    // MARK: - Points
+
+    private func beginPoint(_ parser: XMLParser, _ attributes: [String: String]) {
+        pointCount += 1
+        guard pointCount <= limits.pointsMax else {
+            return fail(parser, .tooLarge, "has more than \(limits.pointsMax) points")
+        }
+        guard let latitude = attributes["lat"].flatMap(Double.init), (-90...90).contains(latitude),
+            let longitude = attributes["lon"].flatMap(Double.init), (-180...180).contains(longitude)
+        else {
+            return fail(parser, .malformed, "a track point needs 'lat' within ±90 and 'lon' within ±180")
+        }
+        point = GPXPoint(latitude: latitude, longitude: longitude)
+    }
+
+    private func endPoint() {
+        if let point { segment?.points.append(point) }
+        point = nil
+    }
+
+    private func endSegment() {
+        if let segment { track?.segments.append(segment) }
+        segment = nil
+    }
+
+    private func endTrack() {
+        if let track { recording.tracks.append(track) }
+        track = nil
+    }
+
+    // MARK: - Values
+
+    private var trimmedText: String { text.trimmingCharacters(in: .whitespacesAndNewlines) }
+
+    /// nil for an empty element, which says as much as none.
+    private func number(_ parser: XMLParser, _ meaning: String) -> Double? {
+        let text = trimmedText
+        guard !text.isEmpty else { return nil }
+        guard let number = Double(text), number.isFinite else {
+            fail(parser, .malformed, "'\(text.prefix(40))' is no \(meaning)")
+            return nil
+        }
+        return number
+    }
+
+    private func time(_ parser: XMLParser) -> Date? {
+        let text = trimmedText
+        guard !text.isEmpty else { return nil }
+        guard let time = gpxTimestamp(text) else {
+            fail(parser, .malformed, "'\(text.prefix(40))' is no date and time")
+            return nil
+        }
+        return time
+    }
+
+    private func heartRate(_ parser: XMLParser) -> Int? {
+        guard let rate = number(parser, "heart rate") else { return nil }
+        guard (0...500).contains(rate) else {
+            fail(parser, .malformed, "a heart rate of \(trimmedText.prefix(40)) is not within 0…500")
+            return nil
+        }
+        return Int(rate.rounded())
+    }
+
+    // MARK: - Faults
+
+    func parser(_ parser: XMLParser, parseErrorOccurred parseError: any Error) {
+        fail(parser, .malformed, "is not well-formed XML")
+    }
+
+    private func fail(_ parser: XMLParser, _ code: GPXError.Code, _ message: String) {
+        guard failure == nil else { return }
+        failure = GPXError(code: code, file: file, line: max(1, parser.lineNumber), message: message)
+        parser.abortParsing()
+    }
+}
+
+extension String {
+    /// The name without its namespace prefix.
+    fileprivate var localName: String {
+        guard let colon = lastIndex(of: ":") else { return self }
+        return String(self[index(after: colon)...])
+    }
+}

@@ -1,0 +1,66 @@
+public import Foundation
+
+#if canImport(FoundationXML)
+    import FoundationXML
+#endif
+
+/// How large a document may be; both are checked before memory is spent.
+public struct GPXLimits: Hashable, Sendable {
+    public var bytesMax: Int
+    public var pointsMax: Int
+
+    /// 64 MiB and a million points: eleven days of one point a second.
+    public init(bytesMax: Int = 64 << 20, pointsMax: Int = 1_000_000) {
+        self.bytesMax = bytesMax
+        self.pointsMax = pointsMax
+    }
+}
+
+extension GPXRecording {
+    /// Reads a GPX file.
+    /// - Throws: `GPXError` with any of its codes.
+    public init(path: String, limits: GPXLimits = GPXLimits()) throws(GPXError) {
+        let data: Data
+        do {
+            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { try? file.close() }
+            // One byte past the limit tells a file that is too large from one that just fits.
+            data = try file.read(upToCount: limits.bytesMax + 1) ?? Data()
+        } catch {
+            let reason = (error as NSError).reasonInOneLine
+            throw GPXError(code: .unreadable, file: path, message: "cannot be read: \(reason)")
+        }
+        try self.init(data: data, file: path, limits: limits)
+    }
+
+    /// Reads a GPX document.
+    /// - Parameter file: the name that errors carry.
+    /// - Throws: `GPXError` with `tooLarge`, `malformed` or `hostile`.
+    public init(data: Data, file: String, limits: GPXLimits = GPXLimits()) throws(GPXError) {
+        guard data.count <= limits.bytesMax else {
+            throw GPXError(code: .tooLarge, file: file, message: "is larger than \(limits.bytesMax) bytes")
+        }
+        if let fault = faultInProlog(of: data, file: file) { throw fault }
+        let reader = GPXReader(file: file, limits: limits)
+        let parser = XMLParser(data: data)
+        parser.shouldResolveExternalEntities = false
+        parser.delegate = reader
+        let isWellFormed = parser.parse()
+        if let failure = reader.failure { throw failure }
+        guard isWellFormed, reader.hasRoot else {
+            throw GPXError(
+                code: .malformed, file: file, line: max(1, parser.lineNumber), message: "is not well-formed XML")
+        }
+        self = reader.recording
+    }
+}
+
+extension NSError {
+    fileprivate var reasonInOneLine: String {
+        let reason = (userInfo[NSUnderlyingErrorKey] as? NSError) ?? self
+        if reason.domain == NSPOSIXErrorDomain, let code = Int32(exactly: reason.code) {
+            return String(cString: strerror(code))
+        }
+        return localizedDescription.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+}

@@ -1,0 +1,90 @@
+public import Foundation
+
+/// A recorded route: the tracks of one GPX 1.0 or 1.1 document, in document order.
+///
+/// Waypoints, routes and what extensions hold (heart rate excepted) are ignored.
+/// Source: https://www.topografix.com/GPX/1/1/
+public struct GPXRecording: Hashable, Sendable {
+    public var tracks: [GPXTrack]
+
+    public init(tracks: [GPXTrack]) { self.tracks = tracks }
+
+    /// Every point of every segment, timed or not.
+    public var points: [GPXPoint] { tracks.flatMap { $0.segments.flatMap(\.points) } }
+
+    /// The points that have a time, earliest first; points of one moment stay in document order.
+    public var timedPoints: [GPXPoint] {
+        let timed = points.enumerated().compactMap { entry in
+            entry.element.time.map { (time: $0, offset: entry.offset, point: entry.element) }
+        }
+        return timed.sorted { ($0.time, $0.offset) < ($1.time, $1.offset) }.map(\.point)
+    }
+
+    /// Points without a time, which say where but not when.
+    public var untimedPointCount: Int { points.count { $0.time == nil } }
+
+    /// Metres along the segments; the way from one segment to the next is unknown and not counted.
+    public var distance: Double {
+        tracks.flatMap(\.segments).reduce(0) { $0 + $1.distance }
+    }
+}
+
+/// One recorded outing, cut into segments where reception was lost or the recorder was off.
+public struct GPXTrack: Hashable, Sendable {
+    public var name: String?
+    public var segments: [GPXSegment]
+
+    public init(name: String? = nil, segments: [GPXSegment] = []) {
+        self.name = name
+        self.segments = segments
+    }
+}
+
+/// A continuous run of points; may be empty.
+public struct GPXSegment: Hashable, Sendable {
+    public var points: [GPXPoint]
+
+    public init(points: [GPXPoint] = []) { self.points = points }
+
+    /// Metres from point to point.
+    public var distance: Double {
+        zip(points, points.dropFirst()).reduce(0) { $0 + $1.0.distance(to: $1.1) }
+    }
+}
+
+/// One recorded position.
+public struct GPXPoint: Hashable, Sendable {
+    /// Degrees north, −90…90 (WGS 84).
+    public var latitude: Double
+    /// Degrees east, −180…180 (WGS 84).
+    public var longitude: Double
+    /// Metres above sea level.
+    public var elevation: Double?
+    public var time: Date?
+    /// Beats a minute, from the extension `hr` that most watches write.
+    public var heartRate: Int?
+
+    public init(
+        latitude: Double, longitude: Double, elevation: Double? = nil, time: Date? = nil, heartRate: Int? = nil
+    ) {
+        self.latitude = latitude
+        self.longitude = longitude
+        self.elevation = elevation
+        self.time = time
+        self.heartRate = heartRate
+    }
+
+    /// Metres along the great circle, by the haversine formula on a sphere of the mean earth radius, 6,371,008.8 m.
+    ///
+    /// Up to 0.5 % off the ellipsoid. The last digits depend on the system's mathematics library.
+    /// Source: R. W. Sinnott, Virtues of the Haversine, Sky and Telescope 68 (1984); radius: IUGG mean radius R1.
+    public func distance(to other: GPXPoint) -> Double {
+        let radians = Double.pi / 180
+        let halfLatitude = sin((other.latitude - latitude) * radians / 2)
+        let halfLongitude = sin((other.longitude - longitude) * radians / 2)
+        let chord =
+            halfLatitude * halfLatitude
+            + cos(latitude * radians) * cos(other.latitude * radians) * halfLongitude * halfLongitude
+        return 2 * 6_371_008.8 * asin(min(1, chord.squareRoot()))
+    }
+}

@@ -1,0 +1,44 @@
+#if CommandLineTools
+    import ArgumentParser
+    import MeshBus
+
+    struct GraphCommand: ToolCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "graph",
+            abstract: "Show a package's modules by floor with what they import, or check the floors.",
+            discussion: """
+                Rows: floor, module, path, imports (modules of the package), packages (products of others). \
+                With --check: path, line, message; none when the rules hold, else the exit code is 1.
+                """)
+
+        @Flag(help: "Check that imports point down, are declared, and that floors 0 to 2 use nothing from others.")
+        var check = false
+
+        @Option(help: ArgumentHelp("The package to look at.", valueName: "dir"))
+        var packagePath = "."
+
+        @OptionGroup var output: OutputOptions
+
+        func run(on bus: PluginBus) throws {
+            let package = try PackageSources(packagePath: packagePath)
+            guard check else {
+                return try output.print(package.rows) { Self.table(of: package.rows).text() }
+            }
+            let violations = package.violations
+            try output.print(violations) {
+                violations.isEmpty
+                    ? "\(package.graph.modules.count) modules and \(package.files.count) files keep the rules"
+                    : violations.map(\.description).joined(separator: "\n")
+            }
+            if !violations.isEmpty { throw ExitCode.failure }
+        }
+
+        private static func table(of rows: [GraphRow]) -> Table {
+            Table(
+                columns: [.number("Floor"), "Module", "Path", "Packages", "Imports"],
+                rows: rows.map {
+                    [$0.floor.map(String.init) ?? "?", $0.module, $0.path, $0.packages.list, $0.imports.list]
+                })
+        }
+    }
+#endif

@@ -1,0 +1,34 @@
+#if CommandLineTools
+    import ArgumentParser
+    import Foundation
+    import MeshBus
+
+    /// A command that works on the plugins of the tool.
+    protocol ToolCommand: ParsableCommand {
+        func run(on bus: PluginBus) async throws
+    }
+
+    struct RootCommand: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: CommandLine.arguments.first.map { URL(fileURLWithPath: $0).lastPathComponent },
+            abstract: "Lists, describes, measures and checks the plugins of a mesh.",
+            discussion: """
+                Every command prints a table, or with --json an object whose `rows` have stable keys. \
+                What goes wrong is one line on stderr and a non-zero exit.
+                """,
+            subcommands: [
+                ListCommand.self, DescribeCommand.self, LimitsCommand.self, BenchCommand.self, GraphCommand.self,
+            ])
+    }
+
+    /// How a command prints its rows.
+    struct OutputOptions: ParsableArguments {
+        @Flag(help: "Print an object with `rows` instead of a table.")
+        var json = false
+
+        /// - Parameter text: the readable form.
+        func print<Row: Encodable>(_ rows: [Row], text: () -> String) throws {
+            Swift.print(json ? try Report(rows: rows).json() : text())
+        }
+    }
+#endif

@@ -1,0 +1,98 @@
+import Foundation
+
+/// A package on disk: its module graph and its sources.
+struct PackageSources {
+    let graph: ModuleGraph
+    let manifest: String
+    let files: [SourceFile]
+
+    var violations: [GraphViolation] { graph.violations(manifest: manifest, sources: files) }
+
+    /// Reads the manifest through `swift package dump-package` and every Swift file of every target.
+    /// - Throws: `ToolError`.
+    init(packagePath: String) throws {
+        let root = URL(fileURLWithPath: packagePath, isDirectory: true)
+        let manifestURL = root.appendingPathComponent("Package.swift")
+        guard let manifest = try? String(contentsOf: manifestURL, encoding: .utf8) else {
+            throw ToolError(
+                "there is no Package.swift in '\(root.path)'; run in the package or name it with --package-path")
+        }
+        self.manifest = manifest
+        let dump = try Self.dumpPackage(at: root)
+        do {
+            graph = try ModuleGraph(packageDump: dump)
+        } catch {
+            throw ToolError("`swift package dump-package` printed what this tool cannot read: \(error)")
+        }
+        files = try graph.modules.flatMap { module in
+            try Self.swiftFiles(in: module.path, of: root).map { path in
+                let url = root.appendingPathComponent(path)
+                guard let text = try? String(contentsOf: url, encoding: .utf8) else {
+                    throw ToolError("'\(url.path)' cannot be read as UTF-8; check its permissions and encoding")
+                }
+                return SourceFile(module: module.name, path: path, text: text)
+            }
+        }
+    }
+
+    private static func swiftFiles(in path: String, of root: URL) throws -> [String] {
+        let folder = root.appendingPathComponent(path).path
+        guard let enumerator = FileManager.default.enumerator(atPath: folder) else {
+            throw ToolError("'\(folder)' is named by Package.swift and cannot be read; create it or drop its target")
+        }
+        return enumerator.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted()
+            .map { path + "/" + $0 }
+    }
+
+    private static func dumpPackage(at root: URL) throws -> [UInt8] {
+        // `swift run` holds the lock of the package's own scratch folder while this tool runs.
+        let scratch = FileManager.default.temporaryDirectory
+            .appendingPathComponent("plugins-tool-\(UUID().uuidString)", isDirectory: true)
+        defer { try? FileManager.default.removeItem(at: scratch) }
+
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "swift", "package", "--package-path", root.path, "--scratch-path", scratch.path, "dump-package",
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardInput = FileHandle.nullDevice
+        do {
+            try process.run()
+        } catch {
+            throw ToolError("`swift package dump-package` could not be started (\(error)); is swift in PATH?")
+        }
+        let bytes = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw ToolError("`swift package dump-package` failed in '\(root.path)'; repair the manifest first")
+        }
+        return Array(bytes)
+    }
+}
+
+/// A module as `graph` shows it.
+struct GraphRow: Encodable {
+    let floor: Int?
+    let module: String
+    let path: String
+    /// Modules of the package that its sources import.
+    let imports: [String]
+    /// Products of other packages that its sources import.
+    let packages: [String]
+}
+
+extension PackageSources {
+    /// Every module but test targets, lowest floor first.
+    var rows: [GraphRow] {
+        graph.modules.filter { $0.kind != .tests }.map { module in
+            let imported = Set(files.filter { $0.module == module.name }.flatMap(\.imports).map(\.module))
+            return GraphRow(
+                floor: module.floor, module: module.name, path: module.path,
+                imports: graph.modules.filter { imported.contains($0.importName) }.map(\.name),
+                packages: module.products.filter { imported.contains(ModuleGraph.Module.importName(of: $0)) })
+        }
+        .sorted { ($0.floor ?? .max, $0.module) < ($1.floor ?? .max, $1.module) }
+    }
+}

@@ -1,0 +1,95 @@
+import MeshBus
+import MeshIdentity
+import MeshWire
+
+extension PluginBus {
+    /// - Throws: `ToolError` that names the nearest ids.
+    func descriptor(named name: String) throws -> PluginDescriptor {
+        if let descriptor = descriptors.first(where: { $0.id.rawValue == name }) { return descriptor }
+        throw ToolError.unknown("plugin", name, among: descriptors.map(\.id.rawValue), listedBy: "list")
+    }
+
+    /// The case of that name, or all.
+    /// - Throws: `ToolError` that names the cases there are.
+    func benchmarks(named name: String?) throws -> [BenchmarkCase] {
+        let cases = contributions(to: .benchmarks).map(\.value)
+        guard let name else { return cases }
+        let named = cases.filter { $0.id == name }
+        if named.isEmpty {
+            throw ToolError("there is no benchmark '\(name)'; there are: \(cases.map(\.id).sorted().list)")
+        }
+        return named
+    }
+
+    /// What the plugin offers to others, for people: `codec json`.
+    func contributions(of plugin: PluginID) -> [String] {
+        let codecs = contributions(to: .codecs).filter { $0.plugin == plugin }.map { "codec \($0.value.id.name)" }
+        let benchmarks = contributions(to: .benchmarks).filter { $0.plugin == plugin }
+            .map { "benchmark \($0.value.id)" }
+        return codecs + benchmarks
+    }
+}
+
+/// A payload limit and who works under it.
+struct LimitRow: Encodable, Equatable {
+    let id: String
+    let bytes: Int
+    let summary: String
+    let source: String
+    let plugins: [PluginID]
+
+    /// One row for each limit, smallest first.
+    static func rows(of descriptors: [PluginDescriptor]) -> [LimitRow] {
+        descriptors.payloadLimits.map { limit in
+            LimitRow(
+                id: limit.id, bytes: limit.bytes, summary: limit.summary, source: limit.source,
+                plugins: descriptors.filter { $0.limits.contains(limit) }.map(\.id).sorted())
+        }
+    }
+}
+
+extension [PluginDescriptor] {
+    /// Every limit once, smallest first.
+    var payloadLimits: [PayloadLimit] {
+        Set(flatMap(\.limits)).sorted { ($0.bytes, $0.id) < ($1.bytes, $1.id) }
+    }
+}
+
+extension BenchmarkRow {
+    /// The row with the name of its case in front.
+    func labelled(_ benchmark: String) -> BenchmarkRow {
+        BenchmarkRow(fields: [Field(name: "benchmark", value: .text(benchmark))] + fields)
+    }
+}
+
+extension Sequence {
+    /// Separated by commas, for people.
+    var list: String { map { "\($0)" }.joined(separator: ", ") }
+}
+
+extension ToolError {
+    /// - Parameter command: lists what there is.
+    static func unknown(_ what: String, _ name: String, among known: [String], listedBy command: String) -> ToolError {
+        let near = known.filter { $0.contains(name) || $0.editDistance(to: name) <= 2 }.sorted()
+        let hint = near.isEmpty ? ";" : "; did you mean \(near.joined(separator: " or "))?"
+        return ToolError("there is no \(what) '\(name)'\(hint) `\(command)` shows what there is")
+    }
+}
+
+extension String {
+    /// Insertions, deletions and replacements between the two (Levenshtein); O(count × count).
+    fileprivate func editDistance(to other: String) -> Int {
+        let other = Array(other)
+        var distances = Array(0...other.count)
+        for (row, character) in self.enumerated() {
+            var diagonal = distances[0]
+            distances[0] = row + 1
+            for column in other.indices {
+                let replaced = diagonal + (other[column] == character ? 0 : 1)
+                diagonal = distances[column + 1]
+                distances[column + 1] = Swift.min(replaced, diagonal + 1, distances[column] + 1)
+            }
+        }
+        return distances[other.count]
+    }
+}

@@ -1,0 +1,36 @@
+#if CommandLineTools
+    import TextTable
+
+    /// Text in columns under titles.
+    struct Table {
+        let columns: [TableColumn]
+        let rows: [[String]]
+
+        /// Lines without trailing spaces; empty when there are no rows.
+        func text() -> String {
+            let table = TextTable<[String]> { row in
+                zip(columns, row).map { column, cell in
+                    Column(title: column.title, value: cell, align: column.isNumeric ? .right : .left)
+                }
+            }
+            let lines = (table.string(for: rows) ?? "").split(separator: "\n").map { line in
+                String(line.reversed().drop { $0 == " " }.reversed())
+            }
+            return lines.joined(separator: "\n")
+        }
+    }
+
+    struct TableColumn: ExpressibleByStringLiteral {
+        let title: String
+        let isNumeric: Bool
+
+        init(_ title: String, isNumeric: Bool) {
+            self.title = title
+            self.isNumeric = isNumeric
+        }
+
+        init(stringLiteral title: String) { self.init(title, isNumeric: false) }
+
+        static func number(_ title: String) -> TableColumn { TableColumn(title, isNumeric: true) }
+    }
+#endif

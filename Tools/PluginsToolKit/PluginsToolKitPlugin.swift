@@ -1,0 +1,10 @@
+import MeshBus
+
+/// Registers the measurements that need more than one module: the codec table.
+struct PluginsToolKitPlugin: Plugin {
+    var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "tool.plugins", kind: "tool", module: "PluginsToolKit", version: "0.1.0",
+            summary: "Lists, describes, measures and checks plugins on the command line")
+    }
+}
