@@ -1,0 +1,105 @@
+public import MeshIdentity
+public import MeshTransport
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What a transport rule works with: a pair of ends, time to settle, and messages to send.
+///
+/// Every wait is bounded by the fixture's patience, so that a rule ends whatever the transport does.
+public struct TransportBench: Sendable {
+    public let pair: TransportPair
+    public let patience: Int
+    public let sessionID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 7))
+
+    public var first: any SessionSyncTransport { pair.first }
+    public var second: any SessionSyncTransport { pair.second }
+
+    public init(pair: TransportPair, patience: Int) {
+        self.pair = pair
+        self.patience = patience
+    }
+
+    /// Records a subscription from now on.
+    public func record<Element: Sendable>(_ stream: AsyncStream<Element>) -> Recorder<Element> { Recorder(stream) }
+
+    /// Lets time pass until the condition holds.
+    /// - Throws: `ConformanceFailure` naming `expectation` when patience ends first.
+    public func wait(for expectation: @autoclosure () -> String, until condition: () -> Bool) async throws {
+        for _ in 0..<patience {
+            if condition() { return }
+            try Task.checkCancellation()
+            await pair.settle()
+        }
+        guard condition() else { throw ConformanceFailure("waited in vain for \(expectation())") }
+    }
+
+    /// Lets so much time pass that what is under way would have arrived.
+    public func settle() async {
+        for _ in 0..<100 { await pair.settle() }
+    }
+
+    /// Connects the pair and waits until both ends know each other.
+    public func connect() async throws {
+        try await pair.connect()
+        guard !pair.ownSendsComeBack else { return }
+        try await wait(for: "both ends to know each other") {
+            first.knownPeers.contains { $0.id == second.localPeer.id }
+                && second.knownPeers.contains { $0.id == first.localPeer.id }
+        }
+        // They know each other; that they are reachable may come a little later.
+        await settle()
+    }
+}
+
+// MARK: - Messages
+
+extension TransportBench {
+    public func metadata(_ sequence: UInt64, feature: String = "workout") -> SessionSyncMetadata {
+        SessionSyncMetadata(
+            sessionID: sessionID, featureID: feature, sourcePeerID: first.localPeer.id, sequence: sequence,
+            causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "conformance.text")
+    }
+
+    public func envelope(
+        _ sequence: UInt64, feature: String = "workout", text: String = "event"
+    ) throws -> AnySessionSyncEnvelope {
+        try AnySessionSyncEnvelope(
+            SessionSyncEnvelope(metadata: metadata(sequence, feature: feature), payload: [text]))
+    }
+
+    public func snapshot(
+        _ revision: UInt64, feature: String = "workout", text: String = "state"
+    ) throws -> AnySessionSyncSnapshot {
+        try AnySessionSyncSnapshot(
+            SessionSyncSnapshot(
+                metadata: metadata(revision, feature: feature), revision: revision, state: [text],
+                peerSequenceVector: [first.localPeer.id: revision]))
+    }
+
+    /// Sends from the first end to all.
+    public func send(
+        _ sequences: ClosedRange<UInt64>, feature: String = "workout", mode: SessionDeliveryMode = .reliableEventually
+    ) async throws {
+        for sequence in sequences { try await first.send(envelope(sequence, feature: feature), mode: mode, to: nil) }
+    }
+
+    public func publish(_ revision: UInt64, feature: String = "workout") async throws {
+        try await first.sendSnapshot(snapshot(revision, feature: feature), mode: .latestSnapshot, to: nil)
+    }
+}
+
+extension Recorder where Element == AnySessionSyncEnvelope {
+    public func sequences(feature: String = "workout") -> [UInt64] {
+        elements.filter { $0.metadata.featureID == feature }.map(\.metadata.sequence)
+    }
+}
+
+extension Recorder where Element == AnySessionSyncSnapshot {
+    public func revisions(feature: String = "workout") -> [UInt64] {
+        elements.filter { $0.metadata.featureID == feature }.map(\.revision)
+    }
+}

@@ -1,0 +1,145 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension TransportConformance {
+    /// What happens to envelopes on their way.
+    static let deliveryRules: [ConformanceRule<TransportBench>] = [
+        ConformanceRule(
+            "transport.envelope.intact", "Metadata arrives unchanged in every field and the payload decodes"
+        ) {
+            bench in
+            try await bench.connect()
+            let received = bench.record(bench.second.receiveEnvelopes())
+            let metadata = SessionSyncMetadata(
+                sessionID: bench.sessionID, featureID: "größe", sourcePeerID: bench.first.localPeer.id,
+                eventID: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)), sequence: .max,
+                causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600.123456), monotonicTimestamp: 0.1,
+                payloadType: "conformance.text", acknowledgedSequence: 41,
+                stamp: HybridTimestamp(milliseconds: 1_767_225_600_123, counter: 9), incarnation: .max, epoch: 3,
+                promise: SequencePromise(sequence: 40, stamp: HybridTimestamp(rawValue: 77)))
+            let payload = ["", "snow ❄︎", "null \u{0}"]
+            try await bench.first.send(
+                AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: payload)),
+                mode: .reliableEventually, to: nil)
+            try await bench.wait(for: "an envelope") { received.count >= 1 }
+            try requireEqual(received.elements[0].metadata, metadata, "the metadata")
+            try requireEqual(try received.elements[0].decodePayload(as: [String].self), payload, "the payload")
+        },
+        ConformanceRule("transport.order.reliable", "Reliable envelopes arrive once and in order") { bench in
+            try await bench.connect()
+            let received = bench.record(bench.second.receiveEnvelopes())
+            try await bench.send(1...200)
+            try await bench.wait(for: "200 envelopes") { received.count >= 200 }
+            await bench.settle()
+            try requireEqual(received.sequences(), Array(1...200), "the order of arrival")
+        },
+        ConformanceRule(
+            "transport.queue.waits", "A reliable envelope waits for a peer that is not there yet",
+            exemption: { bench in
+                if bench.pair.ownSendsComeBack { return "the only peer is always there" }
+                return bench.first.capabilities.supportsDurableQueue ? nil : "no queue is offered"
+            }
+        ) { bench in
+            let received = bench.record(bench.second.receiveEnvelopes())
+            try await bench.send(1...3)
+            await bench.settle()
+            try await bench.connect()
+            try await bench.send(4...5)
+            try await bench.wait(for: "five envelopes") { received.count >= 5 }
+            await bench.settle()
+            try requireEqual(received.sequences(), Array(1...5), "the order of arrival")
+        },
+        ConformanceRule(
+            "transport.realtime.not-stored", "Best effort is never delivered later to a peer that was not there",
+            exemption: { $0.pair.ownSendsComeBack ? "the only peer is always there" : nil }
+        ) { bench in
+            let received = bench.record(bench.second.receiveEnvelopes())
+            await bench.settle()
+            // Accepted and lost, or refused: both are right.
+            try? await bench.first.send(bench.envelope(1), mode: .realtimeBestEffort, to: nil)
+            await bench.settle()
+            try await bench.connect()
+            try await bench.send(2...2)
+            try await bench.wait(for: "the later envelope") { received.sequences().contains(2) }
+            await bench.settle()
+            try requireEqual(received.sequences(), [2], "what arrived")
+        },
+        ConformanceRule("transport.realtime.arrives", "Best effort arrives on a link without faults") { bench in
+            try await bench.connect()
+            let received = bench.record(bench.second.receiveEnvelopes())
+            for mode in [SessionDeliveryMode.realtimeBestEffort, .acknowledgement] {
+                try await bench.first.send(bench.envelope(1), mode: mode, to: nil)
+            }
+            try await bench.wait(for: "two envelopes") { received.count >= 2 }
+        },
+        ConformanceRule("transport.features.separate", "Features that share a link do not mix") { bench in
+            try await bench.connect()
+            let received = bench.record(bench.second.receiveEnvelopes())
+            let features = (1...8).map { "feature-\($0)" }
+            for sequence in 1...20 as ClosedRange<UInt64> {
+                for feature in features { try await bench.send(sequence...sequence, feature: feature) }
+            }
+            for feature in features { try await bench.publish(1, feature: feature) }
+            try await bench.wait(for: "all envelopes") { received.count >= 160 }
+            for feature in features {
+                try requireEqual(received.sequences(feature: feature), Array(1...20), "the order of \(feature)")
+                try await bench.wait(for: "the snapshot of \(feature)") {
+                    bench.second.latestPeerSnapshot(featureID: feature) != nil
+                }
+                let snapshot = bench.second.latestPeerSnapshot(featureID: feature)
+                try requireEqual(snapshot?.metadata.featureID, feature, "the snapshot's feature")
+            }
+        },
+        ConformanceRule("transport.subscribers.independent", "Every subscriber receives everything, in its own time") {
+            bench in
+            try await bench.connect()
+            let early = bench.record(bench.second.receiveEnvelopes())
+            let unread = bench.second.receiveEnvelopes()
+            // Who stops listening takes nothing from the others.
+            _ = bench.second.receiveEnvelopes()
+            try await bench.send(1...20)
+            try await bench.wait(for: "20 envelopes at the first subscriber") { early.count >= 20 }
+            let late = bench.record(unread)
+            try await bench.wait(for: "20 envelopes at the subscriber that reads later") { late.count >= 20 }
+            try requireEqual(early.sequences(), late.sequences(), "what the early subscriber has")
+        },
+        ConformanceRule(
+            "transport.limit.refused", "A payload over the limit is refused by the limit's name, one within it arrives",
+            exemption: { $0.pair.limit == nil ? "any size is carried" : nil }
+        ) { bench in
+            guard let limit = bench.pair.limit else { return }
+            try requireEqual(bench.first.capabilities.maximumPayloadSize, limit.bytes, "the declared limit")
+            try await bench.connect()
+            let received = bench.record(bench.second.receiveEnvelopes())
+            let large = String(repeating: "x", count: limit.bytes + 1)
+            try await requireTooLarge(limit.id) {
+                try await bench.first.send(bench.envelope(1, text: large), mode: .reliableEventually, to: nil)
+            }
+            try await requireTooLarge(limit.id) {
+                try await bench.first.sendSnapshot(bench.snapshot(1, text: large), mode: .latestSnapshot, to: nil)
+            }
+            let fitting = String(large.prefix(limit.bytes / 2))
+            try await bench.first.send(bench.envelope(2, text: fitting), mode: .reliableEventually, to: nil)
+            try await bench.wait(for: "the payload within the limit") { received.count >= 1 }
+            try requireEqual(received.sequences(), [2], "what arrived")
+            try requireEqual(
+                try received.elements[0].decodePayload(as: [String].self), [fitting], "the payload within the limit")
+        },
+    ]
+
+    private static func requireTooLarge(_ limitID: String, _ send: () async throws -> Void) async throws {
+        do {
+            try await send()
+        } catch SessionSyncError.payloadTooLarge(_, _, let id) {
+            return try requireEqual(id, limitID, "the limit that the error names")
+        }
+        throw ConformanceFailure("a payload over the limit was accepted")
+    }
+}
