@@ -38,15 +38,27 @@ extension SyncedSession {
         if !isWaiting { enqueue(.snapshot(to: peer)) }
     }
 
-    /// Asks the peers for their state, at most once in `requestInterval`.
+    /// Asks the peers for their state, at most once in `requestInterval`; what is asked sooner is asked when that is
+    /// over. The answer under way may be older than what is missing now, and no later event may come to show the gap.
     func requestSnapshot() {
         let now = configuration.now()
-        if let lastRequestAt, now.timeIntervalSince(lastRequestAt) < configuration.requestInterval.seconds,
-            now >= lastRequestAt
-        {
-            return
-        }
-        lastRequestAt = now
+        let sinceLast = lastRequestAt.map { now.timeIntervalSince($0) } ?? .infinity
+        let remaining = configuration.requestInterval.seconds - sinceLast
+        guard sinceLast >= 0, remaining > 0 else { return sendRequest() }
+        guard !isRequestOwed else { return }
+        isRequestOwed = true
+        owedRequest.hold([
+            Task { [weak self, wait = configuration.wait] in
+                try? await wait(.seconds(remaining))
+                if !Task.isCancelled, let self, self.isRequestOwed { self.sendRequest() }
+            }
+        ])
+    }
+
+    private func sendRequest() {
+        owedRequest.cancel()
+        isRequestOwed = false
+        lastRequestAt = configuration.now()
         enqueue(.snapshotRequest)
     }
 

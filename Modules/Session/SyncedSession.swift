@@ -45,6 +45,8 @@ where
     /// The retained snapshot, while it is too old for want of a live peer.
     @ObservationIgnored var staleSnapshot: AnySessionSyncSnapshot?
     @ObservationIgnored var lastRequestAt: Date?
+    @ObservationIgnored var isRequestOwed = false
+    @ObservationIgnored let owedRequest = OwnedTasks()
     @ObservationIgnored private let listeners = OwnedTasks()
     @ObservationIgnored let drain = OwnedTasks()
     @ObservationIgnored let remoteEventTopic = Topic<SessionSyncEnvelope<Event>>(bufferLimit: 1024)
@@ -130,6 +132,8 @@ where
 
     private func cancelTasks() {
         listeners.cancel()
+        owedRequest.cancel()
+        isRequestOwed = false
         drain.cancel()
         outgoing.isDraining = false
     }

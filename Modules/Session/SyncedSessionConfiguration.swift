@@ -23,6 +23,8 @@ public struct SyncedSessionConfiguration<State: Sendable, Event: Sendable>: Send
     /// Messages that wait to be sent; beyond it `submit` throws `SessionSyncError.queueFull`.
     public var outgoingMax = 4096
     public var now: @Sendable () -> Date = { Date() }
+    /// Lets that much time pass by `now`.
+    public var wait: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     public init() {}
 }

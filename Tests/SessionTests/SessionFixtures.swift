@@ -38,6 +38,13 @@ func makeSession(
 ) -> CounterSession {
     var configuration = SyncedSessionConfiguration<Counter, Tap>()
     configuration.now = { network.now }
+    configuration.wait = { duration in
+        let end = network.elapsed + duration
+        while network.elapsed < end {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
     configure(&configuration)
     return SyncedSession(
         sessionID: sessionID, featureID: "counter", transport: transport, initialState: Counter(),

@@ -109,6 +109,27 @@ import Testing
         await network.settle { here.statistics.snapshotsSent == 1 }
     }
 
+    @Test func `a gap that shows too soon after a request is asked for later, though nothing else comes`() async throws
+    {
+        let here = makeSession(network.makeTransport(localPeer: phone), on: network) { $0.isHighRate = { _ in true } }
+        let there = makeSession(network.makeTransport(localPeer: watch), on: network) { configuration in
+            configuration.requestInterval = .seconds(20)
+        }
+        here.start()
+        there.start()
+        await network.settle()
+        network.setConditions(ScenarioConditions(lossRate: 1), from: phone, to: watch)
+        try here.submit(.add(1), at: network.now)
+        await network.settle()
+        network.setConditions(nil, from: phone, to: watch)
+        try here.submit(.add(2), at: network.now)
+        await network.settle()
+        #expect(there.statistics.gaps == 1)
+        #expect(there.state.total == 0)
+        await network.settle { there.state.total == 3 }
+        #expect(there.statistics.snapshotRequestsSent == 2)
+    }
+
     @Test func `a message that cannot be read is counted and changes nothing`() async throws {
         let stranger = network.makeTransport(localPeer: phone)
         let there = makeSession(network.makeTransport(localPeer: watch), on: network)

@@ -11,11 +11,16 @@ where
     /// Names the feature in every message.
     public nonisolated static var workoutFeatureID: String { "workout" }
 
-    /// - Parameter sessionID: one for each workout; the next one is a new UUID.
-    public static func workout(sessionID: UUID, over transport: any SessionSyncTransport) -> WorkoutSession {
+    /// - Parameters:
+    ///   - sessionID: one for each workout; the next one is a new UUID.
+    ///   - now: the device's clock.
+    public static func workout(
+        sessionID: UUID, over transport: any SessionSyncTransport, now: @escaping @Sendable () -> Date = { Date() }
+    ) -> WorkoutSession {
         var configuration = SyncedSessionConfiguration<WorkoutState, WorkoutEvent>()
         configuration.isHighRate = { !$0.isTap }
         configuration.isIdle = { $0.phase == .ready }
+        configuration.now = now
         return WorkoutSession(
             sessionID: sessionID, featureID: workoutFeatureID, transport: transport, initialState: WorkoutState(),
             reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy(), configuration: configuration)
