@@ -56,16 +56,14 @@ let modules: [Module] = [
 
     Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshTesting"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
     Module(
         "MeshScenarioTransport", "Modules/Transports/Scenario", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshTesting"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"],
-        tests: ["MeshIdentity", "MeshTransport", "MeshWire", "MeshTesting"]),
+        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"]),
     Module(
         "MeshSession", "Modules/Session", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport"],
@@ -82,7 +80,10 @@ let modules: [Module] = [
     Module(
         "MeshTesting", "Modules/Testing", floor: 6,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTransport"]),
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshWire", "MeshTransport", "MeshLoopbackTransport", "MeshScenarioTransport",
+            "MeshPipeTransport",
+        ]),
     Module(
         "SessionMesh", "Modules/Umbrella", floor: 6,
         uses: [

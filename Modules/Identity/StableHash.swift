@@ -74,6 +74,8 @@ extension UnsafeRawBufferPointer {
     }
 
     fileprivate func littleEndianWord(at offset: Int, count: Int) -> UInt64 {
+        let end = offset + count
+        if end >= 8 { return littleEndianWord(at: end - 8) &>> UInt64(64 - 8 * count) }
         var word: UInt64 = 0
         for index in 0..<count { word |= UInt64(self[offset + index]) << UInt64(8 * index) }
         return word

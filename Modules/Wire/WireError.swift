@@ -47,11 +47,13 @@ public struct WireError: Error, Sendable {
         let code: Code
         let message: String
         let cause: (any Error)?
+        let path: [String]
 
-        init(code: Code, message: String, cause: (any Error)?) {
+        init(code: Code, message: String, cause: (any Error)?, path: [String] = []) {
             self.code = code
             self.message = message
             self.cause = cause
+            self.path = path
         }
     }
 
@@ -64,11 +66,21 @@ public struct WireError: Error, Sendable {
     public var code: Code { storage.code }
     public var message: String { storage.message }
     public var cause: (any Error)? { storage.cause }
+    /// The fields and indices that lead to the value in question, outermost first; empty when that is not known.
+    public var path: [String] { storage.path }
+
+    private init(storage: Storage) { self.storage = storage }
+
+    /// The same error, seen from the container that holds the value under `key`.
+    func within(_ key: String) -> WireError {
+        WireError(storage: Storage(code: code, message: message, cause: cause, path: [key] + path))
+    }
 }
 
 extension WireError: CustomStringConvertible {
     public var description: String {
-        cause.map { "\(code): \(message): \($0)" } ?? "\(code): \(message)"
+        let place = path.isEmpty ? "" : " at \(path.joined(separator: "."))"
+        return cause.map { "\(code)\(place): \(message): \($0)" } ?? "\(code)\(place): \(message)"
     }
 }
 

@@ -1,7 +1,7 @@
 public import MeshBus
 public import MeshIdentity
 
-/// Registers MeshWire and its codecs.
+/// Registers MeshWire. Each codec is a plugin of its own: `JSONCodecPlugin`, `CompactCodecPlugin`.
 public struct WirePlugin: Plugin {
     public init() {}
 

@@ -26,7 +26,7 @@ public struct WireWriter: ~Copyable {
         self.position = 0
     }
 
-    deinit { base.deallocate() }
+    @inlinable deinit { base.deallocate() }
 
     /// Forgets what was written and keeps the buffer.
     @inlinable
@@ -152,6 +152,27 @@ extension WireWriter {
             writeVarint(UInt64(utf8.count))
             writeRaw(UnsafeRawBufferPointer(utf8))
         }
+    }
+}
+
+// MARK: - Into reserved room
+
+/// For values of several parts: one `reserve` for all of them, then these, which do not check.
+extension WireWriter {
+    @inlinable @inline(__always)
+    mutating func append<Part: BitwiseCopyable>(_ part: Part) {
+        base.storeBytes(of: part, toByteOffset: position, as: Part.self)
+        position &+= MemoryLayout<Part>.size
+    }
+
+    @inlinable @inline(__always)
+    mutating func appendVarint<Value: FixedWidthInteger & UnsignedInteger>(_ value: Value) {
+        var rest = value
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
     }
 }
 

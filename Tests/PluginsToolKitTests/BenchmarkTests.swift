@@ -23,6 +23,17 @@ struct BenchmarkTests {
         #expect(nanoseconds == 10)
     }
 
+    @Test("operations that take turns are timed each on its own")
+    func turns() throws {
+        let clock = VirtualClock()
+        let stopwatch = BenchmarkStopwatch(batchDuration: .microseconds(1), batchCount: 3) { clock.now }
+        let durations: [Int64] = [5, 700, 20_000]
+        let nanoseconds = try stopwatch.nanoseconds(
+            takingTurns: durations.map { duration in { clock.advance(by: duration) } })
+        #expect(nanoseconds == durations.map(Double.init))
+        #expect(try stopwatch.nanoseconds(takingTurns: []).isEmpty)
+    }
+
     @Test("a throwing operation ends the measurement with its error")
     func throwing() {
         #expect(throws: CancellationError.self) {

@@ -57,6 +57,13 @@ struct ReplayPlanTests {
         #expect(plan.steps.last?.actor == .watch)
     }
 
+    @Test("the phone starts and the watch finishes even the shortest plan")
+    func shortestPlan() throws {
+        let plan = try plan([point(0, latitude: 0)])
+        #expect(plan.steps.map(\.actor) == [.phone, .phone, .watch])
+        #expect(plan.watchJoinsAfter == 1)
+    }
+
     @Test("points out of order are replayed in the order of their times")
     func unsorted() throws {
         let plan = try plan([point(20, latitude: 0), point(0, latitude: 0), point(10, latitude: 0)])

@@ -1,12 +1,15 @@
 import MeshTesting
 import PluginsToolKit
 import SessionMesh
+import WorkoutExample
 
 await PluginsTool.main {
     BusPlugin()
     IdentityPlugin()
     TimerAnchorPlugin()
     WirePlugin()
+    JSONCodecPlugin()
+    CompactCodecPlugin()
     EnginePlugin()
     TransportPlugin()
     LoopbackTransportPlugin()
@@ -16,4 +19,5 @@ await PluginsTool.main {
     DiagnosticsPlugin()
     SharedStatePlugin()
     TestingPlugin()
+    WorkoutPlugin()
 }

@@ -22,7 +22,7 @@ public struct ReplayPlan: Hashable, Sendable {
     public static let lapDistance = 1_000.0
 
     public let steps: [Step]
-    /// A tenth of the plan, at most 100 steps: that much has happened when the watch comes.
+    /// A tenth of the plan, from the start to at most 100 steps: that much has happened when the watch comes.
     public let watchJoinsAfter: Int
     /// Points of the recording that say where but not when; they are left out.
     public let untimedPointCount: Int
@@ -44,7 +44,7 @@ public struct ReplayPlan: Hashable, Sendable {
         }
         script.add(.finish(at: last.1))
 
-        let joining = min(script.events.count / 10, 100)
+        let joining = max(1, min(script.events.count / 10, 100))
         steps = assignActors(script.events, watchJoinsAfter: joining)
         watchJoinsAfter = joining
         untimedPointCount = recording.untimedPointCount

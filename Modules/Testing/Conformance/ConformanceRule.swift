@@ -8,18 +8,21 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
     /// One line: what must hold.
     public let summary: String
     /// Why the rule says nothing about this implementation; nil when it applies.
-    public let exemption: @Sendable (Bench) -> String?
+    public private(set) var exemption: @Sendable (Bench) -> String? = { _ in nil }
     /// - Throws: `ConformanceFailure` when the rule is broken; any other error breaks it too.
     public let check: @Sendable (Bench) async throws -> Void
 
-    public init(
-        _ id: String, _ summary: String, exemption: @escaping @Sendable (Bench) -> String? = { _ in nil },
-        check: @escaping @Sendable (Bench) async throws -> Void
-    ) {
+    public init(_ id: String, _ summary: String, check: @escaping @Sendable (Bench) async throws -> Void) {
         self.id = id
         self.summary = summary
-        self.exemption = exemption
         self.check = check
+    }
+
+    /// The same rule with an exemption.
+    public func unless(_ exemption: @escaping @Sendable (Bench) -> String?) -> ConformanceRule {
+        var rule = self
+        rule.exemption = exemption
+        return rule
     }
 }
 
@@ -40,12 +43,19 @@ public func requireEqual<Value: Equatable>(
     _ actual: Value, _ expected: Value, _ subject: @autoclosure () -> String
 ) throws(ConformanceFailure) {
     guard actual == expected else {
-        throw ConformanceFailure("\(subject()) is \(brief(actual)), expected \(brief(expected))")
+        let (found, wanted) = brief("\(actual)", "\(expected)")
+        throw ConformanceFailure("\(subject()) is \(found), expected \(wanted)")
     }
 }
 
-/// Long values make long reports.
-private func brief(_ value: some Any) -> String {
-    let text = "\(value)"
-    return text.count <= 160 ? text : "\(text.prefix(157))…"
+/// Long values make long reports: what both begin with is left out, and what is far behind the difference.
+private func brief(_ actual: String, _ expected: String) -> (String, String) {
+    let common = zip(actual, expected).prefix { $0 == $1 }.count
+    func around(_ text: String) -> String {
+        guard text.count > 160 else { return text }
+        let start = max(0, common - 30)
+        let end = start + 130
+        return (start > 0 ? "…" : "") + text.dropFirst(start).prefix(130) + (end < text.count ? "…" : "")
+    }
+    return (around(actual), around(expected))
 }

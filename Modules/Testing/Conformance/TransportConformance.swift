@@ -1,11 +1,12 @@
 public import MeshBus
 public import MeshIdentity
 public import MeshTransport
+public import MeshWire
 
 /// The rules for transports, and what runs them.
 ///
 /// ```swift
-/// let report = await TransportConformance.examine(fixture, as: "transport.mine", codec: codec)
+/// let report = await TransportConformance.examine(fixture, as: "transport.mine")
 /// #expect(report.failures == [])
 /// ```
 public enum TransportConformance {
@@ -20,7 +21,7 @@ public enum TransportConformance {
     ///   - rules: by default all.
     ///   - limit: real time for each rule, after which it has failed.
     public static func examine(
-        _ fixture: TransportFixture, as plugin: PluginID, codec: any PayloadCodec,
+        _ fixture: TransportFixture, as plugin: PluginID, codec: any PayloadCodec = CompactCodec(),
         rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(60)
     ) async -> ConformanceReport {
         var rows: [ConformanceReport.Row] = []

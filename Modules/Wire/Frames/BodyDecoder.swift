@@ -9,6 +9,8 @@ struct BodyDecoder: ~Copyable {
     private var inflater: ZlibInflater?
     /// The connection's compressed stream has begun.
     private var isStreaming = false
+    /// The number of its next part.
+    private var nextPart: UInt8 = 0
     private var inflated = WireWriter(capacity: 64)
     private let mayStream: Bool
 
@@ -37,27 +39,25 @@ struct BodyDecoder: ~Copyable {
         _ header: FrameHeader, body: UnsafeRawBufferPointer
     ) throws(WireError) -> WireMessage? {
         var reader = WireReader(body)
-        let message: WireMessage
         switch header.kind {
         case .envelope:
             let metadata = try reader.readMetadata(interning: &table)
             let codec = try codecs.codec(header.codec)
             let payload = EncodedPayload(bytes: [UInt8](try reader.readRaw(reader.remaining)), codec: codec)
-            message = .envelope(AnySessionSyncEnvelope(metadata: metadata, payload: payload))
+            return .envelope(AnySessionSyncEnvelope(metadata: metadata, payload: payload))
         case .snapshot:
             let metadata = try reader.readMetadata(interning: &table)
             let codec = try codecs.codec(header.codec)
-            message = .snapshot(try reader.readSnapshot(metadata: metadata, codec: codec, limits: limits))
-        case .hello: message = .hello(try reader.readHello())
-        case .snapshotRequest: message = .snapshotRequest(try reader.readSnapshotRequest())
-        case .goodbye: message = .goodbye(try reader.readGoodbye())
+            return .snapshot(try reader.readSnapshot(metadata: metadata, codec: codec, limits: limits))
+        case .hello: return .hello(try reader.readAll { reader throws(WireError) in try reader.readHello() })
+        case .snapshotRequest:
+            return .snapshotRequest(try reader.readAll { reader throws(WireError) in try reader.readSnapshotRequest() })
+        case .goodbye: return .goodbye(try reader.readAll { reader throws(WireError) in try reader.readGoodbye() })
         case .fragment: throw WireError(.corrupted, "a fragment is not a message; FrameReassembler takes it")
         default:
             if header.flags.contains(.skippable) { return nil }
             throw WireError(.unsupportedVersion, "frames of kind \(header.kind.rawValue) are unknown to this reader")
         }
-        guard reader.isAtEnd else { throw WireError(.trailingBytes, "\(reader.remaining) bytes follow the message") }
-        return message
     }
 
     // MARK: - Inflation
@@ -67,19 +67,16 @@ struct BodyDecoder: ~Copyable {
         let dictionary =
             flags.compression == FrameFlags.zlibWithDictionary.rawValue
             ? try dictionaries.dictionary(try reader.readUInt32()) : nil
+        let isPart = flags.compression == FrameFlags.zlibOfConnection.rawValue
+        let part = isPart ? try reader.readUInt8() : 0
         let count = Int(clamping: try reader.readVarint())
         let bytes = try reader.readRaw(reader.remaining)
         try limits.checkInflation(of: bytes.count, to: count)
         inflated.reset()
         let output = inflated.room(for: count + 1)
         let inflater = try startedInflater()
-        if flags.compression == FrameFlags.zlibOfConnection.rawValue {
-            guard mayStream else { throw WireError(.corrupted, "the frame is part of a connection's stream") }
-            if flags.contains(.restartsCompression) {
-                try inflater.restart()
-                isStreaming = true
-            }
-            guard isStreaming else { throw WireError(.corrupted, "the frame continues a stream that never began") }
+        if isPart {
+            try begin(part, restarts: flags.contains(.restartsCompression), inflater)
             try inflater.inflatePart(bytes, into: output, count: count)
         } else {
             try inflater.inflate(bytes, into: output, count: count, dictionary: dictionary)
@@ -87,10 +84,34 @@ struct BodyDecoder: ~Copyable {
         inflated.position = count
     }
 
+    private mutating func begin(_ part: UInt8, restarts: Bool, _ inflater: ZlibInflater) throws(WireError) {
+        guard mayStream else { throw WireError(.corrupted, "the frame is part of a connection's stream") }
+        if restarts {
+            try inflater.restart()
+            nextPart = 0
+            isStreaming = true
+        }
+        guard isStreaming, part == nextPart else {
+            throw WireError(.corrupted, "the frame continues a compressed stream out of turn")
+        }
+        nextPart &+= 1
+    }
+
     private mutating func startedInflater() throws(WireError) -> ZlibInflater {
         if let inflater { return inflater }
         let started = try ZlibInflater()
         inflater = started
         return started
+    }
+}
+
+extension WireReader {
+    /// What `read` makes of all bytes that are left.
+    fileprivate mutating func readAll<Value>(
+        _ read: (inout WireReader) throws(WireError) -> Value
+    ) throws(WireError) -> Value {
+        let value = try read(&self)
+        guard isAtEnd else { throw WireError(.trailingBytes, "\(remaining) bytes follow the message") }
+        return value
     }
 }

@@ -1,5 +1,3 @@
-public import MeshIdentity
-
 /// Reads frames that stand on their own: datagrams, files, messages of a queue.
 ///
 /// Keeps a zlib stream and a buffer for reuse, nothing of what it has read. A frame that relies on earlier ones of its

@@ -1,5 +1,3 @@
-public import MeshIdentity
-
 /// Reads the frames of one connection from a stream of bytes, however it is cut.
 ///
 /// ```swift
@@ -53,7 +51,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
                 let message = try bodies.decode(header, frame)
                 buffer.remove(header.frameBytes)
                 awaited = nil
-                if let message { return message }
+                if message != nil { return message }
                 skippedCount &+= 1
             }
             return nil
@@ -74,7 +72,9 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
 }
 
 /// Bytes taken from the front and appended at the back, in one piece of memory.
-private struct ByteQueue: ~Copyable {
+///
+/// Not private: Swift 6.3 emits a broken reference to it where another module destroys a decoder in a release build.
+struct ByteQueue: ~Copyable {
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0
     private var start = 0

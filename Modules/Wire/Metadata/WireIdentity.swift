@@ -91,6 +91,14 @@ extension WireIdentity {
 extension String {
     /// `==` also holds between different spellings of one text; a peer must get back the spelling that was sent.
     fileprivate func hasSameBytes(as other: String) -> Bool {
+        // One string and its copies are the same words, and short strings are their own words.
+        let isCopy = withUnsafeBytes(of: self) { mine in
+            withUnsafeBytes(of: other) { theirs in mine.hasSameBytes(as: theirs) }
+        }
+        return isCopy || hasSameUTF8(as: other)
+    }
+
+    private func hasSameUTF8(as other: String) -> Bool {
         let same = utf8.withContiguousStorageIfAvailable { mine in
             other.utf8.withContiguousStorageIfAvailable { theirs in
                 mine.count == theirs.count
@@ -103,6 +111,7 @@ extension String {
 
 extension UnsafeRawBufferPointer {
     /// Both have the same count.
+    @inline(__always)
     fileprivate func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         var offset = 0
         while offset + 8 <= count {

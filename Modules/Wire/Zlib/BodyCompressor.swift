@@ -8,6 +8,8 @@ final class BodyCompressor {
     private var output = WireWriter(capacity: 64)
     /// The connection's stream has parts behind it that the reader has seen.
     private var isStreaming = false
+    /// Counts the parts of the stream, so that the reader notices when one is missing.
+    private var part: UInt8 = 0
 
     init(policy: CompressionPolicy, limits: FrameLimits) {
         self.policy = policy
@@ -61,18 +63,31 @@ final class BodyCompressor {
         var flags = FrameFlags.zlibOfConnection
         if !isStreaming {
             try deflater.restart()
+            part = 0
             flags.insert(.restartsCompression)
         }
         // Until the reader is certain to see this part, nothing may refer to it.
         isStreaming = false
         output.reset()
+        output.write(part)
         output.writeVarint(UInt64(body.count))
         let start = output.count
         let count = try deflater.compressPart(body, into: output.room(for: deflater.boundOfPart(body.count)))
         output.position = start + count
-        guard output.count < body.count, limits.isWithinRatio(body.count, compressed: count) else { return nil }
+        pad(from: start, for: body.count)
+        guard output.count < body.count else { return nil }
+        part &+= 1
         isStreaming = true
         return flags
+    }
+
+    /// Adds empty blocks until the ratio is kept: dropping the part instead would end the stream, just when a body
+    /// repeats one before it.
+    private func pad(from start: Int, for bodyBytes: Int) {
+        while !limits.isWithinRatio(bodyBytes, compressed: output.count - start), output.count < bodyBytes {
+            withUnsafeBytes(of: ZlibInflater.partEnd) { output.writeRaw($0) }
+            output.write(0 as UInt8)
+        }
     }
 
     private func startedDeflater() throws(WireError) -> ZlibDeflater {

@@ -9,10 +9,11 @@ enum Capacity {
         guard low.size <= limit else { return 0 }
         var high = (count: 64, size: try size(64))
         while high.size <= limit {
-            guard high.size > low.size, high.count < maximumCount else { return high.count }
-            let chord = count(at: limit, between: low, and: high)
+            let grows = high.size > low.size
+            guard grows ? high.count < maximumCount : high.count < flatCountMax else { return high.count }
+            let chord = grows ? count(at: limit, between: low, and: high) : high.count * 8
             low = high
-            let next = min(max(chord + 1, low.count + 1), low.count * 8, maximumCount)
+            let next = min(max(chord, low.count) + 1, low.count * 8, maximumCount)
             high = (next, try size(next))
         }
         var step = 0
@@ -35,4 +36,6 @@ enum Capacity {
     }
 
     private static let maximumCount = 1 << 40
+    /// Sizes that have not grown by then are taken to be constant.
+    private static let flatCountMax = 4_096
 }

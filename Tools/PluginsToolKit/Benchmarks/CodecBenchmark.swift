@@ -44,51 +44,39 @@ struct CodecBenchmark {
         of payload: BenchmarkPayload, value: Value
     ) throws -> [BenchmarkRow] {
         let envelope = SessionSyncEnvelope(metadata: .sample(payloadType: "sample.\(payload.id)"), payload: value)
-        var forms: [any EnvelopeForm<Value>] = [JSONForm<Value>(), try CompressedJSONForm<Value>()]
-        for codec in codecs {
-            forms.append(try FrameForm<Value>(codec: codec, isCompressed: false))
-            forms.append(try FrameForm<Value>(codec: codec, isCompressed: true))
-        }
-        var rows: [BenchmarkRow] = []
-        var json: CodecTiming?
-        for form in forms {
-            context.report("\(payload.id) · \(form.name)")
-            let timing = try CodecTiming(of: form, envelope, stopwatch: context.stopwatch)
+        let forms = try envelopeForms(of: Value.self, codecs: codecs)
+        context.report("\(payload.id): encoding and decoding")
+        let timings = try timings(of: forms, envelope)
+        return try zip(forms, timings).map { form, timing in
+            context.report("\(payload.id): what fits as \(form.name)")
             let size = CodecSize(limits: limits, bytes: timing.bytes)
             let capacity = try size.capacity(of: payload.samples) { (value: Value) in
                 try form.encode(SessionSyncEnvelope(metadata: envelope.metadata, payload: value)).count
             }
-            rows.append([
+            return [
                 "payload": .text(payload.id), "codec": .text(form.name), "bytes": .integer(timing.bytes),
-                "encodeNanoseconds": .number(timing.encodeNanoseconds),
-                "decodeNanoseconds": .number(timing.decodeNanoseconds),
-                "encodeVsJSON": .number((json ?? timing).encodeNanoseconds / timing.encodeNanoseconds),
-                "decodeVsJSON": .number((json ?? timing).decodeNanoseconds / timing.decodeNanoseconds),
+                "encodeNanoseconds": .number(timing.encode), "decodeNanoseconds": .number(timing.decode),
+                "encodeVsJSON": .number(timings[0].encode / timing.encode),
+                "decodeVsJSON": .number(timings[0].decode / timing.decode),
                 "fits": .flags(size.fits), "frames": .integers(size.frames), "capacity": .integers(capacity),
-            ])
-            json = json ?? timing
+            ]
         }
-        return rows
     }
-}
 
-/// Size and time of one form on one envelope.
-private struct CodecTiming {
-    let bytes: Int
-    let encodeNanoseconds: Double
-    let decodeNanoseconds: Double
-
-    /// - Throws: what the form throws, and `ToolError` when the value does not survive.
-    init<Form: EnvelopeForm>(
-        of form: Form, _ envelope: SessionSyncEnvelope<Form.Payload>, stopwatch: BenchmarkStopwatch
-    ) throws where Form.Payload: Equatable {
-        encodeNanoseconds = try stopwatch.nanoseconds { try form.encode(envelope) }
-        let encoded = try form.encode(envelope)
-        bytes = encoded.count
-        guard try form.decode(encoded) == envelope else {
+    /// Bytes and nanoseconds of each form.
+    /// - Throws: what the forms throw, and `ToolError` when the value does not survive one.
+    private func timings<Value: Codable & Equatable & Sendable>(
+        of forms: [any EnvelopeForm<Value>], _ envelope: SessionSyncEnvelope<Value>
+    ) throws -> [(bytes: Int, encode: Double, decode: Double)] {
+        let encoded = try forms.map { try $0.encode(envelope) }
+        for (form, bytes) in zip(forms, encoded) where try form.decode(bytes) != envelope {
             throw ToolError("\(form.name) does not decode what it encoded; run its conformance rules")
         }
-        decodeNanoseconds = try stopwatch.nanoseconds { try form.decode(encoded) }
+        let encode = try context.stopwatch.nanoseconds(
+            takingTurns: forms.map { form in { _ = try form.encode(envelope) } })
+        let decode = try context.stopwatch.nanoseconds(
+            takingTurns: zip(forms, encoded).map { form, bytes in { _ = try form.decode(bytes) } })
+        return forms.indices.map { (encoded[$0].count, encode[$0], decode[$0]) }
     }
 }
 
@@ -99,11 +87,20 @@ struct CodecSize {
 
     var fits: [String: Bool] { byLimit { bytes <= $0.bytes } }
 
-    /// How many frames carry it: one, or as many fragments as it takes.
+    /// How many frames carry it: one, or as many fragments as it takes; none told where no number would do.
     var frames: [String: Int] {
-        byLimit { limit in
-            let room = limit.bytes - Self.fragmentOverheadBytes
-            return bytes <= limit.bytes || room <= 0 ? 1 : (bytes + room - 1) / room
+        let frame = [UInt8](repeating: 0, count: bytes)
+        return byLimit { limit in
+            guard bytes > limit.bytes else { return 1 }
+            guard limit.bytes >= FrameFragmenter.datagramBytesMin else { return nil }
+            var fragmenter = FrameFragmenter(limit: limit)
+            var count = 0
+            do {
+                try frame.withUnsafeBytes { try fragmenter.fragment($0) { _ in count += 1 } }
+                return count
+            } catch {
+                return nil
+            }
         }
     }
 
@@ -132,12 +129,13 @@ struct CodecSize {
         }
     }
 
-    private func byLimit<Value>(_ value: (PayloadLimit) throws -> Value) rethrows -> [String: Value] {
-        Dictionary(try limits.map { ($0.id, try value($0)) }, uniquingKeysWith: { first, _ in first })
+    private func byLimit<Value>(_ value: (PayloadLimit) throws -> Value?) rethrows -> [String: Value] {
+        var values: [String: Value] = [:]
+        for limit in limits { values[limit.id] = try value(limit) }
+        return values
     }
 
     private static let measuredBytesMax = 1 << 20
-    private static let fragmentOverheadBytes = 32
 }
 
 extension BenchmarkPayload {

@@ -7,7 +7,8 @@
             commandName: "bench", abstract: "Measure: every case that the plugins offer, or one.",
             discussion: """
                 Rows of every case: benchmark, then the case's own keys. Build in release mode for figures that mean \
-                something. Rows of `codecs`: payload, codec, bytes, encodeNanoseconds, decodeNanoseconds, encodeVsJSON, \
+                something. Rows of `codecs`: payload, codec (compact goes through Codable, compact.direct through \
+                WireCodable), bytes, encodeNanoseconds, decodeNanoseconds, encodeVsJSON, \
                 decodeVsJSON (how many times faster than json), and by limit id: fits, frames (how many carry it), capacity \
                 (how many samples would fit into one; for payloads made of samples).
                 """)
@@ -38,7 +39,8 @@
             progress.clear()
             try output.print(zip(cases, rows).flatMap { benchmark, rows in rows.map { $0.labelled(benchmark.id) } }) {
                 zip(cases, rows).map { benchmark, rows in
-                    benchmark.summary + "\n\n" + BenchmarkTable.text(of: rows)
+                    benchmark.summary + "\n\n"
+                        + BenchmarkTable.text(of: rows, columns: bus.descriptors.payloadLimits.map(\.id))
                 }
                 .joined(separator: "\n\n")
             }
@@ -47,7 +49,8 @@
 
     /// Benchmark rows as tables: one of plain values, one of what is told for each name.
     enum BenchmarkTable {
-        static func text(of rows: [BenchmarkRow]) -> String {
+        /// - Parameter columns: names that come first, in this order, where values are by name.
+        static func text(of rows: [BenchmarkRow], columns: [String] = []) -> String {
             let fields = rows.first?.fields ?? []
             let plain = fields.filter { !$0.value.isByName }.map(\.name)
             let byName = fields.filter { $0.value.isByName }.map(\.name)
@@ -58,7 +61,8 @@
                 rows: rows.map { row in plain.map { row[$0]?.text ?? "" } })
             guard !byName.isEmpty else { return main.text() }
 
-            let names = Set(rows.flatMap(\.fields).flatMap(\.value.names)).sorted()
+            let told = Set(rows.flatMap(\.fields).flatMap(\.value.names))
+            let names = columns.filter(told.contains) + told.subtracting(columns).sorted()
             let labels = fields.filter { $0.value.isLabel }.map(\.name)
             let detail = Table(
                 columns: labels.map { TableColumn($0, isNumeric: false) } + names.map { .number($0) },

@@ -17,7 +17,8 @@
                 What goes wrong is one line on stderr and a non-zero exit.
                 """,
             subcommands: [
-                ListCommand.self, DescribeCommand.self, LimitsCommand.self, BenchCommand.self, GraphCommand.self,
+                ListCommand.self, DescribeCommand.self, LimitsCommand.self, BenchCommand.self, VerifyCommand.self,
+                GraphCommand.self,
             ])
     }
 

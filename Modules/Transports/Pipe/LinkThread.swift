@@ -1,0 +1,60 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// A thread of our own for blocking calls, which would starve Swift's thread pool.
+enum LinkThread {
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// Starts a detached thread. It blocks every signal that can be blocked, SIGPIPE among them: a write to a pipe
+    /// whose reader is gone raises it on the writing thread only, where it stays pending and dies with the thread, and
+    /// the write returns EPIPE. The process's own handling of signals is left alone.
+    ///
+    /// - Throws: `PipeError` with `systemCallFailed`.
+    static func start(_ run: @escaping @Sendable () -> Void) throws(PipeError) {
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        // The new thread inherits the mask of the one that creates it.
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        let context = Unmanaged.passRetained(Body(run)).toOpaque()
+        let status = createDetached(context)
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+        guard status == 0 else {
+            Unmanaged<Body>.fromOpaque(context).release()
+            throw .systemCallFailed("pthread_create", status)
+        }
+    }
+
+    private static func createDetached(_ context: UnsafeMutableRawPointer) -> Int32 {
+        #if canImport(Darwin)
+            var thread: pthread_t?
+            let status = pthread_create(&thread, nil, { enterThread($0) }, context)
+            if let thread { pthread_detach(thread) }
+        #else
+            var thread = pthread_t()
+            let status = pthread_create(&thread, nil, { enterThread($0) }, context)
+            if status == 0 { pthread_detach(thread) }
+        #endif
+        return status
+    }
+
+    fileprivate static func enter(_ context: UnsafeMutableRawPointer?) {
+        if let context { Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
+    }
+}
+
+private func enterThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    LinkThread.enter(context)
+    return nil
+}

@@ -1,0 +1,53 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// Why a pipe transport could not start.
+public struct PipeError: Error, Hashable, Sendable, CustomStringConvertible {
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Value: String {
+            case badDescriptor, alreadyStarted, systemCallFailed
+        }
+
+        private let value: Value
+
+        /// The file descriptor is not open.
+        public static let badDescriptor = Code(value: .badDescriptor)
+        /// `start` has been called before.
+        public static let alreadyStarted = Code(value: .alreadyStarted)
+        /// The system refused a thread or a descriptor.
+        public static let systemCallFailed = Code(value: .systemCallFailed)
+
+        public var description: String { value.rawValue }
+    }
+
+    public let code: Code
+    public let message: String
+    /// The system's error number, 0 where there is none.
+    public let errorNumber: Int32
+
+    public var description: String {
+        errorNumber == 0 ? "\(code): \(message)" : "\(code): \(message): \(systemMessage(errorNumber))"
+    }
+}
+
+extension PipeError {
+    static func systemCallFailed(_ call: String, _ errorNumber: Int32) -> PipeError {
+        PipeError(code: .systemCallFailed, message: call, errorNumber: errorNumber)
+    }
+}
+
+/// The system's words for an error number.
+func systemMessage(_ errorNumber: Int32) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+        guard let start = buffer.baseAddress else { return "error \(errorNumber)" }
+        buffer.initialize(repeating: 0)
+        return strerror_r(errorNumber, start, 256) == 0 ? String(cString: start) : "error \(errorNumber)"
+    }
+}

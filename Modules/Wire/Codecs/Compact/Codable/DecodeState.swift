@@ -1,0 +1,264 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Everything that the containers of one message share; they hold a pointer to it and no other reference.
+///
+/// There is one cursor. The container that used it last owns it and goes on where it is, which is where the next field
+/// lies when fields are read in the order in which they were written; any other container starts from its beginning.
+struct DecodeState: ~Copyable {
+    var reader: CompactReader
+    let usesDirectPath: Bool
+    var classes: TypeClasses
+    var keyTables = KeyTables()
+
+    /// The serial number of the record that owns the cursor; 0 when none does.
+    var owner: UInt32 = 0
+    /// Where the record or list begins in which the cursor is.
+    var ownerStart = -1
+    /// Elements of that list that the cursor has not passed.
+    var listRemaining = 0
+    private var lastSerial: UInt32 = 0
+    /// The only field of a record of which the type that read it knows no field: an enum case of a newer version.
+    var unknownCase: (start: Int, name: String)?
+
+    /// Blocks that are read as lists.
+    private var expanded: [(bytes: UnsafeMutableRawBufferPointer, state: UnsafeMutablePointer<DecodeState>)] = []
+
+    init(reader: consuming CompactReader, usesDirectPath: Bool) {
+        self.reader = reader
+        self.usesDirectPath = usesDirectPath
+        classes = TypeClasses(usesDirectPath: usesDirectPath)
+    }
+
+    deinit {
+        for block in expanded {
+            block.state.deinitialize(count: 1)
+            block.state.deallocate()
+            block.bytes.deallocate()
+        }
+    }
+
+    mutating func nextSerial() -> UInt32 {
+        lastSerial &+= 1
+        return lastSerial
+    }
+}
+
+// MARK: - Values of any type
+
+extension DecodeState {
+    /// Reads a value of any type, whose kind has been read.
+    @inline(__always)
+    static func decode<Value: Decodable>(
+        _ type: Value.Type, _ kind: WireKind, in state: UnsafeMutablePointer<DecodeState>
+    ) throws -> Value {
+        if Value.self == Date.self, kind == .double {
+            let date = Date(timeIntervalSinceReferenceDate: try state.pointee.reader.bytes.readDouble())
+            return unsafeBitCast(date, to: Value.self)
+        }
+        if Value.self == UUID.self, kind == .uuid {
+            return unsafeBitCast(try state.pointee.reader.bytes.readUUID(), to: Value.self)
+        }
+        if case .direct(let direct) = state.pointee.classes[Value.self] {
+            return try readDirect(direct, kind, in: state)
+        }
+        return try decodeCodable(type, kind, in: state)
+    }
+
+    /// - Parameter type: `Value` itself.
+    @inline(__always)
+    private static func readDirect<Value, Direct: WireValue>(
+        _ type: Direct.Type, _ kind: WireKind, in state: UnsafeMutablePointer<DecodeState>
+    ) throws(WireError) -> Value {
+        let value = try Direct.read(kind, from: &state.pointee.reader)
+        return withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee }
+    }
+
+    /// Runs the type's own `init(from:)` and moves past the value, however much of it that has read.
+    @inline(__always)
+    private static func decodeCodable<Value: Decodable>(
+        _ type: Value.Type, _ written: WireKind, in state: UnsafeMutablePointer<DecodeState>
+    ) throws -> Value {
+        var kind = written
+        // An optional takes the mark away by itself.
+        if _slowPath(kind == .some), !(type is any OptionalValue.Type) {
+            while kind == .some { kind = try state.pointee.reader.readKind() }
+        }
+        // Only the direct path knows the fields of such a record.
+        if _slowPath(kind == .record), let direct = type as? any WireValue.Type {
+            return try readDirect(direct, kind, in: state)
+        }
+        let outer = state.pointee.place
+        let start = state.pointee.reader.offset
+        state.pointee.ownerStart = -1
+        let decoder = CompactDecoder(
+            state: state, start: UInt32(truncatingIfNeeded: start), kind: kind,
+            depth: UInt8(truncatingIfNeeded: outer.depth))
+        do {
+            let value = try Value(from: decoder)
+            try state.pointee.finish(kind, from: start)
+            state.pointee.place = outer
+            return value
+        } catch let error as DecodingError {
+            // An enum says only that it found none of its cases.
+            guard let unknown = state.pointee.unknownCase, unknown.start == start else { throw error }
+            throw WireError.unknownCase(unknown.name, keys: Value.self)
+        }
+    }
+
+    private struct Place {
+        let owner: UInt32
+        let ownerStart: Int
+        let depth: Int
+        let recordStart: UnsafeRawPointer
+        let lastField: UInt32
+    }
+
+    private var place: Place {
+        @inline(__always)
+        get {
+            Place(
+                owner: owner, ownerStart: ownerStart, depth: reader.depth, recordStart: reader.recordStart,
+                lastField: reader.lastField)
+        }
+        @inline(__always)
+        set {
+            owner = newValue.owner
+            ownerStart = newValue.ownerStart
+            reader.depth = newValue.depth
+            reader.recordStart = newValue.recordStart
+            reader.lastField = newValue.lastField
+        }
+    }
+
+    /// Moves past a value that begins at `start` and whose container may have the cursor.
+    @inline(__always)
+    private mutating func finish(_ kind: WireKind, from start: Int) throws(WireError) {
+        if _fastPath(ownerStart == start) {
+            if kind == .list {
+                while listRemaining > 0 {
+                    try reader.skip(try reader.readKind())
+                    listRemaining -= 1
+                }
+                return
+            }
+            if _fastPath(reader.bytes.remaining > 0 && reader.bytes.cursor.load(as: UInt8.self) == CompactMark.end) {
+                reader.bytes.cursor += 1
+                return
+            }
+            return try reader.skipFields(named: kind == .namedRecord)
+        }
+        reader.bytes.cursor = reader.base + start
+        try reader.skip(kind)
+    }
+}
+
+// MARK: - Fields
+
+extension DecodeState {
+    /// Gives the cursor to a record.
+    @inline(__always)
+    mutating func own(_ serial: UInt32, start: UInt32, depth: UInt8) {
+        guard _slowPath(owner != serial) else { return }
+        owner = serial
+        ownerStart = Int(start)
+        reader.bytes.cursor = reader.base + Int(start)
+        reader.recordStart = reader.bytes.cursor
+        reader.lastField = 0
+        reader.depth = Int(depth)
+    }
+
+    /// Moves to the content of a field by name; nil when there is none.
+    @inline(__always)
+    mutating func findNamed<Key: CodingKey>(
+        _ key: Key, _ table: UnsafeMutablePointer<UInt16>?
+    ) throws(WireError) -> WireKind? {
+        if let table, reader.bytes.remaining > 1 {
+            let number = UInt32(table[KeyTables.ordinal(key)])
+            let start = reader.bytes.cursor
+            let first = UInt32(start.load(as: UInt8.self))
+            if first < 0x80 {
+                if _fastPath(first >> 3 == number && number > 0) {
+                    reader.bytes.cursor = start + 1
+                    return try reader.readKind(low: UInt64(first & 7)).ifPresent
+                }
+            } else {
+                let head = first & 0x7f | UInt32(start.load(fromByteOffset: 1, as: UInt8.self)) << 7
+                if _fastPath(head >> 3 == number && number > 0) {
+                    reader.bytes.cursor = start + 2
+                    return try reader.readKind(low: UInt64(head & 7)).ifPresent
+                }
+            }
+        }
+        return try searchNamed(key, table)
+    }
+
+    /// Looks through the record, from the cursor to its end and then from its beginning.
+    @inline(never)
+    private mutating func searchNamed<Key: CodingKey>(
+        _ key: Key, _ table: UnsafeMutablePointer<UInt16>?
+    ) throws(WireError) -> WireKind? {
+        var wanted = key.stringValue
+        let origin = reader.bytes.cursor
+        var found = try scan(for: &wanted, until: nil)
+        if found == nil {
+            reader.bytes.cursor = reader.recordStart
+            found = try scan(for: &wanted, until: origin)
+        }
+        if let field = found {
+            if let table, field.number <= UInt64(UInt16.max) {
+                table[KeyTables.ordinal(key)] = UInt16(truncatingIfNeeded: field.number)
+            }
+            return field.kind.ifPresent
+        }
+        reader.bytes.cursor = origin
+        return nil
+    }
+
+    private mutating func scan(
+        for wanted: inout String, until limit: UnsafeRawPointer?
+    ) throws(WireError) -> NamedHead? {
+        while limit.map({ reader.bytes.cursor < $0 }) ?? true {
+            guard let field = try reader.readNamedHead() else { return nil }
+            if wanted.equals(field.name) { return field }
+            try reader.skip(field.kind)
+        }
+        return nil
+    }
+}
+
+private protocol OptionalValue {}
+extension Optional: OptionalValue {}
+
+extension WireKind {
+    /// Nil for the mark of a field that is not there.
+    var ifPresent: WireKind? {
+        @inline(__always) get { self == .absent ? nil : self }
+    }
+}
+
+// MARK: - Blocks as lists
+
+extension DecodeState {
+    /// A state that reads the list which the block at the cursor stands for.
+    mutating func expand(_ kind: WireKind) throws(WireError) -> UnsafeMutablePointer<DecodeState> {
+        let list = try reader.expandBlock(kind).list
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: list.count, alignment: 1)
+        bytes.copyBytes(from: list)
+        var inner: CompactReader
+        do throws(WireError) {
+            inner = try CompactReader(UnsafeRawBufferPointer(bytes), depthMax: reader.depthMax)
+        } catch {
+            bytes.deallocate()
+            throw error
+        }
+        inner.depth = reader.depth
+        let state = UnsafeMutablePointer<DecodeState>.allocate(capacity: 1)
+        state.initialize(to: DecodeState(reader: inner, usesDirectPath: usesDirectPath))
+        expanded.append((bytes, state))
+        return state
+    }
+}

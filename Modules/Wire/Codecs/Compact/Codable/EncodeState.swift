@@ -1,0 +1,272 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Everything that the containers of one message share; they hold a pointer to it and no other reference.
+///
+/// Values are written as they come. Every value whose `encode(to:)` runs has a frame, and so has every nested container
+/// and super encoder, until the container around it is used again. Code that goes back to a nested container after
+/// that writes out of order: the message is then written once more with all nested containers *detached*, that is, in
+/// buffers of their own that are joined at the end, and without numbers for names and strings.
+struct EncodeState: ~Copyable {
+    var writer: CompactWriter
+    let usesDirectPath: Bool
+    let isDetached: Bool
+    /// Containers were used out of order; what has been written is of no use.
+    var mustDetach = false
+    var classes: TypeClasses
+    private(set) var keyTables = KeyTables()
+
+    private var frames: UnsafeMutablePointer<EncodeFrame>
+    private var framesCapacity = 16
+    private(set) var top = -1
+    /// The serial number of the top frame; containers compare it with their own.
+    private(set) var current: UInt32 = 0
+    private var lastSerial: UInt32 = 0
+
+    private var splices: [(offset: Int, state: UnsafeMutablePointer<EncodeState>)] = []
+
+    init(writer: consuming CompactWriter, usesDirectPath: Bool, isDetached: Bool) {
+        self.writer = writer
+        self.usesDirectPath = usesDirectPath
+        self.isDetached = isDetached
+        classes = TypeClasses(usesDirectPath: usesDirectPath)
+        frames = .allocate(capacity: framesCapacity)
+    }
+
+    deinit {
+        frames.deallocate()
+        for splice in splices {
+            splice.state.deinitialize(count: 1)
+            splice.state.deallocate()
+        }
+    }
+}
+
+/// A value or nested container that is being written.
+struct EncodeFrame {
+    enum Form: UInt8 {
+        /// Its head has not been written: what it is shows with the first container.
+        case unopened
+        case single, record, list
+    }
+
+    var serial: UInt32
+    var head: WireHead
+    var form = Form.unopened
+    /// Opened by `nestedContainer` or `superEncoder`, so that nobody says when it ends.
+    var isNested: Bool
+    var count = 0
+    /// Where the count of a list is patched in.
+    var countOffset = 0
+    /// The type whose `encode(to:)` is running.
+    var type: UnsafeRawPointer?
+}
+
+// MARK: - Frames
+
+extension EncodeState {
+    var frame: EncodeFrame {
+        @inline(__always) get { frames[top] }
+        @inline(__always) set { frames[top] = newValue }
+    }
+
+    @inline(__always)
+    mutating func push(_ head: WireHead, isNested: Bool, type: UnsafeRawPointer? = nil) {
+        if _slowPath(top + 1 == framesCapacity) { growFrames() }
+        top &+= 1
+        lastSerial &+= 1
+        current = lastSerial
+        (frames + top).initialize(to: EncodeFrame(serial: current, head: head, isNested: isNested, type: type))
+    }
+
+    private mutating func growFrames() {
+        let larger = UnsafeMutablePointer<EncodeFrame>.allocate(capacity: framesCapacity * 2)
+        larger.moveInitialize(from: frames, count: framesCapacity)
+        frames.deallocate()
+        frames = larger
+        framesCapacity *= 2
+    }
+
+    /// Ends the top frame. A value that wrote nothing is an empty record.
+    @inline(__always)
+    mutating func pop() {
+        switch frames[top].form {
+        case .record: writer.closeRecord()
+        case .single: break
+        case .list: closeList()
+        case .unopened:
+            writer.openRecord(.namedRecord, as: frames[top].head)
+            writer.closeRecord()
+        }
+        top &-= 1
+        current = top >= 0 ? frames[top].serial : 0
+    }
+
+    /// Makes the frame of a container the top one again, which ends nested containers that were opened since.
+    @inline(never)
+    mutating func returnTo(_ serial: UInt32) throws {
+        var index = top
+        while index >= 0, frames[index].serial != serial {
+            if !frames[index].isNested { index = 0 }
+            index -= 1
+        }
+        guard index >= 0, serial != 0, !mustDetach else {
+            guard !isDetached else {
+                throw WireError(.encodingFailed, "a container is used after the value that it belongs to has ended")
+            }
+            mustDetach = true
+            throw WireError(.encodingFailed, "containers are used out of order")
+        }
+        while top > index { pop() }
+    }
+
+    mutating func dropFrames(above count: Int) {
+        top = count
+        current = top >= 0 ? frames[top].serial : 0
+    }
+}
+
+// MARK: - Opening
+
+extension EncodeState {
+    /// Opens the value of a frame as a record, or goes on with it.
+    mutating func openRecord(_ serial: UInt32) {
+        guard serial == current || (try? returnTo(serial)) != nil else { return }
+        switch frame.form {
+        case .record: return
+        case .unopened:
+            frames[top].form = .record
+            writer.openRecord(.namedRecord, as: frame.head)
+        case .single, .list: failMixed()
+        }
+    }
+
+    /// Opens the value of a frame as a list, or goes on with it.
+    mutating func openList(_ serial: UInt32) {
+        guard serial == current || (try? returnTo(serial)) != nil else { return }
+        switch frame.form {
+        case .list: return
+        case .unopened:
+            writer.openList(count: 0, as: frame.head)
+            frames[top].form = .list
+            frames[top].countOffset = writer.bytes.position - 1
+        case .single, .record: failMixed()
+        }
+    }
+
+    /// The head for the only value of a frame.
+    @inline(__always)
+    mutating func openSingle(_ serial: UInt32) throws -> WireHead {
+        if _slowPath(serial != current) { try returnTo(serial) }
+        guard _fastPath(frames[top].form == .unopened) else {
+            throw WireError(.encodingFailed, "one value is encoded as two")
+        }
+        frames[top].form = .single
+        return frames[top].head
+    }
+
+    private mutating func failMixed() {
+        writer.fail(WireError(.encodingFailed, "one value is encoded into two kinds of container"))
+    }
+
+    /// The count was one byte when the list was opened; a longer one moves what follows.
+    private mutating func closeList() {
+        writer.closeList()
+        let (count, offset) = (frames[top].count, frames[top].countOffset)
+        if _fastPath(count < 0x80) {
+            writer.bytes.base.storeBytes(of: UInt8(truncatingIfNeeded: count), toByteOffset: offset, as: UInt8.self)
+            return
+        }
+        let distance = writer.bytes.widen(at: offset, toVarint: UInt64(count))
+        writer.names.move(from: offset, by: distance)
+        writer.strings.move(from: offset, by: distance)
+        for index in splices.indices where splices[index].offset > offset { splices[index].offset += distance }
+    }
+}
+
+// MARK: - Fields and elements
+
+extension EncodeState {
+    /// The head for a field of a record.
+    @inline(__always)
+    mutating func field<Key: CodingKey>(
+        _ key: Key, of serial: UInt32, _ table: UnsafeMutablePointer<UInt16>?
+    ) throws -> WireHead {
+        if _slowPath(serial != current) { try returnTo(serial) }
+        if let table {
+            let number = table[KeyTables.ordinal(key)]
+            if _fastPath(number != 0) { return WireHead(field: UInt32(number)) }
+        }
+        return define(key, table)
+    }
+
+    @inline(never)
+    private mutating func define<Key: CodingKey>(_ key: Key, _ table: UnsafeMutablePointer<UInt16>?) -> WireHead {
+        let head = writer.writeName(key.stringValue)
+        if let table, head.field <= UInt32(UInt16.max) {
+            table[KeyTables.ordinal(key)] = UInt16(truncatingIfNeeded: head.field)
+        }
+        return head
+    }
+
+    /// The head for an element of a list.
+    @inline(__always)
+    mutating func element(of serial: UInt32) throws -> WireHead {
+        if _slowPath(serial != current) { try returnTo(serial) }
+        frames[top].count &+= 1
+        return .element
+    }
+
+    mutating func table<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<UInt16>? {
+        isDetached ? nil : keyTables.table(type)
+    }
+}
+
+// MARK: - Detached containers
+
+extension EncodeState {
+    /// A state of its own for a nested container, whose bytes are put where the next byte would be.
+    mutating func detach() -> UnsafeMutablePointer<EncodeState> {
+        let state = UnsafeMutablePointer<EncodeState>.allocate(capacity: 1)
+        state.initialize(
+            to: EncodeState(writer: writer.detached(), usesDirectPath: usesDirectPath, isDetached: true))
+        state.pointee.push(.element, isNested: true)
+        splices.append((writer.bytes.position, state))
+        return state
+    }
+
+    /// The finished message.
+    mutating func finish() throws -> [UInt8] {
+        while top >= 0 { pop() }
+        if let failure = writer.failure { throw failure }
+        guard !splices.isEmpty else { return writer.bytes.array() }
+        let own = writer.bytes.array()
+        var joined: [UInt8] = []
+        var start = 0
+        for splice in splices {
+            joined += own[start..<splice.offset]
+            joined += try splice.state.pointee.finish()
+            start = splice.offset
+        }
+        return joined + own[start...]
+    }
+}
+
+extension WireWriter {
+    /// Replaces the byte at `offset` by a longer varint.
+    /// - Returns: how far the bytes after it have moved.
+    fileprivate mutating func widen(at offset: Int, toVarint value: UInt64) -> Int {
+        let width = (64 - value.leadingZeroBitCount + 6) / 7
+        reserve(width)
+        let following = position - offset - 1
+        base.advanced(by: offset + width).copyMemory(from: base.advanced(by: offset + 1), byteCount: following)
+        let end = position + width - 1
+        position = offset
+        appendVarint(value)
+        position = end
+        return width - 1
+    }
+}

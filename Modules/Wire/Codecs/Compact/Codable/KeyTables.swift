@@ -1,0 +1,52 @@
+/// Numbers that names have in one message, by coding key.
+///
+/// A key of at most one byte (an enum of up to 256 cases, whatever its raw values) is known by that byte: equal bytes are
+/// equal keys. Larger keys have no table and are looked up by name.
+struct KeyTables: ~Copyable {
+    private var types: UnsafeMutablePointer<UnsafeRawPointer>?
+    private var numbers: UnsafeMutablePointer<UInt16>?
+    private var count = 0
+    private var last = 0
+
+    /// Types with a table; others are looked up by name.
+    private static var typesMax: Int { 48 }
+    private static var width: Int { 256 }
+
+    init() {}
+
+    deinit {
+        types?.deallocate()
+        numbers?.deallocate()
+    }
+
+    /// A table of `width` numbers, 0 where there is none yet; nil for keys that need a look-up by name.
+    mutating func table<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<UInt16>? {
+        guard MemoryLayout<Key>.size <= 1 else { return nil }
+        let address = unsafeBitCast(type as Any.Type, to: UnsafeRawPointer.self)
+        if types == nil { allocate() }
+        guard let types, let numbers else { return nil }
+        if last < count, types[last] == address { return numbers + last * Self.width }
+        for index in 0..<count where types[index] == address {
+            last = index
+            return numbers + index * Self.width
+        }
+        guard count < Self.typesMax else { return nil }
+        types[count] = address
+        last = count
+        count += 1
+        let table = numbers + last * Self.width
+        table.initialize(repeating: 0, count: Self.width)
+        return table
+    }
+
+    /// The place of a key in its table.
+    @inline(__always)
+    static func ordinal<Key: CodingKey>(_ key: Key) -> Int {
+        MemoryLayout<Key>.size == 0 ? 0 : withUnsafeBytes(of: key) { Int($0[0]) }
+    }
+
+    private mutating func allocate() {
+        types = .allocate(capacity: Self.typesMax)
+        numbers = .allocate(capacity: Self.typesMax * Self.width)
+    }
+}

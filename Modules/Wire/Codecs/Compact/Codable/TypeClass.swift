@@ -1,0 +1,52 @@
+/// How the Codable path treats a type; found once, then looked up by the type's address.
+enum TypeClass {
+    /// Its own `encode(to:)` and `init(from:)`.
+    case codable
+    /// The direct path: the type writes and reads itself.
+    case direct(any WireValue.Type)
+    /// A set or dictionary of Codable elements, which the deterministic mode sorts.
+    case unordered
+}
+
+/// The classes of the types that one coder has met: 64 places, the newest type wins its place.
+struct TypeClasses: ~Copyable {
+    private struct Entry {
+        var type: UnsafeRawPointer?
+        var value: TypeClass
+    }
+
+    private let entries: UnsafeMutablePointer<Entry>
+    private let usesDirectPath: Bool
+    private static var capacity: Int { 64 }
+
+    init(usesDirectPath: Bool) {
+        self.usesDirectPath = usesDirectPath
+        entries = .allocate(capacity: Self.capacity)
+        entries.initialize(repeating: Entry(type: nil, value: .codable), count: Self.capacity)
+    }
+
+    deinit { entries.deallocate() }
+
+    @inline(__always)
+    subscript<Value>(type: Value.Type) -> TypeClass {
+        let address = unsafeBitCast(type as Any.Type, to: UnsafeRawPointer.self)
+        let entry = entries + (Int(bitPattern: address) >> 4 ^ Int(bitPattern: address) >> 10) & (Self.capacity - 1)
+        if _fastPath(entry.pointee.type == address) { return entry.pointee.value }
+        let value = classify(type)
+        entry.pointee = Entry(type: address, value: value)
+        return value
+    }
+
+    @inline(never)
+    private func classify(_ type: Any.Type) -> TypeClass {
+        if let standard = type as? any StandardWireValue.Type { return .direct(standard) }
+        if usesDirectPath, let direct = type as? any WireValue.Type { return .direct(direct) }
+        return type is any UnorderedCollection.Type ? .unordered : .codable
+    }
+}
+
+/// Sets and dictionaries, whose order in memory differs between equal values.
+protocol UnorderedCollection {
+    /// Writes the elements sorted by their bytes, or by the bytes of their keys.
+    func encodeSorted(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws
+}

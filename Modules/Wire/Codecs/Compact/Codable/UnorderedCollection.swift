@@ -1,0 +1,68 @@
+// Sets and dictionaries of Codable elements in the deterministic mode. Each element, or its key, is first written on its
+// own, and the order of those bytes is the order on the wire.
+
+extension Set: UnorderedCollection where Element: Encodable {
+    func encodeSorted(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {
+        let elements = try state.pointee.sorted(Array(self)) { $0 }
+        state.pointee.writer.openList(count: elements.count, as: head)
+        for element in elements { try EncodeState.encode(element, in: state, as: .element) }
+        state.pointee.writer.closeList()
+    }
+}
+
+/// In the forms that `Dictionary.encode(to:)` chooses between.
+extension Dictionary: UnorderedCollection where Key: Encodable, Value: Encodable {
+    func encodeSorted(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {
+        if let names = try encodeNames(in: state, as: head) { return names }
+        let pairs = try state.pointee.sorted(Array(self)) { $0.key }
+        state.pointee.writer.openList(count: 2 * pairs.count, as: head)
+        for (key, value) in pairs {
+            try EncodeState.encode(key, in: state, as: .element)
+            try EncodeState.encode(value, in: state, as: .element)
+        }
+        state.pointee.writer.closeList()
+    }
+
+    /// - Returns: nil when the keys are not names.
+    private func encodeNames(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws -> Void? {
+        var named: [(name: String, value: Value)] = []
+        named.reserveCapacity(count)
+        for (key, value) in self {
+            guard let name = codingName(of: key) else { return nil }
+            named.append((name, value))
+        }
+        if isEmpty, codingNameIsKnown(for: Key.self) == false { return nil }
+        named.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        state.pointee.writer.openRecord(.namedRecord, as: head)
+        for (name, value) in named {
+            let field = state.pointee.writer.writeName(name)
+            try EncodeState.encode(value, in: state, as: field)
+        }
+        state.pointee.writer.closeRecord()
+        return ()
+    }
+}
+
+/// The name that Codable gives to a dictionary's key; nil when it writes a list of keys and values.
+private func codingName<Key>(of key: Key) -> String? {
+    switch key {
+    case let name as String: name
+    case let number as Int: String(number)
+    default: (key as? any CodingKeyRepresentable)?.codingKey.stringValue
+    }
+}
+
+private func codingNameIsKnown<Key>(for type: Key.Type) -> Bool {
+    type == String.self || type == Int.self || type is any CodingKeyRepresentable.Type
+}
+
+extension EncodeState {
+    fileprivate func sorted<Element, Part: Encodable>(
+        _ elements: [Element], by part: (Element) -> Part
+    ) throws -> [Element] {
+        let codec = CompactCodec(mode: .deterministic, depthMax: writer.depthMax, usesDirectPath: usesDirectPath)
+        return try elements.map { (bytes: try codec.encode(part($0)), element: $0) }
+            .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+            .map(\.element)
+    }
+}

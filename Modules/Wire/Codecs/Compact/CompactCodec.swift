@@ -1,0 +1,122 @@
+public import MeshIdentity
+
+/// This library's own format: small, fast, lossless, and readable by older and newer versions of an app.
+///
+/// Types that conform to `WireCodable` take the direct path: fields by number, no Codable. All others go through
+/// Codable: fields by name, each name once a message. A reader accepts both. See Docs/WireFormat.md for the bytes.
+public struct CompactCodec: PayloadCodec {
+    public enum Mode: Hashable, Sendable {
+        /// Sets and dictionaries in the order in which they lie in memory.
+        case fast
+        /// Equal values give equal bytes: sets and dictionaries are sorted.
+        case deterministic
+    }
+
+    public static let id = PayloadCodecID(number: 2, name: "compact")
+    public var id: PayloadCodecID { Self.id }
+
+    public let mode: Mode
+    /// Levels of records and lists that are written and read; beyond it both throw `WireError.Code.tooDeep`.
+    public let depthMax: Int
+    /// Whether conformances to `WireCodable` are used.
+    public let usesDirectPath: Bool
+
+    /// - Parameters:
+    ///   - depthMax: 1 to 128; the limit keeps hostile input from exhausting the stack.
+    ///   - usesDirectPath: false writes everything through Codable, for peers that know the types by name only.
+    public init(mode: Mode = .fast, depthMax: Int = 32, usesDirectPath: Bool = true) {
+        precondition((1...128).contains(depthMax), "a depth of 1 to 128 levels")
+        self.mode = mode
+        self.depthMax = depthMax
+        self.usesDirectPath = usesDirectPath
+    }
+
+    public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
+        do {
+            return try encode(value, isDetached: false)
+        } catch is ContainersOutOfOrder {
+            return try encode(value, isDetached: true)
+        }
+    }
+
+    private func encode<Value: Encodable>(_ value: Value, isDetached: Bool) throws -> [UInt8] {
+        let writer = CompactWriter(
+            bytes: WireWriter(capacity: 512), mode: mode, depthMax: depthMax, isPlain: isDetached)
+        let state = UnsafeMutablePointer<EncodeState>.allocate(capacity: 1)
+        state.initialize(
+            to: EncodeState(writer: writer, usesDirectPath: usesDirectPath, isDetached: isDetached))
+        defer {
+            state.deinitialize(count: 1)
+            state.deallocate()
+        }
+        do {
+            try EncodeState.encode(value, in: state, as: .element)
+        } catch {
+            throw state.pointee.mustDetach ? ContainersOutOfOrder() : error
+        }
+        if state.pointee.mustDetach { throw ContainersOutOfOrder() }
+        return try state.pointee.finish()
+    }
+    public func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
+        let reader = try CompactReader(bytes, depthMax: depthMax)
+        let state = UnsafeMutablePointer<DecodeState>.allocate(capacity: 1)
+        state.initialize(to: DecodeState(reader: reader, usesDirectPath: usesDirectPath))
+        defer {
+            state.deinitialize(count: 1)
+            state.deallocate()
+        }
+        let value = try DecodeState.decode(type, try state.pointee.reader.readKind(), in: state)
+        try state.pointee.reader.checkEnd()
+        return value
+    }
+}
+
+private struct ContainersOutOfOrder: Error {}
+
+// MARK: - The direct path
+
+extension CompactCodec {
+    /// Writes a value of the direct path, without looking for the conformance.
+    /// - Throws: `tooDeep`.
+    @inlinable
+    public func encode<Value: WireValue>(direct value: Value) throws(WireError) -> [UInt8] {
+        try withWriter { value.write(to: &$0, as: .element) }
+    }
+
+    /// Reads a value of the direct path, without looking for the conformance.
+    /// - Throws: `WireError`.
+    @inlinable
+    public func decode<Value: WireValue>(
+        direct type: Value.Type, from bytes: UnsafeRawBufferPointer
+    ) throws(WireError) -> Value {
+        var value: Value?
+        try withReader(bytes) { reader throws(WireError) in
+            value = try Value.read(try reader.readKind(), from: &reader)
+        }
+        guard let value else { throw WireError(.truncated, "no value was read") }
+        return value
+    }
+
+    @usableFromInline
+    func withWriter(_ body: (inout CompactWriter) -> Void) throws(WireError) -> [UInt8] {
+        var writer = CompactWriter(bytes: WireWriter(capacity: 512), mode: mode, depthMax: depthMax)
+        body(&writer)
+        if let failure = writer.failure { throw failure }
+        return writer.bytes.array()
+    }
+
+    @usableFromInline
+    func withReader(
+        _ bytes: UnsafeRawBufferPointer, _ body: (inout CompactReader) throws(WireError) -> Void
+    ) throws(WireError) {
+        var reader = try CompactReader(bytes, depthMax: depthMax)
+        try body(&reader)
+        try reader.checkEnd()
+    }
+}
+
+extension CompactReader {
+    fileprivate func checkEnd() throws(WireError) {
+        if bytes.remaining > 0 { throw WireError(.trailingBytes, "\(bytes.remaining) bytes follow the value") }
+    }
+}

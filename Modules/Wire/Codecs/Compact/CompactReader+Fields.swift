@@ -1,0 +1,141 @@
+// Finding fields in records. Numbered fields lie in ascending order, so that reading them in that order never looks
+// back; named ones may lie in any order, and usually lie in the reader's.
+
+extension CompactReader {
+    /// Moves past the head of a numbered field if it comes next.
+    @inlinable @inline(__always)
+    mutating func take(_ field: UInt32, _ kind: WireKind) -> Bool {
+        guard field < 16, bytes.remaining > 1 else { return false }
+        let next = UInt32(bytes.cursor.load(as: UInt8.self)) | nameMask
+        if kind.rawValue < 7 {
+            guard _fastPath(next == field << 3 | UInt32(kind.rawValue)) else { return false }
+            bytes.cursor += 1
+        } else {
+            guard _fastPath(next == field << 3 | 7),
+                bytes.cursor.load(fromByteOffset: 1, as: UInt8.self) == kind.rawValue
+            else { return false }
+            bytes.cursor += 2
+        }
+        lastField = field
+        return true
+    }
+
+    /// Moves to the content of a field, wherever in the record it is.
+    /// - Returns: its kind; nil when the record has no such field.
+    @inlinable
+    mutating func find(_ key: some CodingKey & RawRepresentable<Int>) throws(WireError) -> WireKind? {
+        if nameMask == 0 { return try find(field: key.rawValue) }
+        return try find(name: key.stringValue)
+    }
+
+    @usableFromInline
+    mutating func find(field wanted: Int) throws(WireError) -> WireKind? {
+        guard let wanted = UInt32(exactly: wanted), wanted > 0 else { return nil }
+        if wanted <= lastField { bytes.cursor = recordStart }
+        lastField = wanted
+        while true {
+            let start = bytes.cursor
+            let head = try bytes.readVarint()
+            let field = head >> 3
+            if field == UInt64(wanted) { return try readKind(low: head & 7) }
+            if head == UInt64(CompactMark.end) || field > UInt64(wanted) {
+                bytes.cursor = start
+                return nil
+            }
+            if field == 0 { throw .unknownMark(head) }
+            try skip(try readKind(low: head & 7))
+        }
+    }
+
+    @usableFromInline
+    mutating func find(name wanted: String) throws(WireError) -> WireKind? {
+        var wanted = wanted
+        let origin = bytes.cursor
+        if let kind = try scan(for: &wanted, until: nil) { return kind == .absent ? nil : kind }
+        bytes.cursor = recordStart
+        if let kind = try scan(for: &wanted, until: origin) { return kind == .absent ? nil : kind }
+        bytes.cursor = origin
+        return nil
+    }
+
+    /// Looks from the cursor to the end of the record, or to `limit`.
+    private mutating func scan(
+        for wanted: inout String, until limit: UnsafeRawPointer?
+    ) throws(WireError) -> WireKind? {
+        while limit.map({ bytes.cursor < $0 }) ?? true {
+            let start = bytes.cursor
+            guard let field = try readNamedHead() else {
+                bytes.cursor = start
+                return nil
+            }
+            if wanted.equals(field.name) { return field.kind }
+            try skip(field.kind)
+        }
+        return nil
+    }
+
+    /// Moves past the next field's head, or past the end of the record, which is nil.
+    mutating func readNamedHead() throws(WireError) -> NamedHead? {
+        while true {
+            let head = try bytes.readVarint()
+            if _fastPath(head > 7) {
+                return NamedHead(name: try name(head >> 3), number: head >> 3, kind: try readKind(low: head & 7))
+            }
+            switch UInt8(truncatingIfNeeded: head) {
+            case CompactMark.end: return nil
+            case CompactMark.nameDefinition: try readNameDefinition()
+            case CompactMark.name: return NamedHead(name: try readName(), number: 0, kind: try readKind())
+            default: throw .unknownMark(head)
+            }
+        }
+    }
+
+    /// Reads a record: `body` reads the fields that it knows, the others are skipped.
+    @inlinable @inline(__always)
+    mutating func readRecord<Keys, Value>(
+        _ kind: WireKind, keyedBy keys: Keys.Type, of type: Any.Type,
+        _ body: (inout WireFieldReader<Keys>) throws(WireError) -> Value
+    ) throws(WireError) -> Value {
+        guard kind == .record || kind == .namedRecord else { throw .mismatch(kind, wanted: "a record") }
+        let outer = (recordStart, lastField, nameMask)
+        try descend()
+        recordStart = bytes.cursor
+        lastField = 0
+        nameMask = kind == .record ? 0 : 0x100
+        let value = try withFields(keys, body)
+        if _fastPath(bytes.remaining > 0 && bytes.cursor.load(as: UInt8.self) == CompactMark.end) {
+            bytes.cursor += 1
+        } else {
+            try skipFields(named: kind == .namedRecord)
+        }
+        ascend()
+        (recordStart, lastField, nameMask) = outer
+        return value
+    }
+
+    /// Lends this reader to a conformance, under the names of its keys.
+    @inlinable @inline(__always)
+    mutating func withFields<Keys, Value>(
+        _ keys: Keys.Type, _ body: (inout WireFieldReader<Keys>) throws(WireError) -> Value
+    ) throws(WireError) -> Value {
+        // A field reader is this reader and a type parameter: one stored property, so the same layout.
+        try withUnsafeMutablePointer(to: &self) { reader throws(WireError) in
+            try body(&UnsafeMutableRawPointer(reader).assumingMemoryBound(to: WireFieldReader<Keys>.self).pointee)
+        }
+    }
+}
+
+/// The head of a field in a record with names.
+struct NamedHead {
+    let name: UnsafeRawBufferPointer
+    /// 0 when the name has none.
+    let number: UInt64
+    let kind: WireKind
+}
+
+extension String {
+    /// Whether this is the text of those bytes.
+    mutating func equals(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        withUTF8 { text in text.count == bytes.count && UnsafeRawBufferPointer(text).elementsEqual(bytes) }
+    }
+}

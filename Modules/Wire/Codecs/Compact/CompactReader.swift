@@ -1,0 +1,355 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Reads values in the `compact` format: the direct path, without Codable.
+///
+/// Conformances get one of these; nobody else needs it. It is valid during the call that lent it only.
+public struct CompactReader: ~Copyable {
+    @usableFromInline var bytes: WireReader
+    @usableFromInline let base: UnsafeRawPointer
+    /// Where the fields of the record begin that is being read.
+    @usableFromInline var recordStart: UnsafeRawPointer
+    /// The number of the field that was read last in that record.
+    @usableFromInline var lastField: UInt32 = 0
+    /// 0x100 in a record with names, so that no head compares equal to a numbered one; else 0.
+    @usableFromInline var nameMask: UInt32 = 0
+    @usableFromInline var depth = 0
+    @usableFromInline let depthMax: Int
+    @usableFromInline var names = TextIndex()
+    @usableFromInline var strings = TextIndex()
+
+    @usableFromInline
+    init(_ message: UnsafeRawBufferPointer, depthMax: Int = 32) throws(WireError) {
+        guard message.count <= UInt32.max else {
+            throw WireError(.oversized, "a message of \(message.count) bytes exceeds 4 GiB")
+        }
+        bytes = WireReader(message)
+        base = bytes.cursor
+        recordStart = bytes.cursor
+        self.depthMax = depthMax
+    }
+
+    /// Where the next byte lies in the message.
+    var offset: Int { bytes.cursor - base }
+}
+
+// MARK: - Kinds and integers
+
+extension CompactReader {
+    /// The kind of an element of a list, or of the whole message.
+    @inlinable @inline(__always)
+    public mutating func readKind() throws(WireError) -> WireKind { WireKind(rawValue: try bytes.readUInt8()) }
+
+    /// The kind that the low bits of a field's head announce.
+    @inlinable @inline(__always)
+    mutating func readKind(low bits: UInt64) throws(WireError) -> WireKind {
+        if bits < 7 { return WireKind(rawValue: UInt8(truncatingIfNeeded: bits)) }
+        let kind = WireKind(rawValue: try bytes.readUInt8())
+        if _slowPath(kind.rawValue < 8) { throw WireError(.corrupted, "kind \(kind.rawValue) is not an extended one") }
+        return kind
+    }
+
+    @inlinable @inline(__always)
+    public mutating func readInt(_ kind: WireKind) throws(WireError) -> Int64 {
+        if _fastPath(kind == .int) { return try bytes.readSignedVarint() }
+        throw Self.isInteger(kind)
+            ? WireError(.invalidValue, "an integer exceeds 64 bits") : .mismatch(kind, wanted: "an integer")
+    }
+
+    /// Any fixed-width integer, whichever width was written.
+    @inlinable @inline(__always)
+    public mutating func readInteger<Value: FixedWidthInteger>(
+        _ kind: WireKind, as type: Value.Type = Value.self
+    ) throws(WireError) -> Value {
+        if _fastPath(kind == .int) {
+            let number = try bytes.readSignedVarint()
+            if let value = Value(exactly: number) { return value }
+            throw .outOfRange("\(number)", Value.self)
+        }
+        return try readWideInteger(kind)
+    }
+
+    @usableFromInline
+    mutating func readWideInteger<Value: FixedWidthInteger>(_ kind: WireKind) throws(WireError) -> Value {
+        switch kind {
+        case .uint:
+            let number = try bytes.readVarint()
+            if let value = Value(exactly: number) { return value }
+            throw .outOfRange("\(number)", Value.self)
+        case .int128, .uint128:
+            let low = try bytes.readUInt64()
+            let high = try bytes.readUInt64()
+            guard Value.bitWidth == 128, Value.isSigned == (kind == .int128) || high >> 63 == 0 else {
+                throw .outOfRange("a 128-bit integer", Value.self)
+            }
+            return Value(truncatingIfNeeded: high) << 64 | Value(truncatingIfNeeded: low)
+        default:
+            throw .mismatch(kind, wanted: "an integer")
+        }
+    }
+
+    @usableFromInline
+    static func isInteger(_ kind: WireKind) -> Bool {
+        kind == .int || kind == .uint || kind == .int128 || kind == .uint128
+    }
+}
+
+// MARK: - Other scalars
+
+extension CompactReader {
+    @inlinable @inline(__always)
+    public mutating func readBool(_ kind: WireKind) throws(WireError) -> Bool {
+        if kind == .true { return true }
+        if _fastPath(kind == .false) { return false }
+        throw .mismatch(kind, wanted: "a Boolean")
+    }
+
+    @inlinable @inline(__always)
+    public mutating func readDouble(_ kind: WireKind) throws(WireError) -> Double {
+        if _fastPath(kind == .double) { return try bytes.readDouble() }
+        return try readOtherDouble(kind)
+    }
+
+    @usableFromInline
+    mutating func readOtherDouble(_ kind: WireKind) throws(WireError) -> Double {
+        switch kind {
+        case .float: return Double(Float(bitPattern: try bytes.readUInt32()))
+        case .int:
+            let number = try bytes.readSignedVarint()
+            guard let value = Double(exactly: number) else { throw .outOfRange("\(number)", Double.self) }
+            return value
+        default: throw .mismatch(kind, wanted: "a floating-point number")
+        }
+    }
+
+    @inlinable @inline(__always)
+    public mutating func readFloat(_ kind: WireKind) throws(WireError) -> Float {
+        if _fastPath(kind == .float) { return Float(bitPattern: try bytes.readUInt32()) }
+        let wide = try readDouble(kind)
+        let value = Float(wide)
+        if value.isInfinite, wide.isFinite { throw .outOfRange("\(wide)", Float.self) }
+        return value
+    }
+
+    @inlinable @inline(__always)
+    public mutating func readUUID(_ kind: WireKind) throws(WireError) -> UUID {
+        if _fastPath(kind == .uuid) { return try bytes.readUUID() }
+        return try readTextUUID(kind)
+    }
+
+    /// As other codecs write it.
+    @usableFromInline
+    mutating func readTextUUID(_ kind: WireKind) throws(WireError) -> UUID {
+        guard kind == .string || kind == .repeatedString else { throw .mismatch(kind, wanted: "a UUID") }
+        let text = try readString(kind)
+        guard let value = UUID(uuidString: text) else { throw .outOfRange(text, UUID.self) }
+        return value
+    }
+}
+
+// MARK: - Texts and bytes
+
+extension CompactReader {
+    public mutating func readString(_ kind: WireKind) throws(WireError) -> String {
+        switch kind {
+        case .string:
+            let length = try bytes.readLength()
+            noteString(count: length)
+            return try String(wire: try bytes.readRaw(length))
+        case .repeatedString:
+            let index = try bytes.readVarint()
+            guard let entry = strings[Int(clamping: index)] else {
+                throw WireError(.corrupted, "string \(index) has not been written yet")
+            }
+            return try String(
+                wire: UnsafeRawBufferPointer(start: base + Int(entry.offset), count: Int(entry.count)))
+        default:
+            throw .mismatch(kind, wanted: "a string")
+        }
+    }
+
+    /// Bytes that live as long as the message.
+    public mutating func readBytes(_ kind: WireKind) throws(WireError) -> UnsafeRawBufferPointer {
+        guard kind == .bytes else { throw .mismatch(kind, wanted: "bytes") }
+        let length = try bytes.readLength()
+        return try bytes.readRaw(length)
+    }
+
+    @inline(__always)
+    private mutating func noteString(count: Int) {
+        if count >= CompactLimit.repeatedStringBytesMin { strings.define(offset: offset, count: count) }
+    }
+
+    /// Reads a name definition, whose mark has been read, and numbers it.
+    mutating func readNameDefinition() throws(WireError) {
+        let text = try readName()
+        names.define(offset: text.baseAddress.map { $0 - base } ?? offset, count: text.count)
+    }
+
+    /// - Throws: `WireError.Code.corrupted` unless it is UTF-8.
+    mutating func readName() throws(WireError) -> UnsafeRawBufferPointer {
+        let length = try bytes.readLength()
+        let text = try bytes.readRaw(length)
+        if offset - length > lastNameOffset { _ = try String(wire: text) }
+        return text
+    }
+
+    /// Names before this offset have been checked.
+    private var lastNameOffset: Int { names[names.count - 1].map { Int($0.offset) } ?? -1 }
+
+    /// The bytes of a name that has been defined.
+    func name(_ number: UInt64) throws(WireError) -> UnsafeRawBufferPointer {
+        guard number > 0, let entry = names[Int(clamping: number) - 1] else {
+            throw WireError(.corrupted, "name \(number) has not been defined yet")
+        }
+        return UnsafeRawBufferPointer(start: base + Int(entry.offset), count: Int(entry.count))
+    }
+}
+
+// MARK: - Skipping
+
+extension CompactReader {
+    /// Moves past a value. Defines the names and strings in it, which later values may refer to.
+    mutating func skip(_ kind: WireKind) throws(WireError) {
+        switch kind {
+        case .int, .uint, .repeatedString: _ = try bytes.readVarint()
+        case .double: _ = try bytes.take(8)
+        case .float: _ = try bytes.take(4)
+        case .uuid, .int128, .uint128: _ = try bytes.take(16)
+        case .nil, .true, .false, .absent: break
+        case .string:
+            let length = try bytes.readLength()
+            noteString(count: length)
+            _ = try bytes.take(length)
+        case .bytes: _ = try bytes.take(try bytes.readLength())
+        case .record, .namedRecord:
+            try descend()
+            try skipFields(named: kind == .namedRecord)
+            ascend()
+        case .list:
+            let count = try readCount()
+            try descend()
+            for _ in 0..<count { try skip(try readKind()) }
+            ascend()
+        case .some:
+            try descend()
+            try skip(try readKind())
+            ascend()
+        case .ints, .uints:
+            let count = try readCount()
+            for _ in 0..<count { _ = try bytes.readVarint() }
+        default:
+            guard let width = kind.blockWidth else { throw WireError(.corrupted, "kind \(kind.rawValue) is unknown") }
+            _ = try bytes.take(try readCount(width: width) * width)
+        }
+    }
+
+    /// Moves past the remaining fields of a record and its end.
+    @usableFromInline
+    mutating func skipFields(named: Bool) throws(WireError) {
+        while let kind = try readFieldKind(named: named) { try skip(kind) }
+    }
+
+    /// The next field's kind, whatever field it is; nil after the end of the record.
+    private mutating func readFieldKind(named: Bool) throws(WireError) -> WireKind? {
+        while true {
+            let head = try bytes.readVarint()
+            if _fastPath(head > 7) { return try readKind(low: head & 7) }
+            if head == UInt64(CompactMark.end) { return nil }
+            guard named else { throw .unknownMark(head) }
+            switch UInt8(truncatingIfNeeded: head) {
+            case CompactMark.nameDefinition: try readNameDefinition()
+            case CompactMark.name:
+                _ = try readName()
+                return try readKind()
+            default: throw .unknownMark(head)
+            }
+        }
+    }
+
+    @inlinable @inline(__always)
+    mutating func descend() throws(WireError) {
+        depth &+= 1
+        if _slowPath(depth > depthMax) {
+            throw WireError(.tooDeep, "values are nested more than \(depthMax) levels deep")
+        }
+    }
+
+    @inlinable @inline(__always)
+    mutating func ascend() { depth &-= 1 }
+}
+
+// MARK: - Counts
+
+extension CompactReader {
+    /// The count of a list or block whose elements take at least `width` bytes each.
+    @inlinable
+    mutating func readCount(width: Int = 1) throws(WireError) -> Int {
+        let count = try bytes.readVarint()
+        if _slowPath(count > UInt64(bytes.remaining / width)) {
+            throw .truncated(needed: Int(clamping: count), remaining: bytes.remaining)
+        }
+        return Int(truncatingIfNeeded: count)
+    }
+
+    /// The memory that a list of that many elements may take is bounded by the bytes that are left: 64 KiB, and 64
+    /// bytes for each. An element may take one byte on the wire and hundreds in memory.
+    @inlinable
+    func checkMemory<Element>(of count: Int, _ type: Element.Type) throws(WireError) {
+        let (memory, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
+        if _slowPath(overflow || memory > 65_536 + 64 * bytes.remaining) {
+            throw WireError(
+                .oversized, "\(count) elements of \(Element.self) would not be in proportion to their bytes")
+        }
+    }
+}
+
+extension WireKind {
+    /// Bytes an element in a block of fixed width.
+    var blockWidth: Int? {
+        switch self {
+        case .int8s: 1
+        case .int16s, .uint16s: 2
+        case .floats, .int32s, .uint32s: 4
+        case .doubles: 8
+        case .uuids: 16
+        default: nil
+        }
+    }
+}
+
+// MARK: - Errors and texts
+
+extension WireError {
+    @usableFromInline @inline(never)
+    static func mismatch(_ kind: WireKind, wanted: String) -> WireError {
+        WireError(.typeMismatch, "\(wanted) was expected, found \(kind)")
+    }
+
+    @usableFromInline @inline(never)
+    static func outOfRange(_ value: String, _ type: Any.Type) -> WireError {
+        WireError(.invalidValue, "\(value) is not a value of \(type)")
+    }
+
+    static var invalidText: WireError { WireError(.corrupted, "a string is not valid UTF-8") }
+
+    static func unknownMark(_ head: UInt64) -> WireError { WireError(.corrupted, "field head \(head) is unknown") }
+}
+
+extension String {
+    /// - Throws: `WireError.Code.corrupted` unless the bytes are UTF-8.
+    @usableFromInline
+    init(wire bytes: UnsafeRawBufferPointer) throws(WireError) {
+        if #available(macOS 15, iOS 18, watchOS 11, tvOS 18, visionOS 2, *) {
+            guard let valid = String(validating: bytes, as: UTF8.self) else { throw .invalidText }
+            self = valid
+        } else {
+            // Decoding repairs what is not UTF-8; then the text no longer equals the bytes.
+            self = String(decoding: bytes, as: UTF8.self)
+            guard utf8.elementsEqual(bytes) else { throw .invalidText }
+        }
+    }
+}

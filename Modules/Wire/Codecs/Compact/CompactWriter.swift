@@ -1,0 +1,248 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Writes values in the `compact` format: the direct path, without Codable.
+///
+/// Conformances get one of these; nobody else needs it. A failure (nesting beyond the limit) is remembered and thrown
+/// at the end of the message, so that conformances need not throw.
+public struct CompactWriter: ~Copyable {
+    @usableFromInline var bytes: WireWriter
+    @usableFromInline var depth = 0
+    /// Why the message cannot be written, once that is known.
+    @usableFromInline var failure: WireError?
+    @usableFromInline var names = SeenTexts()
+    @usableFromInline var strings = SeenTexts()
+    /// Equal values must give equal bytes: sets and dictionaries are sorted.
+    let isDeterministic: Bool
+    /// Names and strings are written out each time, because these bytes may be moved before earlier ones.
+    let isPlain: Bool
+    @usableFromInline let depthMax: Int
+
+    init(
+        bytes: consuming WireWriter, mode: CompactCodec.Mode = .fast, depthMax: Int = CompactLimit.depth,
+        isPlain: Bool = false
+    ) {
+        self.bytes = bytes
+        self.isDeterministic = mode == .deterministic
+        self.depthMax = depthMax
+        self.isPlain = isPlain
+    }
+
+    /// A writer for a part of this message that is joined with it later.
+    func detached() -> CompactWriter {
+        var part = CompactWriter(
+            bytes: WireWriter(), mode: isDeterministic ? .deterministic : .fast, depthMax: depthMax, isPlain: true)
+        part.depth = depth
+        return part
+    }
+}
+
+// MARK: - Scalars
+
+extension CompactWriter {
+    /// Room for the head of one value: a field number and a kind.
+    @inlinable static var headBytesMax: Int { 6 }
+
+    /// The caller has reserved `headBytesMax`.
+    @inlinable @inline(__always)
+    mutating func writeHead(_ head: WireHead, _ kind: WireKind) {
+        if head.field == 0 { return bytes.append(kind.rawValue) }
+        if kind.rawValue < WireKind.extended.rawValue {
+            bytes.appendVarint(head.field << 3 | UInt32(kind.rawValue))
+        } else {
+            bytes.appendVarint(head.field << 3 | 7)
+            bytes.append(kind.rawValue)
+        }
+    }
+
+    @inlinable @inline(__always)
+    public mutating func writeNil(as head: WireHead) {
+        bytes.reserve(Self.headBytesMax)
+        writeHead(head, .nil)
+    }
+
+    @inlinable @inline(__always)
+    public mutating func write(_ value: Bool, as head: WireHead) {
+        bytes.reserve(Self.headBytesMax)
+        writeHead(head, value ? .true : .false)
+    }
+
+    @inlinable @inline(__always)
+    public mutating func write(_ value: Double, as head: WireHead) {
+        bytes.reserve(Self.headBytesMax + 8)
+        writeHead(head, .double)
+        bytes.append(value.bitPattern.littleEndian)
+    }
+
+    @inlinable @inline(__always)
+    public mutating func write(_ value: Float, as head: WireHead) {
+        bytes.reserve(Self.headBytesMax + 4)
+        writeHead(head, .float)
+        bytes.append(value.bitPattern.littleEndian)
+    }
+
+    @inlinable @inline(__always)
+    public mutating func write(_ value: Int64, as head: WireHead) {
+        bytes.reserve(Self.headBytesMax + 10)
+        writeHead(head, .int)
+        bytes.appendVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
+    }
+
+    @inlinable @inline(__always)
+    public mutating func write(_ value: UInt64, as head: WireHead) {
+        if _fastPath(value <= UInt64(Int64.max)) { return write(Int64(bitPattern: value), as: head) }
+        bytes.reserve(Self.headBytesMax + 10)
+        writeHead(head, .uint)
+        bytes.appendVarint(value)
+    }
+
+    /// Low word first; integers that fit into 64 bits are written as such.
+    public mutating func write(high: Int64, low: UInt64, as head: WireHead) {
+        if high == 0 { return write(low, as: head) }
+        if high == -1, low >> 63 == 1 { return write(Int64(bitPattern: low), as: head) }
+        bytes.reserve(Self.headBytesMax + 16)
+        writeHead(head, .int128)
+        bytes.append(low.littleEndian)
+        bytes.append(high.littleEndian)
+    }
+
+    /// Low word first; integers that fit into a signed 128-bit one are written as such.
+    public mutating func write(high: UInt64, low: UInt64, as head: WireHead) {
+        if high >> 63 == 0 { return write(high: Int64(bitPattern: high), low: low, as: head) }
+        bytes.reserve(Self.headBytesMax + 16)
+        writeHead(head, .uint128)
+        bytes.append(low.littleEndian)
+        bytes.append(high.littleEndian)
+    }
+
+    @inlinable @inline(__always)
+    public mutating func write(_ value: UUID, as head: WireHead) {
+        bytes.reserve(Self.headBytesMax + 16)
+        writeHead(head, .uuid)
+        bytes.append(value.uuid)
+    }
+}
+
+// MARK: - Texts and bytes
+
+extension CompactWriter {
+    /// A string that this message holds already is written as its number.
+    public mutating func write(_ value: String, as head: WireHead) {
+        var value = value
+        value.withUTF8 { text in
+            if text.count >= CompactLimit.repeatedStringBytesMin, !isPlain {
+                if let index = strings.find(text, in: bytes.base) {
+                    bytes.reserve(Self.headBytesMax)
+                    writeHead(head, .repeatedString)
+                    return bytes.writeVarint(UInt64(index))
+                }
+                bytes.reserve(Self.headBytesMax + 10 + text.count)
+                writeHead(head, .string)
+                bytes.writeVarint(UInt64(text.count))
+                strings.define(text, offset: bytes.position)
+            } else {
+                bytes.reserve(Self.headBytesMax + 10 + text.count)
+                writeHead(head, .string)
+                bytes.appendVarint(UInt64(text.count))
+            }
+            bytes.writeRaw(UnsafeRawBufferPointer(text))
+        }
+    }
+
+    public mutating func write(_ value: UnsafeRawBufferPointer, as head: WireHead) {
+        bytes.reserve(Self.headBytesMax + 10 + value.count)
+        writeHead(head, .bytes)
+        bytes.writeVarint(UInt64(value.count))
+        bytes.writeRaw(value)
+    }
+
+    /// A block of numbers that lie in memory as on the wire.
+    @usableFromInline
+    mutating func writeBlock(_ raw: UnsafeRawBufferPointer, count: Int, _ kind: WireKind, as head: WireHead) {
+        bytes.reserve(Self.headBytesMax + 10 + raw.count)
+        writeHead(head, kind)
+        bytes.writeVarint(UInt64(count))
+        bytes.writeRaw(raw)
+    }
+}
+
+// MARK: - Records and lists
+
+extension CompactWriter {
+    /// Opens a record whose fields are numbered; `closeRecord` ends it.
+    @inlinable @inline(__always)
+    mutating func openRecord(_ kind: WireKind, as head: WireHead) {
+        bytes.reserve(Self.headBytesMax)
+        writeHead(head, kind)
+        descend()
+    }
+
+    @inlinable @inline(__always)
+    mutating func closeRecord() {
+        bytes.write(0 as UInt8)
+        ascend()
+    }
+
+    /// Opens a list whose length is known; the elements follow as `.element`, then `closeList`.
+    @inlinable
+    public mutating func openList(count: Int, as head: WireHead) {
+        bytes.reserve(Self.headBytesMax + 10)
+        writeHead(head, .list)
+        bytes.appendVarint(UInt64(count))
+        descend()
+    }
+
+    @inlinable @inline(__always)
+    public mutating func closeList() { ascend() }
+
+    @inlinable @inline(__always)
+    mutating func descend() {
+        depth &+= 1
+        if _slowPath(depth > depthMax) { failTooDeep() }
+    }
+
+    @inlinable @inline(__always)
+    mutating func ascend() { depth &-= 1 }
+
+    @usableFromInline @inline(never)
+    mutating func failTooDeep() {
+        fail(WireError(.tooDeep, "values are nested more than \(depthMax) levels deep"))
+    }
+
+    /// The first failure is the one that the caller learns.
+    mutating func fail(_ error: WireError) {
+        if failure == nil { failure = error }
+    }
+
+    /// Opens a field of a named record: defines the name when it is new.
+    /// - Returns: what to write the field's value as.
+    mutating func writeName(_ name: String) -> WireHead {
+        var name = name
+        return name.withUTF8 { text in
+            if let index = names.find(text, in: bytes.base) {
+                return WireHead(field: UInt32(truncatingIfNeeded: index) &+ 1)
+            }
+            let isNumbered = names.count < CompactLimit.texts && !isPlain
+            bytes.reserve(11 + text.count)
+            bytes.append(isNumbered ? CompactMark.nameDefinition : CompactMark.name)
+            bytes.writeVarint(UInt64(text.count))
+            if isNumbered { names.define(text, offset: bytes.position) }
+            bytes.writeRaw(UnsafeRawBufferPointer(text))
+            return isNumbered ? WireHead(field: UInt32(truncatingIfNeeded: names.count)) : .element
+        }
+    }
+}
+
+/// What stands in a record where a field's number would.
+@usableFromInline
+enum CompactMark {
+    /// The record ends.
+    @usableFromInline static let end: UInt8 = 0
+    /// A name follows and gets the next number; then the field itself.
+    @usableFromInline static let nameDefinition: UInt8 = 1
+    /// A name follows that gets no number; then a kind and the value.
+    @usableFromInline static let name: UInt8 = 2
+}

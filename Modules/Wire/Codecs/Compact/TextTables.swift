@@ -1,0 +1,144 @@
+/// The texts that a message has defined so far, for a reader: where each lies in the message.
+@usableFromInline
+struct TextIndex: ~Copyable {
+    @usableFromInline
+    struct Entry {
+        @usableFromInline let offset: UInt32
+        @usableFromInline let count: UInt32
+    }
+
+    @usableFromInline var entries: UnsafeMutablePointer<Entry>?
+    private var capacity = 0
+    private(set) var count = 0
+
+    init() {}
+
+    @inlinable deinit { entries?.deallocate() }
+
+    /// Notes a text when the message is read up to it for the first time; a second pass changes nothing.
+    mutating func define(offset: Int, count length: Int) {
+        guard count < CompactLimit.texts else { return }
+        if count == capacity { grow() }
+        guard let entries else { return }
+        if count > 0, entries[count - 1].offset >= offset { return }
+        (entries + count).initialize(
+            to: Entry(offset: UInt32(truncatingIfNeeded: offset), count: UInt32(truncatingIfNeeded: length)))
+        count += 1
+    }
+
+    subscript(index: Int) -> Entry? {
+        guard let entries, index >= 0, index < count else { return nil }
+        return entries[index]
+    }
+
+    private mutating func grow() {
+        let larger = UnsafeMutablePointer<Entry>.allocate(capacity: max(16, capacity * 2))
+        if let entries {
+            larger.moveInitialize(from: entries, count: count)
+            entries.deallocate()
+        }
+        entries = larger
+        capacity = max(16, capacity * 2)
+    }
+}
+
+/// The texts that a message has defined so far, for a writer: an open hash table over the bytes written.
+@usableFromInline
+struct SeenTexts: ~Copyable {
+    @usableFromInline
+    struct Slot {
+        /// 0 is an empty slot.
+        var count: UInt32
+        var offset: UInt32
+        var hash: UInt32
+        var index: UInt32
+    }
+
+    @usableFromInline var slots: UnsafeMutablePointer<Slot>?
+    private var mask = 0
+    private(set) var count = 0
+
+    init() {}
+
+    @inlinable deinit { slots?.deallocate() }
+
+    /// The number of a text if it has been defined, else nil; the caller then writes it out and calls `define`.
+    func find(_ text: UnsafeBufferPointer<UInt8>, in base: UnsafeRawPointer) -> Int? {
+        guard let slots, let start = text.baseAddress else { return nil }
+        let hash = Self.hash(text)
+        var position = Int(hash) & mask
+        while slots[position].count > 0 {
+            let slot = slots[position]
+            if slot.hash == hash, Int(slot.count) == text.count,
+                UnsafeRawBufferPointer(start: base + Int(slot.offset), count: text.count)
+                    .elementsEqual(UnsafeRawBufferPointer(start: start, count: text.count))
+            {
+                return Int(slot.index)
+            }
+            position = (position + 1) & mask
+        }
+        return nil
+    }
+
+    /// Numbers a text that now lies at `offset`. Every text that a reader numbers must be defined here too.
+    mutating func define(_ text: UnsafeBufferPointer<UInt8>, offset: Int) {
+        guard count < CompactLimit.texts else { return }
+        if (count + 1) * 2 > mask { grow() }
+        insert(
+            Slot(
+                count: UInt32(truncatingIfNeeded: text.count), offset: UInt32(truncatingIfNeeded: offset),
+                hash: Self.hash(text), index: UInt32(truncatingIfNeeded: count)))
+        count += 1
+    }
+
+    /// Follows bytes that have moved: every text at or after `offset` now lies `distance` further on.
+    mutating func move(from offset: Int, by distance: Int) {
+        guard let slots else { return }
+        for position in 0...mask where slots[position].count > 0 && Int(slots[position].offset) >= offset {
+            slots[position].offset += UInt32(truncatingIfNeeded: distance)
+        }
+    }
+
+    private mutating func insert(_ slot: Slot) {
+        guard let slots else { return }
+        var position = Int(slot.hash) & mask
+        while slots[position].count > 0 { position = (position + 1) & mask }
+        slots[position] = slot
+    }
+
+    private mutating func grow() {
+        let old = slots
+        let oldCount = old == nil ? 0 : mask + 1
+        let capacity = max(64, oldCount * 2)
+        let larger = UnsafeMutablePointer<Slot>.allocate(capacity: capacity)
+        larger.initialize(repeating: Slot(count: 0, offset: 0, hash: 0, index: 0), count: capacity)
+        slots = larger
+        mask = capacity - 1
+        guard let old else { return }
+        for position in 0..<oldCount where old[position].count > 0 { insert(old[position]) }
+        old.deallocate()
+    }
+
+    /// The same for the same text in every process, so that equal messages are equal bytes.
+    private static func hash(_ text: UnsafeBufferPointer<UInt8>) -> UInt32 {
+        let bytes = UnsafeRawBufferPointer(text)
+        var hash = UInt64(truncatingIfNeeded: bytes.count) &* 0x9e37_79b9_7f4a_7c15
+        var offset = 0
+        while offset + 8 <= bytes.count {
+            hash = mix(hash, UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+            offset += 8
+        }
+        var rest: UInt64 = 0
+        while offset < bytes.count {
+            rest = rest << 8 | UInt64(bytes[offset])
+            offset += 1
+        }
+        hash = mix(hash, rest)
+        return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
+    }
+
+    private static func mix(_ hash: UInt64, _ word: UInt64) -> UInt64 {
+        let product = (hash ^ word).multipliedFullWidth(by: 0x9fb2_1c65_1e98_df25)
+        return product.high ^ product.low
+    }
+}

@@ -1,0 +1,183 @@
+/// A type with the direct path into the `compact` format: no Codable, ten to thirty times as fast, fewer bytes.
+///
+/// A conformance numbers the fields once, writes them in ascending order and reads them in the same order:
+///
+///     extension Lap: WireCodable {
+///         enum WireKeys: Int, CodingKey { case index = 1, duration, distance, note }
+///
+///         func encode(into fields: inout WireFieldWriter<WireKeys>) {
+///             fields.write(index, .index)
+///             fields.write(duration, .duration)
+///             fields.write(distance, .distance)
+///             fields.write(note, .note)
+///         }
+///
+///         init(from fields: inout WireFieldReader<WireKeys>) throws(WireError) {
+///             index = try fields.read(.index)
+///             duration = try fields.read(.duration)
+///             distance = try fields.read(.distance)
+///             note = try fields.read(.note)
+///         }
+///     }
+///
+/// The numbers are the contract between versions: never give one to another field. A field that a reader does not know
+/// is skipped; one that is absent is nil if it is optional, else `WireError.Code.missingField`. The names of the keys
+/// are those that Codable writes: a `WireCodable` type therefore reads what a peer has written through Codable, and a
+/// Codable type whose coding keys are `Int`s with these numbers reads what this one has written.
+///
+/// `CompactCodec` finds the conformance by itself, also in the fields of a Codable type.
+public protocol WireCodable: WireValue {
+    /// Names and numbers (1 to 2²⁸) of the fields.
+    associatedtype WireKeys: CodingKey & RawRepresentable<Int>
+
+    func encode(into fields: inout WireFieldWriter<WireKeys>)
+    init(from fields: inout WireFieldReader<WireKeys>) throws(WireError)
+}
+
+extension WireCodable {
+    @inlinable public static var wireKind: WireKind { .record }
+
+    @inlinable
+    public func write(to writer: inout CompactWriter, as head: WireHead) {
+        writer.openRecord(.record, as: head)
+        writer.withFields(WireKeys.self) { self.encode(into: &$0) }
+        writer.closeRecord()
+    }
+
+    @inlinable
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Self {
+        try reader.readRecord(kind, keyedBy: WireKeys.self, of: Self.self) { fields throws(WireError) in
+            try Self(from: &fields)
+        }
+    }
+}
+
+// MARK: - Fields
+
+/// Writes the fields of one record.
+public struct WireFieldWriter<Keys: CodingKey & RawRepresentable<Int>>: ~Copyable {
+    @usableFromInline var writer: CompactWriter
+
+    /// Writes a field; an optional that is nil is left out.
+    @inlinable @inline(__always)
+    public mutating func write<Value: WireValue>(_ value: Value, _ key: Keys) {
+        value.write(to: &writer, as: Self.head(key))
+    }
+
+    /// Writes a record without a type of its own as a field: the associated values of an enum case.
+    @inlinable @inline(__always)
+    public mutating func writeRecord<Inner>(
+        _ key: Keys, keyedBy keys: Inner.Type, _ body: (inout WireFieldWriter<Inner>) -> Void
+    ) {
+        writer.openRecord(.record, as: Self.head(key))
+        writer.withFields(keys, body)
+        writer.closeRecord()
+    }
+
+    /// Writes an enum case that has no associated values.
+    @inlinable @inline(__always)
+    public mutating func writeCase(_ key: Keys) {
+        writer.openRecord(.record, as: Self.head(key))
+        writer.closeRecord()
+    }
+
+    @inlinable @inline(__always)
+    static func head(_ key: Keys) -> WireHead {
+        let number = key.rawValue
+        precondition(number > 0 && number <= 1 << 28, "field numbers are 1 to 2^28")
+        return WireHead(field: UInt32(truncatingIfNeeded: number))
+    }
+}
+
+/// Reads the fields of one record, fastest in the order in which they were written.
+public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyable {
+    @usableFromInline var reader: CompactReader
+
+    /// Reads a field. An absent one is nil if `Value` is optional.
+    /// - Throws: `missingField`, `typeMismatch`, `invalidValue`, or what the bytes deserve.
+    @inlinable @inline(__always)
+    public mutating func read<Value: WireValue>(
+        _ key: Keys, as type: Value.Type = Value.self
+    ) throws(WireError) -> Value {
+        let kind = Value.wireKind
+        if _fastPath(reader.take(UInt32(truncatingIfNeeded: key.rawValue), kind)) {
+            return try Value.read(kind, from: &reader)
+        }
+        return try readElsewhere(key)
+    }
+
+    /// Reads a field that an older version did not write.
+    @inlinable @inline(__always)
+    public mutating func read<Value: WireValue>(_ key: Keys, default value: Value) throws(WireError) -> Value {
+        try read(key, as: Value?.self) ?? value
+    }
+
+    /// Reads a record without a type of its own: the associated values of an enum case.
+    @inlinable @inline(__always)
+    public mutating func readRecord<Inner, Value>(
+        _ key: Keys, keyedBy keys: Inner.Type, _ body: (inout WireFieldReader<Inner>) throws(WireError) -> Value
+    ) throws(WireError) -> Value {
+        let kind: WireKind
+        if _fastPath(reader.take(UInt32(truncatingIfNeeded: key.rawValue), .record)) {
+            kind = .record
+        } else {
+            guard let found = try reader.find(key) else { throw .missing(key) }
+            kind = found
+        }
+        return try reader.readRecord(kind, keyedBy: keys, of: Keys.self, body)
+    }
+
+    /// Which case of an enum was written: the key of the record's first field, which is then read by that key.
+    /// - Throws: `unknownCase`, naming a case that `Keys` does not have.
+    @inlinable
+    public mutating func readCase() throws(WireError) -> Keys {
+        let start = reader.bytes.cursor
+        defer { reader.bytes.cursor = start }
+        if _fastPath(reader.nameMask == 0) {
+            let field = try reader.bytes.readVarint() >> 3
+            if let key = Keys(rawValue: Int(truncatingIfNeeded: field)) { return key }
+            throw .unknownCase("\(field)", keys: Keys.self)
+        }
+        return try readNamedCase()
+    }
+
+    @usableFromInline
+    mutating func readNamedCase() throws(WireError) -> Keys {
+        guard let field = try reader.readNamedHead() else { throw .unknownCase("none", keys: Keys.self) }
+        let name = try String(wire: field.name)
+        guard let key = Keys(stringValue: name) else { throw .unknownCase(name, keys: Keys.self) }
+        return key
+    }
+
+    @usableFromInline @inline(never)
+    mutating func readElsewhere<Value: WireValue>(_ key: Keys) throws(WireError) -> Value {
+        guard let kind = try reader.find(key) else {
+            if let value = Value.wireAbsent { return value }
+            throw .missing(key)
+        }
+        return try Value.read(kind, from: &reader)
+    }
+}
+
+extension CompactWriter {
+    /// Lends this writer to a conformance, under the names of its keys.
+    @inlinable @inline(__always)
+    mutating func withFields<Keys>(_ keys: Keys.Type, _ body: (inout WireFieldWriter<Keys>) -> Void) {
+        // A field writer is this writer and a type parameter: one stored property, so the same layout.
+        withUnsafeMutablePointer(to: &self) { writer in
+            body(&UnsafeMutableRawPointer(writer).assumingMemoryBound(to: WireFieldWriter<Keys>.self).pointee)
+        }
+    }
+}
+
+extension WireError {
+    @usableFromInline @inline(never)
+    static func missing(_ key: some CodingKey) -> WireError {
+        WireError(.missingField, "field \(key.stringValue) is missing")
+    }
+
+    @usableFromInline @inline(never)
+    static func unknownCase(_ name: String, keys: Any.Type) -> WireError {
+        WireError(.unknownCase, "case \(name) is not one of \(keys)")
+    }
+}

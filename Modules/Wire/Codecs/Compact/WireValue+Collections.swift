@@ -1,0 +1,230 @@
+// Optionals, arrays, sets and dictionaries, in the form in which Codable writes them.
+
+extension Optional: WireValue where Wrapped: WireValue {
+    @inlinable public static var wireKind: WireKind { Wrapped.wireKind }
+    @inlinable public static var wireAbsent: Wrapped?? { .some(nil) }
+
+    /// A field that is nil is left out; a value that is there and itself reads as nil is marked as being there.
+    @inlinable @inline(__always)
+    public func write(to writer: inout CompactWriter, as head: WireHead) {
+        switch self {
+        case .some(let value):
+            if Wrapped.wireAbsent == nil {
+                value.write(to: &writer, as: head)
+            } else {
+                writer.writePresent(value, as: head)
+            }
+        case nil:
+            if head.field == 0 { writer.writeNil(as: head) }
+        }
+    }
+
+    @inlinable @inline(__always)
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Wrapped? {
+        if _slowPath(kind == .nil) { return nil }
+        if _slowPath(kind == .some) { return try Wrapped.read(try reader.readKind(), from: &reader) }
+        return try Wrapped.read(kind, from: &reader)
+    }
+}
+
+extension Array: WireValue where Element: WireValue {
+    @inlinable public static var wireKind: WireKind { .list }
+
+    @inlinable
+    public func write(to writer: inout CompactWriter, as head: WireHead) {
+        Element.writeList(self, to: &writer, as: head)
+    }
+
+    @inlinable
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Element] {
+        try Element.readList(kind, from: &reader)
+    }
+}
+
+extension ContiguousArray: WireValue where Element: WireValue {
+    @inlinable public static var wireKind: WireKind { .list }
+
+    @inlinable
+    public func write(to writer: inout CompactWriter, as head: WireHead) {
+        Element.writeList(Array(self), to: &writer, as: head)
+    }
+
+    @inlinable
+    public static func read(
+        _ kind: WireKind, from reader: inout CompactReader
+    ) throws(WireError) -> ContiguousArray<Element> {
+        ContiguousArray(try Element.readList(kind, from: &reader))
+    }
+}
+
+extension Set: WireValue where Element: WireValue {
+    @inlinable public static var wireKind: WireKind { .list }
+
+    /// In the order of the elements' bytes when the codec is deterministic.
+    public func write(to writer: inout CompactWriter, as head: WireHead) {
+        let elements = writer.isDeterministic ? writer.sorted(Array(self)) { $0 } : Array(self)
+        Element.writeList(elements, to: &writer, as: head)
+    }
+
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Set<Element> {
+        Set(try Element.readList(kind, from: &reader))
+    }
+}
+
+/// Keys that are strings or integers, or say how they become such, are names of a record; others make a list of keys
+/// and values in turn. That is what Codable does.
+extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
+    @inlinable public static var wireKind: WireKind { .namedRecord }
+
+    /// In the order of the names, or of the keys' bytes, when the codec is deterministic.
+    public func write(to writer: inout CompactWriter, as head: WireHead) {
+        if Key.isWireName { return writeNamed(to: &writer, as: head) }
+        let pairs = writer.isDeterministic ? writer.sorted(Array(self)) { $0.key } : Array(self)
+        writer.openList(count: 2 * pairs.count, as: head)
+        for (key, value) in pairs {
+            key.write(to: &writer, as: .element)
+            value.write(to: &writer, as: .element)
+        }
+        writer.closeList()
+    }
+
+    private func writeNamed(to writer: inout CompactWriter, as head: WireHead) {
+        var pairs = map { (name: $0.key.wireName ?? "", value: $0.value) }
+        if writer.isDeterministic { pairs.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) } }
+        writer.openRecord(.namedRecord, as: head)
+        for (name, value) in pairs {
+            let field = writer.writeName(name)
+            writer.writeEvenNil(value, as: field)
+        }
+        writer.closeRecord()
+    }
+
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Key: Value] {
+        kind == .namedRecord ? try readNamed(from: &reader) : try readPairs(kind, from: &reader)
+    }
+
+    private static func readNamed(from reader: inout CompactReader) throws(WireError) -> [Key: Value] {
+        guard Key.isWireName else { throw .mismatch(.namedRecord, wanted: "a list of keys and values") }
+        var result: [Key: Value] = [:]
+        try reader.descend()
+        while let field = try reader.readNamedHead() {
+            let name = try String(wire: field.name)
+            guard let key = Key(wireName: name) else { throw .outOfRange(name, Key.self) }
+            result.updateValue(try Value.read(field.kind, from: &reader), forKey: key)
+        }
+        reader.ascend()
+        return result
+    }
+
+    private static func readPairs(
+        _ kind: WireKind, from reader: inout CompactReader
+    ) throws(WireError) -> [Key: Value] {
+        var result: [Key: Value] = [:]
+        var pending: Key?
+        try reader.readElements(kind, reserve: { _ in }, of: Key.self) { kind, reader throws(WireError) in
+            if let key = pending {
+                result.updateValue(try Value.read(kind, from: &reader), forKey: key)
+                pending = nil
+            } else {
+                pending = try Key.read(kind, from: &reader)
+            }
+        }
+        guard pending == nil else { throw WireError(.corrupted, "a key has no value") }
+        return result
+    }
+}
+
+extension Optional: StandardWireValue where Wrapped: StandardWireValue {}
+extension Array: StandardWireValue where Element: StandardWireValue {}
+extension ContiguousArray: StandardWireValue where Element: StandardWireValue {}
+extension Set: StandardWireValue where Element: StandardWireValue {}
+extension Dictionary: StandardWireValue where Key: StandardWireValue, Value: StandardWireValue {}
+
+// MARK: - Keys as names
+
+extension WireValue {
+    /// Whether Codable would write this type's values as names when they are keys.
+    fileprivate static var isWireName: Bool {
+        Self.self == String.self || Self.self == Int.self || Self.self is any CodingKeyRepresentable.Type
+    }
+
+    fileprivate var wireName: String? {
+        switch self {
+        case let name as String: name
+        case let number as Int: String(number)
+        default: (self as? any CodingKeyRepresentable)?.codingKey.stringValue
+        }
+    }
+
+    fileprivate init?(wireName name: String) {
+        let value: Any? =
+            if Self.self == String.self { name } else if Self.self == Int.self { Int(name) } else {
+                (Self.self as? any CodingKeyRepresentable.Type)?.init(codingKey: NameKey(stringValue: name))
+            }
+        guard let value = value as? Self else { return nil }
+        self = value
+    }
+}
+
+private struct NameKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { Int(stringValue) }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init(intValue: Int) { stringValue = String(intValue) }
+}
+
+// MARK: - Nested optionals, sorted elements
+
+extension CompactWriter {
+    /// Writes the value of an optional that may itself read as nil.
+    @usableFromInline
+    mutating func writePresent<Value: WireValue>(_ value: Value, as head: WireHead) {
+        let start = bytes.position
+        value.write(to: &self, as: head)
+        if bytes.position == start { writeNil(as: head) }
+        markPresent(from: start, as: head)
+    }
+
+    /// Tells a value that is there from the nil as which it reads: `.some(nil)` is *some*, *nil*.
+    @inline(__always)
+    mutating func markPresent(from start: Int, as head: WireHead) {
+        let end = bytes.base.load(fromByteOffset: bytes.position - 1, as: UInt8.self)
+        if _slowPath(end == WireKind.nil.rawValue && bytes.position - start < 2 * Self.headBytesMax + depthMax) {
+            insertSome(from: start, as: head)
+        }
+    }
+
+    /// What was written at `start` ends like a nil; if it is one, marked or not, one more mark goes before it.
+    @usableFromInline @inline(never)
+    mutating func insertSome(from start: Int, as head: WireHead) {
+        var offset = start
+        if head.field > 0 {
+            guard bytes.bytes[start] & 7 == WireKind.extended.rawValue else { return }
+            while bytes.bytes[offset] >= 0x80 { offset += 1 }
+            offset += 1
+        }
+        let kinds = bytes.bytes[offset...]
+        guard kinds.dropLast().allSatisfy({ $0 == WireKind.some.rawValue }) else { return }
+        bytes.write(WireKind.nil.rawValue)
+        bytes.base.storeBytes(of: WireKind.some.rawValue, toByteOffset: bytes.position - 2, as: UInt8.self)
+    }
+
+    /// Writes a value, also one that would be left out as a field.
+    @inline(__always)
+    mutating func writeEvenNil<Value: WireValue>(_ value: Value, as head: WireHead) {
+        let start = bytes.position
+        value.write(to: &self, as: head)
+        if _slowPath(bytes.position == start) { writeNil(as: head) }
+    }
+
+    /// Sorted by the bytes of a part of each element, written on its own.
+    func sorted<Element, Part: WireValue>(_ elements: [Element], by part: (Element) -> Part) -> [Element] {
+        let keyed = elements.map { element in
+            var writer = CompactWriter(bytes: WireWriter(), mode: .deterministic, depthMax: depthMax)
+            part(element).write(to: &writer, as: .element)
+            return (bytes: writer.bytes.array(), element: element)
+        }
+        return keyed.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.map(\.element)
+    }
+}

@@ -1,0 +1,185 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Values of the standard library and Foundation whose direct and Codable forms are the same bytes. The Codable path
+/// meets them often and takes the direct one for them.
+protocol StandardWireValue: WireValue {}
+
+extension Bool: WireValue {
+    @inlinable public static var wireKind: WireKind { .true }
+
+    @inlinable @inline(__always)
+    public func write(to writer: inout CompactWriter, as head: WireHead) { writer.write(self, as: head) }
+
+    @inlinable @inline(__always)
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Bool {
+        try reader.readBool(kind)
+    }
+}
+
+extension Double: WireValue {
+    @inlinable public static var wireKind: WireKind { .double }
+
+    @inlinable @inline(__always)
+    public func write(to writer: inout CompactWriter, as head: WireHead) { writer.write(self, as: head) }
+
+    @inlinable @inline(__always)
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Double {
+        try reader.readDouble(kind)
+    }
+
+    @inlinable
+    public static func writeList(_ values: [Double], to writer: inout CompactWriter, as head: WireHead) {
+        writer.writeBlock(values, .doubles, as: head)
+    }
+
+    @inlinable
+    public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Double] {
+        try reader.readBlock(kind, .doubles)
+    }
+}
+
+extension Float: WireValue {
+    @inlinable public static var wireKind: WireKind { .float }
+
+    @inlinable @inline(__always)
+    public func write(to writer: inout CompactWriter, as head: WireHead) { writer.write(self, as: head) }
+
+    @inlinable @inline(__always)
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Float {
+        try reader.readFloat(kind)
+    }
+
+    @inlinable
+    public static func writeList(_ values: [Float], to writer: inout CompactWriter, as head: WireHead) {
+        writer.writeBlock(values, .floats, as: head)
+    }
+
+    @inlinable
+    public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Float] {
+        try reader.readBlock(kind, .floats)
+    }
+}
+
+extension String: WireValue {
+    @inlinable public static var wireKind: WireKind { .string }
+
+    @inlinable @inline(__always)
+    public func write(to writer: inout CompactWriter, as head: WireHead) { writer.write(self, as: head) }
+
+    @inlinable @inline(__always)
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> String {
+        try reader.readString(kind)
+    }
+}
+
+extension UUID: WireValue {
+    @inlinable public static var wireKind: WireKind { .uuid }
+
+    @inlinable @inline(__always)
+    public func write(to writer: inout CompactWriter, as head: WireHead) { writer.write(self, as: head) }
+
+    @inlinable @inline(__always)
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> UUID {
+        try reader.readUUID(kind)
+    }
+
+    @inlinable
+    public static func writeList(_ values: [UUID], to writer: inout CompactWriter, as head: WireHead) {
+        writer.writeBlock(values, .uuids, as: head)
+    }
+
+    @inlinable
+    public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [UUID] {
+        try reader.readBlock(kind, .uuids)
+    }
+}
+
+/// Seconds since 2001 as a `Double`: what Foundation holds, so nothing is lost.
+extension Date: WireValue {
+    @inlinable public static var wireKind: WireKind { .double }
+
+    @inlinable @inline(__always)
+    public func write(to writer: inout CompactWriter, as head: WireHead) {
+        writer.write(timeIntervalSinceReferenceDate, as: head)
+    }
+
+    @inlinable @inline(__always)
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Date {
+        Date(timeIntervalSinceReferenceDate: try reader.readDouble(kind))
+    }
+
+    @inlinable
+    public static func writeList(_ values: [Date], to writer: inout CompactWriter, as head: WireHead) {
+        writer.writeBlock(values.map(\.timeIntervalSinceReferenceDate), .doubles, as: head)
+    }
+
+    @inlinable
+    public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Date] {
+        try Double.readList(kind, from: &reader).map { Date(timeIntervalSinceReferenceDate: $0) }
+    }
+}
+
+extension Data: WireValue {
+    @inlinable public static var wireKind: WireKind { .bytes }
+
+    public func write(to writer: inout CompactWriter, as head: WireHead) {
+        withUnsafeBytes { writer.write($0, as: head) }
+    }
+
+    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Data {
+        if kind == .bytes { return Data(try reader.readBytes(kind)) }
+        return Data(try UInt8.readList(kind, from: &reader))
+    }
+}
+
+extension Bool: StandardWireValue {}
+extension Double: StandardWireValue {}
+extension Float: StandardWireValue {}
+extension String: StandardWireValue {}
+extension UUID: StandardWireValue {}
+extension Date: StandardWireValue {}
+extension Data: StandardWireValue {}
+
+// MARK: - Blocks
+
+extension CompactWriter {
+    /// A block of values that lie in memory as on the wire: bitwise copyable, little-endian.
+    @inlinable
+    mutating func writeBlock<Element: BitwiseCopyable>(_ values: [Element], _ kind: WireKind, as head: WireHead) {
+        values.withUnsafeBytes { writeBlock($0, count: values.count, kind, as: head) }
+    }
+
+    @inlinable
+    mutating func writeBlock(_ values: [UUID], _ kind: WireKind, as head: WireHead) {
+        values.withUnsafeBytes { writeBlock($0, count: values.count, kind, as: head) }
+    }
+}
+
+extension CompactReader {
+    /// Reads a block, or a list of any other form.
+    @inlinable
+    mutating func readBlock<Element: WireValue>(_ kind: WireKind, _ wanted: WireKind) throws(WireError) -> [Element] {
+        guard kind == wanted else { return try readOtherList(kind) }
+        let width = MemoryLayout<Element>.stride
+        let count = try readCount(width: width)
+        let source = try bytes.readRaw(count * width)
+        return [Element](unsafeUninitializedCapacity: count) { buffer, initialized in
+            UnsafeMutableRawBufferPointer(buffer).copyMemory(from: source)
+            initialized = count
+        }
+    }
+
+    @inlinable
+    mutating func readOtherList<Element: WireValue>(_ kind: WireKind) throws(WireError) -> [Element] {
+        var values: [Element] = []
+        try readElements(kind, reserve: { values.reserveCapacity($0) }, of: Element.self) {
+            kind, reader throws(WireError) in
+            values.append(try Element.read(kind, from: &reader))
+        }
+        return values
+    }
+}

@@ -1,0 +1,15 @@
+public import MeshBus
+
+/// Registers `JSONCodec`.
+public struct JSONCodecPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "codec.json", kind: .codec, module: "MeshWire", version: "0.1.0",
+            summary: "Foundation JSON with sorted keys: readable, and understood everywhere",
+            requires: ["core.wire"], capabilities: ["readable", "any-codable"])
+    }
+
+    public func contribute(to registry: inout ExtensionRegistry) { registry.add(JSONCodec(), to: .codecs) }
+}

@@ -1,0 +1,89 @@
+import MeshBus
+import Testing
+
+@Suite struct PluginOrderTests {
+    /// Every plugin after what it requires, whatever the order in which four are listed and whatever they require.
+    @Test func `Requirements come first in every listing of every small graph`() throws {
+        let ids: [PluginID] = ["a", "b", "c", "d"]
+        // A plugin may require any of those with a lower index: every acyclic graph of four, up to naming.
+        for graph in 0..<64 {
+            var bit = 0
+            var requires: [[PluginID]] = []
+            for index in ids.indices {
+                requires.append(
+                    (0..<index).compactMap { lower in
+                        defer { bit += 1 }
+                        return graph >> bit & 1 == 1 ? ids[lower] : nil
+                    })
+            }
+            for listing in permutations(Array(ids.indices)) {
+                let bus = try PluginBus(plugins: listing.map { Probe(id: ids[$0], requires: requires[$0]) })
+                let order = bus.descriptors.map(\.id)
+                #expect(Set(order) == Set(ids))
+                for descriptor in bus.descriptors {
+                    let place = try #require(order.firstIndex(of: descriptor.id))
+                    for required in descriptor.requires {
+                        #expect(order[..<place].contains(required), "\(order): \(required) after \(descriptor.id)")
+                    }
+                }
+                if graph == 0 { #expect(order == listing.map { ids[$0] }) }
+            }
+        }
+    }
+
+    @Test func `A duplicate names the plugin and both modules`() {
+        let error = #expect(throws: PluginError.self) {
+            try PluginBus {
+                Probe(id: "core.bus", module: "One")
+                Probe(id: "core.bus", module: "Two")
+            }
+        }
+        #expect(error?.code == .duplicateID)
+        #expect(error?.plugin == "core.bus")
+        #expect(error?.description == "two plugins are registered as 'core.bus' (from One and Two)")
+    }
+
+    @Test func `A missing requirement names who requires it and what is missing`() {
+        let error = #expect(throws: PluginError.self) {
+            try PluginBus { Probe(id: "a", requires: ["core.wire"]) }
+        }
+        #expect(error?.code == .missingRequirement)
+        #expect(error?.plugin == "a")
+        #expect(error?.description.contains("'core.wire'") == true)
+    }
+
+    @Test("A ring of any length is named in full", arguments: 1...5)
+    func ring(length: Int) {
+        let ring = (0..<length).map { index in
+            Probe(id: PluginID("p\(index)"), requires: [PluginID("p\((index + 1) % length)")])
+        }
+        // A plugin outside the ring that leads into it is not part of what is named.
+        let error = #expect(throws: PluginError.self) {
+            try PluginBus(plugins: [Probe(id: "outside", requires: ["p0"])] + ring)
+        }
+        #expect(error?.code == .circularRequirement)
+        let path = ((0..<length).map { "p\($0)" } + ["p0"]).joined(separator: " → ")
+        #expect(error?.description == "plugins require each other: \(path)")
+    }
+
+    @Test func `The builder takes conditions, loops and lists`() throws {
+        let isOn = true
+        let bus = try PluginBus {
+            Probe(id: "a")
+            if isOn { Probe(id: "b") } else { Probe(id: "c") }
+            if !isOn { Probe(id: "d") }
+            for index in 0..<2 { Probe(id: PluginID("e\(index)")) }
+            [Probe(id: "f"), Probe(id: "g")]
+        }
+        #expect(bus.descriptors.map(\.id) == ["a", "b", "e0", "e1", "f", "g"])
+    }
+}
+
+private func permutations<Element>(_ elements: [Element]) -> [[Element]] {
+    guard elements.count > 1 else { return [elements] }
+    return elements.indices.flatMap { index in
+        var rest = elements
+        let first = rest.remove(at: index)
+        return permutations(rest).map { [first] + $0 }
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import MeshIdentity
+import Testing
+
+@Suite struct HybridClockTests {
+    @Test func `A timestamp is 48 bits of milliseconds and a counter`() {
+        let stamp = HybridTimestamp(milliseconds: 0x1234_5678_9ABC, counter: 0xDEF0)
+        #expect(stamp.rawValue == 0x1234_5678_9ABC_DEF0)
+        #expect(stamp.milliseconds == 0x1234_5678_9ABC)
+        #expect(stamp.counter == 0xDEF0)
+        #expect(HybridTimestamp(milliseconds: .max) == HybridTimestamp(milliseconds: HybridTimestamp.millisecondsMax))
+    }
+
+    @Test func `A full counter carries into the milliseconds and the last stamp stays the last`() {
+        let full = HybridTimestamp(milliseconds: 5, counter: .max)
+        #expect(full.successor == HybridTimestamp(milliseconds: 6))
+        #expect(full < full.successor)
+        #expect(HybridTimestamp(rawValue: .max).successor == HybridTimestamp(rawValue: .max))
+    }
+
+    /// Every sequence of six steps, with a wall clock that stands, advances or jumps back, and stamps of others.
+    @Test func `A drawn stamp exceeds everything drawn and seen, whatever the wall clock does`() {
+        let walls: [UInt64] = [0, 9, 10, 11]
+        let others = [HybridTimestamp.zero, HybridTimestamp(milliseconds: 10, counter: 3), .init(milliseconds: 12)]
+        let choices = walls.count + others.count
+        for sequence in 0..<Int(pow(Double(choices), 6)) {
+            var clock = HybridLogicalClock()
+            var highest = HybridTimestamp.zero
+            var rest = sequence
+            for _ in 0..<6 {
+                let choice = rest % choices
+                rest /= choices
+                if choice < walls.count {
+                    let drawn = clock.tick(wallMilliseconds: walls[choice])
+                    guard drawn > highest, drawn.milliseconds >= walls[choice] else {
+                        Issue.record("\(drawn) after \(highest), sequence \(sequence)")
+                        return
+                    }
+                    highest = drawn
+                } else {
+                    clock.observe(others[choice - walls.count])
+                    highest = max(highest, others[choice - walls.count])
+                }
+            }
+            guard clock.latest == highest else {
+                Issue.record("the clock says \(clock.latest) instead of \(highest), sequence \(sequence)")
+                return
+            }
+        }
+    }
+
+    @Test func `A clock at its end neither traps nor goes back`() {
+        var clock = HybridLogicalClock(latest: HybridTimestamp(rawValue: .max))
+        #expect(clock.tick(wallMilliseconds: .max) == HybridTimestamp(rawValue: .max))
+        clock.observe(.zero)
+        #expect(clock.latest == HybridTimestamp(rawValue: .max))
+    }
+
+    @Test func `A stamp is one number in JSON`() throws {
+        let stamp = HybridTimestamp(rawValue: .max)
+        #expect(try JSONEncoder().encode([stamp]) == Data("[18446744073709551615]".utf8))
+        #expect(try JSONDecoder().decode([HybridTimestamp].self, from: Data("[7]".utf8)) == [.init(rawValue: 7)])
+    }
+
+    @Test(
+        "Dates become milliseconds without trapping",
+        arguments: [
+            (0, 0), (-1, 0), (1.5, 1500), (0.0019, 1), (-.infinity, 0), (.nan, 0),
+            (.infinity, HybridTimestamp.millisecondsMax), (1e300, HybridTimestamp.millisecondsMax),
+        ] as [(TimeInterval, UInt64)])
+    func milliseconds(seconds: TimeInterval, expected: UInt64) {
+        #expect(Date(timeIntervalSince1970: seconds).millisecondsSince1970 == expected)
+    }
+}

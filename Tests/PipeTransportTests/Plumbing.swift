@@ -1,0 +1,168 @@
+import Dispatch
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshTransport
+import MeshWire
+import Testing
+
+@testable import MeshPipeTransport
+
+/// Raw descriptors for tests. Blocking calls run on Dispatch's threads, never on Swift's.
+enum Plumbing {
+    struct Failed: Error {}
+
+    /// A pipe whose ends nobody closes but who takes them.
+    static func pipe() throws -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard Foundation.pipe(&ends) == 0 else { throw Failed() }
+        return (ends[0], ends[1])
+    }
+
+    static func socketPair() throws -> (Int32, Int32) {
+        var ends: [Int32] = [-1, -1]
+        #if canImport(Glibc)
+            let kind = Int32(SOCK_STREAM.rawValue)
+        #else
+            let kind = SOCK_STREAM
+        #endif
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw Failed() }
+        return (ends[0], ends[1])
+    }
+
+    /// Everything until the other side closes.
+    static func readAll(_ descriptor: Int32) async -> [UInt8] {
+        await onOwnThread {
+            var bytes: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = read(descriptor, &buffer, buffer.count)
+                guard count > 0 else { return bytes }
+                bytes += buffer[..<count]
+            }
+        }
+    }
+
+    /// Writes in pieces of that size and leaves the descriptor open.
+    static func write(_ bytes: [UInt8], to descriptor: Int32, pieces: Int = .max) async {
+        await onOwnThread {
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let piece = rest.prefix(pieces)
+                let count = piece.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+                guard count > 0 else { return }
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+
+    private static func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            DispatchQueue(label: "plumbing").async { continuation.resume(returning: body()) }
+        }
+    }
+}
+
+struct JSONTestCodec: PayloadCodec {
+    var id = PayloadCodecID(number: 200, name: "json-test")
+
+    func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] { Array(try JSONEncoder().encode(value)) }
+
+    func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(bytes))
+    }
+}
+
+/// Peers and messages.
+enum Sample {
+    static let session = UUID(uuid: (7, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
+
+    static func peer(_ id: String) -> SessionPeer {
+        SessionPeer(id: id, deviceClass: .unknown, appInstanceID: "1", topology: .sameHost)
+    }
+
+    static func metadata(_ sequence: UInt64, from id: String = "phone") -> SessionSyncMetadata {
+        SessionSyncMetadata(
+            sessionID: session, featureID: "workout", sourcePeerID: id, sequence: sequence,
+            causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "text")
+    }
+
+    static func envelope(_ sequence: UInt64, from id: String = "phone", text: String = "lap") throws
+        -> AnySessionSyncEnvelope
+    {
+        try AnySessionSyncEnvelope(
+            SessionSyncEnvelope(metadata: metadata(sequence, from: id), payload: [text]))
+    }
+
+    static func snapshot(_ revision: UInt64, from id: String = "phone") throws -> AnySessionSyncSnapshot {
+        try AnySessionSyncSnapshot(
+            SessionSyncSnapshot(
+                metadata: metadata(revision, from: id), revision: revision, state: ["state"],
+                peerSequenceVector: [id: revision]))
+    }
+
+    static func hello(_ id: String = "phone", codecs: [UInt8] = [200]) -> WireMessage {
+        .hello(WireHello(peer: peer(id), codecs: codecs))
+    }
+
+    /// The frames of one connection, each by itself.
+    static func frames(_ messages: [WireMessage]) throws -> [[UInt8]] {
+        var encoder = FrameEncoder(codec: JSONTestCodec(), compression: .stored, interning: true)
+        var frames: [[UInt8]] = []
+        for message in messages { frames.append(try encoder.encode(message)) }
+        return frames
+    }
+
+    /// What a peer wrote.
+    static func messages(in bytes: [UInt8]) throws -> [WireMessage] {
+        var decoder = FrameStreamDecoder(codecs: try CodecTable([JSONTestCodec()]))
+        decoder.append(bytes)
+        var messages: [WireMessage] = []
+        while let message = try decoder.next() { messages.append(message) }
+        return messages
+    }
+}
+
+/// A transport named watch whose two descriptors the test holds the other ends of.
+struct Tapped {
+    let transport: PipeSessionSyncTransport
+    let diagnostics = Topic<SessionDiagnosticEvent>()
+    /// What the transport reads.
+    let feed: Int32
+    /// What the transport writes.
+    let tap: Int32
+
+    init(queueLimit: Int = 4096) throws {
+        let input = try Plumbing.pipe()
+        let output = try Plumbing.pipe()
+        transport = try PipeSessionSyncTransport(
+            localPeer: Sample.peer("watch"), input: input.read, output: output.write, codec: JSONTestCodec(),
+            compression: .stored, closesDescriptors: true, queueLimit: queueLimit, diagnostics: diagnostics)
+        feed = input.write
+        tap = output.read
+    }
+
+    /// Ends the input and waits until the transport has let go of its descriptors.
+    /// - Returns: everything that it wrote.
+    func finish(closesFeed: Bool = true) async -> [UInt8] {
+        if closesFeed { close(feed) }
+        defer { close(tap) }
+        return await Plumbing.readAll(tap)
+    }
+}
+
+/// Everything that a stream holds up to its end.
+func drain<Element: Sendable>(_ stream: AsyncStream<Element>) async -> [Element] {
+    var elements: [Element] = []
+    for await element in stream { elements.append(element) }
+    return elements
+}
+
+extension [SessionDiagnosticEvent] {
+    var rejections: [String] {
+        compactMap { event in
+            guard case .rejected(_, let reason) = event else { return nil }
+            return reason
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshTesting
+import MeshWire
+import Testing
+
+@testable import PluginsToolKit
+
+/// A property list in a frame: a codec of a third party.
+private struct PropertyListCodec: PayloadCodec {
+    var isBroken = false
+    var id: PayloadCodecID { PayloadCodecID(number: 200, name: "plist") }
+
+    func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
+        let encoder = PropertyListEncoder()
+        encoder.outputFormat = .binary
+        return Array(try encoder.encode([value]))
+    }
+
+    func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
+        guard let value = try PropertyListDecoder().decode([Value].self, from: Data(bytes)).first else {
+            throw CocoaError(.propertyListReadCorrupt)
+        }
+        return isBroken ? (SamplePayloads.metrics(seed: 99) as? Value ?? value) : value
+    }
+}
+
+private struct CodecPlugin: Plugin {
+    let codec: PropertyListCodec
+
+    var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "codec.plist", kind: .codec, module: "Sample", version: "1.0.0", summary: "Property lists",
+            limits: [PayloadLimit(id: "udp", bytes: 1_200, summary: "", source: "")])
+    }
+
+    func contribute(to registry: inout ExtensionRegistry) {
+        registry.add(codec, to: .codecs)
+        registry.add(BenchmarkPayload(id: "greeting", value: "hello"), to: .benchmarkPayloads)
+    }
+}
+
+@Suite("The table of codecs")
+struct CodecBenchmarkTests {
+    private let quick = BenchmarkStopwatch(batchDuration: .nanoseconds(1), batchCount: 1)
+
+    private func rows(_ options: [String: String], codec: PropertyListCodec = PropertyListCodec()) throws
+        -> [BenchmarkRow]
+    {
+        let bus = try PluginBus {
+            CodecPlugin(codec: codec)
+            PluginsToolKitPlugin()
+        }
+        return try CodecBenchmark(BenchmarkContext(bus: bus, options: options, stopwatch: quick)).rows()
+    }
+
+    @Test("every codec stands beside json, with and without zlib, on every payload")
+    func everyCodec() throws {
+        let rows = try rows([:])
+        let names = rows.map { "\($0["payload"] ?? .text("")) \($0["codec"] ?? .text(""))" }
+        #expect(Set(names).count == rows.count)
+        for payload in ["event", "metrics", "state", "track", "greeting"] {
+            let codecs = rows.filter { $0["payload"] == .text(payload) }.map { $0["codec"] }
+            #expect(codecs == ["json", "json+zlib", "plist", "plist+zlib"].map { .text($0) })
+        }
+    }
+
+    @Test("rows have the documented keys")
+    func keys() throws {
+        let keys = [
+            "payload", "codec", "bytes", "encodeNanoseconds", "decodeNanoseconds", "encodeVsJSON", "decodeVsJSON",
+            "fits",
+            "frames", "capacity",
+        ]
+        let rows = try rows(["payload": "metrics"])
+        #expect(rows.count == 4)
+        for row in rows {
+            #expect(row.fields.map(\.name) == keys)
+            #expect(row["fits"] == .flags(["udp": true]))
+            #expect(row["frames"] == .integers(["udp": 1]))
+            #expect(row["capacity"] == .integers([:]))
+        }
+        #expect(rows[0]["encodeVsJSON"] == .number(1))
+    }
+
+    @Test("samples that would fit are told for the track, and zlib makes room for more")
+    func capacity() throws {
+        let rows = try rows(["payload": "track"])
+        let capacities = rows.map { row -> Int in
+            guard case .integers(let capacity) = row["capacity"] else { return -1 }
+            return capacity["udp"] ?? -1
+        }
+        #expect(capacities.allSatisfy { $0 > 0 })
+        #expect(capacities[1] > capacities[0])
+    }
+
+    @Test("a codec that does not decode what it encoded is an error that names it")
+    func brokenCodec() {
+        #expect {
+            try rows(["payload": "metrics"], codec: PropertyListCodec(isBroken: true))
+        } throws: { "\($0)".hasPrefix("plist does not decode what it encoded") }
+    }
+
+    @Test("an unknown payload is one line that names those there are")
+    func unknownPayload() {
+        #expect {
+            try rows(["payload": "picture"])
+        } throws: { "\($0)" == "there is no payload 'picture'; there are: greeting, event, metrics, state, track" }
+    }
+}

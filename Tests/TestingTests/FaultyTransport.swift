@@ -1,0 +1,262 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshTransport
+
+/// One way in which a transport can be wrong, for the rule that must notice.
+enum Fault: String, CaseIterable, Sendable {
+    case losesTheStamp, changesThePayload, deliversTwice, swapsNeighbours, losesOneInTen
+    case dropsWhatWaits, storesBestEffort, losesBestEffort
+    case mixesFeatures, sharesOneStream, acceptsAnySize, refusesUnderAnotherName, understatesItsLimit
+    case losesTheCheckpoint, losesTheVector, forgetsSnapshots, looksUpNothing, looksUpAnyFeature, olderReplacesNewer
+    case replaysEverySnapshot
+    case forgetsTheRequester, losesRequests
+    case tellsEveryone, tellsOnlyTheFirst, acceptsStrangers, echoes, knowsItself
+    case staysSilentAboutPeers, neverReportsLoss
+    case leavesStreamsOpen, endsStreamsEarly, sendsAfterClosing, holdsTheLastBack
+    case takesAnyMode, ignoresCancellation, neverReturns
+}
+
+/// A good transport with one fault. Decorates, so that the fault is all that differs.
+final class FaultyTransport: SessionSyncTransport {
+    let base: any SessionSyncTransport
+    let fault: Fault?
+    /// Where the fault needs to see what passed before.
+    let memory = FaultMemory()
+
+    init(_ base: any SessionSyncTransport, _ fault: Fault?) {
+        self.base = base
+        self.fault = fault
+    }
+
+    var localPeer: SessionPeer { base.localPeer }
+    var knownPeers: [SessionPeer] { fault == .knowsItself ? base.knownPeers + [localPeer] : base.knownPeers }
+
+    var capabilities: SessionTransportCapabilities {
+        let real = base.capabilities
+        let size = fault == .understatesItsLimit ? real.maximumPayloadSize.map { $0 / 2 } : real.maximumPayloadSize
+        return SessionTransportCapabilities(
+            supportsRealtime: real.supportsRealtime, supportsDurableQueue: real.supportsDurableQueue,
+            supportsLatestStateReplacement: real.supportsLatestStateReplacement,
+            supportsRequestReply: real.supportsRequestReply, supportsBroadcast: real.supportsBroadcast,
+            supportsPeerDiscovery: real.supportsPeerDiscovery, maximumPayloadSize: size,
+            expectedLatency: real.expectedLatency)
+    }
+
+    // MARK: Sending
+
+    func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
+        switch fault {
+        case .neverReturns:
+            await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        case .deliversTwice:
+            try await base.send(envelope, mode: mode, to: peer)
+            try await base.send(envelope, mode: mode, to: peer)
+        case .losesOneInTen where mode == .reliableEventually && memory.count() % 10 == 9: return
+        case .losesBestEffort where mode != .reliableEventually: return
+        case .swapsNeighbours:
+            guard let earlier = memory.pair(envelope) else { return }
+            try await base.send(envelope, mode: mode, to: peer)
+            try await base.send(earlier, mode: mode, to: peer)
+        case .dropsWhatWaits: try? await base.send(envelope, mode: .realtimeBestEffort, to: peer)
+        case .holdsTheLastBack:
+            guard let earlier = memory.exchange(envelope) else { return }
+            try await base.send(earlier, mode: mode, to: peer)
+        case .storesBestEffort: try await base.send(envelope, mode: .reliableEventually, to: peer)
+        case .tellsEveryone: try await base.send(envelope, mode: mode, to: nil)
+        case .tellsOnlyTheFirst: try await base.send(envelope, mode: mode, to: peer ?? base.knownPeers.first)
+        case .echoes:
+            try await base.send(envelope, mode: mode, to: peer)
+            memory.echo(envelope)
+        default: try await sendPastChecks { try await self.base.send(envelope, mode: mode, to: peer) }
+        }
+    }
+
+    func sendSnapshot(
+        _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        if fault == .replaysEverySnapshot, mode == .latestSnapshot {
+            return try await base.sendSnapshot(snapshot, mode: .reliableEventually, to: peer)
+        }
+        try await sendPastChecks { try await self.base.sendSnapshot(snapshot, mode: mode, to: peer) }
+    }
+
+    func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
+        if fault == .losesRequests { return }
+        try await sendPastChecks { try await self.base.requestSnapshot(sessionID: sessionID, from: peer) }
+    }
+
+    /// Swallows or changes the error that the fault is about.
+    private func sendPastChecks(_ send: @escaping @Sendable () async throws -> Void) async throws {
+        if fault == .ignoresCancellation { return try await Task(operation: send).value }
+        do {
+            try await send()
+        } catch SessionSyncError.payloadTooLarge where fault == .acceptsAnySize {
+        } catch SessionSyncError.payloadTooLarge(let bytes, let limit, _) where fault == .refusesUnderAnotherName {
+            throw SessionSyncError.payloadTooLarge(bytes: bytes, limit: limit, limitID: "too large")
+        } catch SessionSyncError.unknownPeer where fault == .acceptsStrangers {
+        } catch SessionSyncError.closed where fault == .sendsAfterClosing {
+        } catch SessionSyncError.unsupportedDeliveryMode where fault == .takesAnyMode {
+        }
+    }
+
+    // MARK: Receiving
+
+    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> {
+        let stream = base.receiveEnvelopes()
+        switch fault {
+        case .sharesOneStream: return memory.forFirstOnly(stream)
+        case .echoes: return memory.withEchoes(stream)
+        case .losesTheStamp:
+            return changed(stream) { envelope in
+                var envelope = envelope
+                envelope.metadata.stamp = .zero
+                return envelope
+            }
+        case .mixesFeatures:
+            return changed(stream) { envelope in
+                var envelope = envelope
+                envelope.metadata.featureID = "workout"
+                return envelope
+            }
+        case .changesThePayload:
+            return changed(stream) { envelope in
+                try? AnySessionSyncEnvelope(
+                    SessionSyncEnvelope(metadata: envelope.metadata, payload: ["something else"]))
+            }
+        default: return ending(stream)
+        }
+    }
+
+    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> {
+        let stream = base.receiveSnapshots()
+        switch fault {
+        case .losesTheCheckpoint:
+            return changed(stream) { snapshot in
+                var snapshot = snapshot
+                snapshot.checkpoint = nil
+                return snapshot
+            }
+        case .losesTheVector:
+            return changed(stream) { snapshot in
+                var snapshot = snapshot
+                snapshot.peerSequenceVector = [:]
+                return snapshot
+            }
+        case .forgetsSnapshots: return memory.forFirstOnly(stream)
+        default: return ending(stream)
+        }
+    }
+
+    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> {
+        let stream = base.receiveSnapshotRequests()
+        guard fault == .forgetsTheRequester else { return ending(stream) }
+        return changed(stream) { SessionSnapshotRequest(sessionID: $0.sessionID) }
+    }
+
+    func reachabilityChanges() -> AsyncStream<SessionPeerReachability> {
+        let stream = base.reachabilityChanges()
+        switch fault {
+        case .staysSilentAboutPeers: return changed(stream) { SessionPeerReachability($0.isReachable) }
+        case .neverReportsLoss: return changed(stream) { $0.isReachable ? $0 : nil }
+        default: return ending(stream)
+        }
+    }
+
+    func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
+        switch fault {
+        case .looksUpNothing: return nil
+        case .looksUpAnyFeature: return base.latestPeerSnapshot(featureID: "workout")
+        case .olderReplacesNewer:
+            var snapshot = base.latestPeerSnapshot(featureID: featureID)
+            snapshot?.revision = 6
+            return snapshot
+        default: return base.latestPeerSnapshot(featureID: featureID)
+        }
+    }
+
+    func close() async {
+        await base.close()
+    }
+
+    private func ending<Element: Sendable>(_ stream: AsyncStream<Element>) -> AsyncStream<Element> {
+        switch fault {
+        case .leavesStreamsOpen: changed(stream, ends: false) { $0 }
+        case .endsStreamsEarly: AsyncStream { $0.finish() }
+        default: stream
+        }
+    }
+}
+
+/// The stream with each element changed, or left out where `change` gives nil.
+private func changed<Element: Sendable>(
+    _ stream: AsyncStream<Element>, ends: Bool = true, _ change: @escaping @Sendable (Element) -> Element?
+) -> AsyncStream<Element> {
+    let (result, continuation) = AsyncStream.makeStream(of: Element.self)
+    Task {
+        for await element in stream {
+            if let element = change(element) { continuation.yield(element) }
+        }
+        if ends { continuation.finish() }
+    }
+    return result
+}
+
+/// What a faulty transport remembers of what passed before.
+final class FaultMemory: Sendable {
+    private struct State {
+        var count = 0
+        var held: AnySessionSyncEnvelope?
+        var subscriberCount = 0
+        var echoes: [AsyncStream<AnySessionSyncEnvelope>.Continuation] = []
+    }
+
+    private let state = Locked(State())
+
+    /// How often it has been asked before.
+    func count() -> Int {
+        state.withLock { state in
+            defer { state.count += 1 }
+            return state.count
+        }
+    }
+
+    /// Keeps every other envelope and gives it back with the next.
+    func pair(_ envelope: AnySessionSyncEnvelope) -> AnySessionSyncEnvelope? {
+        state.withLock { state in
+            defer { state.held = state.held == nil ? envelope : nil }
+            return state.held
+        }
+    }
+
+    /// Keeps each envelope and gives back the one before.
+    func exchange(_ envelope: AnySessionSyncEnvelope) -> AnySessionSyncEnvelope? {
+        state.withLock { state in
+            defer { state.held = envelope }
+            return state.held
+        }
+    }
+
+    /// The stream for the first who asks, silence for the others.
+    func forFirstOnly<Element: Sendable>(_ stream: AsyncStream<Element>) -> AsyncStream<Element> {
+        let isFirst = state.withLock { state in
+            state.subscriberCount += 1
+            return state.subscriberCount == 1
+        }
+        return isFirst ? stream : AsyncStream { _ in }
+    }
+
+    func withEchoes(_ stream: AsyncStream<AnySessionSyncEnvelope>) -> AsyncStream<AnySessionSyncEnvelope> {
+        let (result, continuation) = AsyncStream.makeStream(of: AnySessionSyncEnvelope.self)
+        state.withLock { $0.echoes.append(continuation) }
+        Task {
+            for await envelope in stream { continuation.yield(envelope) }
+            continuation.finish()
+        }
+        return result
+    }
+
+    func echo(_ envelope: AnySessionSyncEnvelope) {
+        for continuation in state.withLock({ $0.echoes }) { continuation.yield(envelope) }
+    }
+}

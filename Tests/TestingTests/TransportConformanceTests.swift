@@ -1,0 +1,63 @@
+import MeshBus
+import MeshIdentity
+import MeshLoopbackTransport
+import MeshPipeTransport
+import MeshScenarioTransport
+import MeshTesting
+import MeshTransport
+import MeshWire
+import Testing
+
+@Suite struct TransportConformanceTests {
+    static let fixtures: [Contribution<TransportFixture>] = {
+        do {
+            let bus = try PluginBus {
+                IdentityPlugin()
+                WirePlugin()
+                TransportPlugin()
+                LoopbackTransportPlugin()
+                ScenarioTransportPlugin()
+                PipeTransportPlugin()
+            }
+            return bus.contributions(to: .transportFixtures)
+        } catch {
+            Issue.record("the bus cannot be made: \(error)")
+            return []
+        }
+    }()
+
+    @Test func `Every transport of this package offers itself for examination`() {
+        #expect(Self.fixtures.map(\.plugin) == ["transport.loopback", "transport.scenario", "transport.pipe"])
+    }
+
+    static let codecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
+
+    @Test("A transport keeps every rule", arguments: fixtures.map(\.plugin), TransportConformance.rules.map(\.id))
+    func conforms(plugin: PluginID, rule: String) async throws {
+        let fixture = try #require(Self.fixtures.first { $0.plugin == plugin }?.value)
+        let rules = TransportConformance.rules.filter { $0.id == rule }
+        for codec in Self.codecs {
+            let report = await TransportConformance.examine(fixture, as: plugin, codec: codec, rules: rules)
+            #expect(report.rows.count == 1)
+            #expect(report.failures == [], "with \(codec.id)")
+        }
+    }
+
+    @Test func `Only a transport whose own sends come back is exempt from rules`() async throws {
+        for fixture in Self.fixtures {
+            let pair = try await fixture.value.makePair(CompactCodec())
+            let bench = TransportBench(pair: pair, patience: 1)
+            let exempt = TransportConformance.rules.filter { $0.exemption(bench) != nil }.map(\.id)
+            #expect(exempt.isEmpty || pair.ownSendsComeBack, "\(fixture.plugin) is exempt from \(exempt)")
+            await pair.first.close()
+            await pair.second.close()
+        }
+    }
+
+    @Test func `Rules have distinct ids under one roof`() {
+        let ids = TransportConformance.rules.map(\.id)
+        #expect(Set(ids).count == ids.count)
+        #expect(ids.count >= 12)
+        #expect(ids.allSatisfy { $0.hasPrefix("transport.") })
+    }
+}

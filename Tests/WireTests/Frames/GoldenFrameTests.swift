@@ -1,0 +1,185 @@
+import Foundation
+import MeshIdentity
+import Testing
+
+@testable import MeshWire
+
+/// Compares what the library writes with committed bytes, and what it reads from them with committed JSON.
+///
+/// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenFrameTests` writes the files anew.
+@Suite("Golden frames", .serialized)
+struct GoldenFrameTests {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+    static let folder = root.appending(path: "Fixtures/Wire")
+    static let isUpdating = ProcessInfo.processInfo.environment["SESSIONMESH_UPDATE_FIXTURES"] == "1"
+
+    @Test(
+        "the library writes the golden bytes and reads them as described",
+        arguments: GoldenVector.all + GoldenVector.refused)
+    func vector(vector: GoldenVector) throws {
+        let bytes = try vector.make()
+        let frames = Self.folder.appending(path: "\(vector.name).frames")
+        let description = Self.folder.appending(path: "\(vector.name).json")
+        if Self.isUpdating {
+            try Data(bytes).write(to: frames)
+            try Self.describe(bytes).write(to: description)
+        }
+        let golden = Array(try Data(contentsOf: frames))
+        if vector.isExact { #expect(bytes == golden) }
+        let expected = try Self.parsed(Data(contentsOf: description))
+        #expect(try Self.parsed(Self.describe(golden)) == expected)
+        #expect(try Self.parsed(Self.describe(bytes)) == expected)
+    }
+
+    @Test("the built-in dictionary is as published")
+    func dictionary() throws {
+        let file = Self.folder.appending(path: "builtin.dictionary")
+        if Self.isUpdating { try Data(CompressionDictionary.builtIn.bytes).write(to: file) }
+        #expect(try Array(Data(contentsOf: file)) == CompressionDictionary.builtIn.bytes)
+        let page = Self.root.deletingLastPathComponent().appending(path: "Docs/WireFormat.md")
+        let document = try String(contentsOf: page, encoding: .utf8)
+        let id = String(CompressionDictionary.builtIn.id, radix: 16, uppercase: true)
+        #expect(document.contains("0x\(id), the \(CompressionDictionary.builtIn.bytes.count) bytes"))
+    }
+
+    @Test("a decoder in Python, written from the document, reads them the same way")
+    func python() throws {
+        guard let python = Self.find("python3") else {
+            let isRequired = ProcessInfo.processInfo.environment["CI"] == "true"
+            #expect(!isRequired, "python3 is missing")
+            return
+        }
+        let process = Process()
+        process.executableURL = python
+        process.arguments = ["-B", Self.root.appending(path: "Interop/decode_frames.py").path, Self.folder.path]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(text)")
+        #expect(text.contains("\(GoldenVector.all.count + GoldenVector.refused.count) files"))
+    }
+
+    /// Foundations differ in the spaces that they print.
+    private static func parsed(_ json: Data) throws -> NSDictionary? {
+        try JSONSerialization.jsonObject(with: json) as? NSDictionary
+    }
+
+    private static func find(_ name: String) -> URL? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/usr/local/bin"
+        return path.split(separator: ":").map { URL(filePath: String($0)).appending(path: name) }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    }
+}
+
+// MARK: - Description
+
+extension GoldenFrameTests {
+    /// What a stream of frames says, or why it is refused, as JSON.
+    static func describe(_ bytes: [UInt8]) throws -> Data {
+        let options: JSONSerialization.WritingOptions = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+        let object: [String: Any]
+        do {
+            object = ["messages": try messages(bytes)]
+        } catch let error as WireError {
+            object = ["error": error.code.description]
+        }
+        return try JSONSerialization.data(withJSONObject: object, options: options) + Data("\n".utf8)
+    }
+
+    private static func messages(_ bytes: [UInt8]) throws -> [[String: Any]] {
+        var decoder = FrameStreamDecoder(codecs: Sample.codecs)
+        var messages: [[String: Any]] = []
+        var rest = bytes[...]
+        var reassembler = FrameReassembler()
+        // Frame by frame, because fragments go another way.
+        while !rest.isEmpty {
+            let header = try Array(rest).withUnsafeBytes { try FrameHeader.parse($0, limits: FrameLimits()) }
+            guard let header else { throw WireError(.truncated, "the last frame ends early") }
+            var frame = Array(rest.prefix(header.frameBytes))
+            rest = rest.dropFirst(header.frameBytes)
+            if header.kind == .fragment {
+                guard let whole = try reassembler.receive(frame, now: .zero) else { continue }
+                frame = whole
+            }
+            decoder.append(frame)
+            if let message = try decoder.next() { messages.append(message.description(codec: frame[3])) }
+        }
+        return messages
+    }
+}
+
+extension WireMessage {
+    fileprivate func description(codec: UInt8) -> [String: Any] {
+        switch self {
+        case .hello(let hello):
+            return [
+                "kind": "hello", "peer": hello.peer.description,
+                "frameVersions": [Int(hello.frameVersions.lowerBound), Int(hello.frameVersions.upperBound)],
+                "protocolVersion": hello.protocolVersion, "codecs": hello.codecs.map { Int($0) },
+                "dictionaries": hello.dictionaries.map { Int($0) },
+            ]
+        case .snapshotRequest(let request):
+            return [
+                "kind": "snapshotRequest", "sessionID": request.sessionID.uuidString,
+                "requester": request.requester?.description ?? NSNull(),
+            ]
+        case .goodbye(let goodbye):
+            return ["kind": "goodbye", "reason": Int(goodbye.reason.rawValue), "detail": goodbye.detail]
+        case .envelope(let envelope):
+            let payload = try? envelope.encodedPayload(with: Sample.codec)
+            return [
+                "kind": "envelope", "codec": Int(codec), "metadata": envelope.metadata.description,
+                "payload": payload?.bytes.hexadecimal ?? "",
+            ]
+        case .snapshot(let snapshot):
+            let state = try? snapshot.encodedState(with: Sample.codec)
+            return [
+                "kind": "snapshot", "codec": Int(codec), "metadata": snapshot.metadata.description,
+                "revision": "\(snapshot.revision)", "state": state?.bytes.hexadecimal ?? "",
+                "vector": snapshot.peerSequenceVector.mapValues { "\($0)" },
+                "checkpoint": snapshot.checkpoint?.hexadecimal ?? NSNull(),
+            ]
+        }
+    }
+}
+
+extension SessionPeer {
+    fileprivate var description: [String: Any] {
+        [
+            "id": id, "deviceClass": deviceClass.rawValue, "appInstanceID": appInstanceID,
+            "topology": topology.rawValue, "userID": userID ?? NSNull(),
+        ]
+    }
+}
+
+extension SessionSyncMetadata {
+    /// Numbers of 64 bits as strings, doubles as their bits.
+    fileprivate var description: [String: Any] {
+        [
+            "protocolVersion": protocolVersion, "sessionID": sessionID.uuidString, "featureID": featureID,
+            "sourcePeerID": sourcePeerID, "eventID": eventID.uuidString, "sequence": "\(sequence)",
+            "causalTimestamp": causalTimestamp.timeIntervalSinceReferenceDate.hexadecimal,
+            "monotonicTimestamp": monotonicTimestamp?.hexadecimal ?? NSNull(), "payloadType": payloadType,
+            "acknowledgedSequence": acknowledgedSequence.map { "\($0)" } ?? NSNull(), "stamp": "\(stamp.rawValue)",
+            "incarnation": Int(incarnation), "epoch": Int(epoch),
+            "promise": promise.map { ["sequence": "\($0.sequence)", "stamp": "\($0.stamp.rawValue)"] } ?? NSNull(),
+        ]
+    }
+}
+
+extension Double {
+    fileprivate var hexadecimal: String {
+        let digits = String(bitPattern, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+extension [UInt8] {
+    fileprivate var hexadecimal: String {
+        map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

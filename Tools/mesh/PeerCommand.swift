@@ -1,0 +1,94 @@
+#if CommandLineTools
+    import ArgumentParser
+    import Foundation
+    import SessionMesh
+    import WorkoutExample
+
+    struct PeerCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "peer", abstract: "Plays one peer of a replay over a link.",
+            discussion: """
+                With `--link pipe` the link is standard input and output, so reports are on stderr. Both peers must be \
+                given the same recording: each derives the same plan from it and plays its own part.
+                """)
+
+        @Option(help: "Which peer this is.")
+        var name: ReplayPlan.Actor
+
+        @OptionGroup var options: ReplayOptions
+
+        @Flag(help: "Reports as JSON, one object a line: 'progress', 'finished' or 'failed'.")
+        var json = false
+
+        @Flag(help: ArgumentHelp("Ends with the process that started it.", visibility: .private))
+        var asChild = false
+
+        @MainActor
+        func run() async throws {
+            if asChild { followParent() }
+            do {
+                report(.finished(summary: try await play()))
+            } catch {
+                report(.failed(reason: "\(error)"))
+                throw ExitCode.failure
+            }
+        }
+
+        @MainActor
+        private func play() async throws -> PeerSummary {
+            let started = ContinuousClock.now
+            let plan = try options.plan()
+            let peer = SessionPeer(
+                id: name.rawValue, deviceClass: SessionPeerDeviceClass(rawValue: name.rawValue),
+                appInstanceID: UUID().uuidString, topology: .sameHost)
+            let codecs = try Codecs()
+            let transport = try PipeSessionSyncTransport(
+                localPeer: peer, input: STDIN_FILENO, output: STDOUT_FILENO, codec: codecs.named(options.codec),
+                readableCodecs: codecs.all)
+            let player = PeerPlayer(
+                plan: plan, actor: name, pace: options.speed, patience: options.patience(for: plan),
+                transport: transport, report: report)
+            try transport.start()
+            let session = try await player.play()
+            await transport.close()
+            return PeerSummary(
+                name: name.rawValue, session: session, link: transport.statistics,
+                seconds: (ContinuousClock.now - started).inSeconds)
+        }
+
+        private var report: @Sendable (PeerReport) -> Void {
+            let (name, json) = (name.rawValue, json)
+            return { report in
+                let line = json ? report.line : "\(name): \(report.text)"
+                FileHandle.standardError.write(Data((line + "\n").utf8))
+            }
+        }
+
+        /// Exits when the parent is gone, however it went: nobody would read what this peer says.
+        private func followParent() {
+            // The parent ignores these to handle them itself, and a child inherits that.
+            for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
+            let parent = getppid()
+            let thread = Thread {
+                while getppid() == parent { Thread.sleep(forTimeInterval: 0.2) }
+                Foundation.exit(1)
+            }
+            thread.start()
+        }
+    }
+
+    extension PeerSummary {
+        @MainActor
+        init(name: String, session: WorkoutSession, link: PipeStatistics, seconds: Double) {
+            let statistics = session.statistics
+            self.init(
+                name: name, digest: session.state.digest, events: session.state.eventCount,
+                submitted: statistics.submitted, applied: statistics.applied, duplicates: statistics.duplicates,
+                ignored: statistics.ignored, gaps: statistics.gaps, snapshots: statistics.snapshotsApplied,
+                snapshotsSent: statistics.snapshotsSent, snapshotRequests: statistics.snapshotRequestsSent,
+                sendFailures: statistics.sendFailures, bytesRaw: link.bytesRawSent,
+                bytesOnWire: link.bytesOnWireSent,
+                seconds: seconds)
+        }
+    }
+#endif

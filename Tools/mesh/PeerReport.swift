@@ -1,0 +1,60 @@
+#if CommandLineTools
+    import Foundation
+
+    /// What a peer says on stderr while it plays: one JSON object a line, with one of these keys.
+    enum PeerReport: Codable, Equatable {
+        /// So many steps of the plan are applied here.
+        case progress(steps: Int)
+        case finished(summary: PeerSummary)
+        case failed(reason: String)
+
+        init?(line: String) {
+            guard let report = try? JSONDecoder().decode(PeerReport.self, from: Data(line.utf8)) else { return nil }
+            self = report
+        }
+
+        var line: String {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            // Made of text and whole or finite numbers, which always encode.
+            return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+
+        /// For people.
+        var text: String {
+            switch self {
+            case .progress(let steps): "\(steps) steps"
+            case .finished(let summary): "done: \(summary.events) events, digest \(summary.digest)"
+            case .failed(let reason): "failed: \(reason)"
+            }
+        }
+    }
+
+    /// What a peer has done by the end of a replay. The keys are those of `--json`.
+    struct PeerSummary: Codable, Equatable {
+        let name: String
+        /// Of the state; equal on peers that agree.
+        let digest: String
+        /// Events that made the state, of both peers.
+        let events: Int
+        /// Own events.
+        let submitted: Int
+        /// The other's events that changed the state; what came in a snapshot is not among them.
+        let applied: Int
+        let duplicates: Int
+        /// The other's events that the policy or the reducer rejected.
+        let ignored: Int
+        /// Times that an earlier event was missing.
+        let gaps: Int
+        /// The other's snapshots taken.
+        let snapshots: Int
+        let snapshotsSent: Int
+        let snapshotRequests: Int
+        let sendFailures: Int
+        /// Bytes sent, as the codec wrote them.
+        let bytesRaw: UInt64
+        /// Bytes sent, with frames and compression.
+        let bytesOnWire: UInt64
+        let seconds: Double
+    }
+#endif

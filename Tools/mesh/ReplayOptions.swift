@@ -1,0 +1,92 @@
+#if CommandLineTools
+    public import ArgumentParser
+    import Foundation
+    import MeshGPX
+    public import WorkoutExample
+
+    /// What the replay and each of its peers must be told alike, so that they derive the same plan.
+    struct ReplayOptions: ParsableArguments {
+        @Option(help: ArgumentHelp("The recording, GPX 1.0 or 1.1; a built-in run without it.", valueName: "file"))
+        var gpx: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "Times real speed, 0.1 to 10000, or 'max'. Pauses of the recording last 5 s at speed 1.",
+                valueName: "factor"))
+        var speed = ReplayPace.times(1)
+
+        @Option(help: "What joins the peers.")
+        var link = ReplayLink.pipe
+
+        @Option(help: ArgumentHelp("What the peers write payloads with; they read every codec.", valueName: "codec"))
+        var codec = "compact"
+
+        @Option(help: ArgumentHelp("Seconds without progress after which a peer gives up.", valueName: "seconds"))
+        var patience = 30.0
+
+        func validate() throws {
+            guard (1...86_400).contains(patience) else {
+                throw ValidationError("--patience is from 1 to 86400 seconds, not \(patience)")
+            }
+        }
+
+        /// - Throws: `GPXError`, or `ToolError` for an unknown codec or a recording without times.
+        func plan() throws -> ReplayPlan {
+            _ = try Codecs().named(codec)
+            let recording = try gpx.map { try GPXRecording(path: $0) } ?? .syntheticRun()
+            do {
+                return try ReplayPlan(recording: recording)
+            } catch {
+                throw ToolError("\(gpx ?? "the recording") \(error)")
+            }
+        }
+
+        /// Longer than any wait that the plan asks for.
+        func patience(for plan: ReplayPlan) -> Duration {
+            let waits = zip(plan.steps, plan.steps.dropFirst()).map {
+                speed.wait(from: $0.event.moment, to: $1.event.moment)
+            }
+            return .seconds(patience) + (waits.max() ?? .zero)
+        }
+
+        /// The options as a child process takes them.
+        var arguments: [String] {
+            let recording = gpx.map { ["--gpx", $0] } ?? []
+            return recording + ["--speed", speed.defaultValueDescription, "--link", link.rawValue]
+                + ["--codec", codec, "--patience", "\(patience)"]
+        }
+    }
+
+    enum ReplayLink: String, CaseIterable, ExpressibleByArgument {
+        /// Standard input and output of one process, wired to those of the other.
+        case pipe
+    }
+
+    extension ReplayPlan.Actor: ExpressibleByArgument {}
+
+    extension ReplayPace: ExpressibleByArgument {
+        public init?(argument: String) {
+            if argument == "max" {
+                self = .asFastAsPossible
+            } else if let factor = Double(argument), (0.1...10_000).contains(factor) {
+                self = .times(factor)
+            } else {
+                return nil
+            }
+        }
+
+        public var defaultValueDescription: String {
+            switch self {
+            case .asFastAsPossible: "max"
+            case .times(let factor): factor == factor.rounded() ? "\(Int(factor))" : "\(factor)"
+            }
+        }
+    }
+
+    /// What a person reads when the work cannot be done: one line.
+    struct ToolError: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+#endif

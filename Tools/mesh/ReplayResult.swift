@@ -1,0 +1,92 @@
+#if CommandLineTools
+    import Foundation
+    import TextTable
+    import WorkoutExample
+
+    /// What `mesh replay` prints: keys are documented in Docs/Architecture.md and stay.
+    struct ReplayResult: Encodable {
+        /// Whether all peers ended with the same state.
+        let converged: Bool
+        let peers: [PeerSummary]
+        let recording: RecordingSummary
+        /// From the start of the first peer to the end of the last.
+        let seconds: Double
+        /// The peers again: every result of the tools has rows.
+        let rows: [PeerSummary]
+
+        init(recording: RecordingSummary, peers: [PeerSummary], seconds: Double) {
+            converged = peers.count == ReplayPlan.Actor.allCases.count && Set(peers.map(\.digest)).count == 1
+            self.peers = peers
+            self.recording = recording
+            self.seconds = seconds
+            rows = peers
+        }
+
+        func json() throws -> String {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
+        }
+
+        func text() -> String {
+            let titles = [
+                "peer", "events", "submitted", "applied", "duplicates", "gaps", "snapshots", "bytes raw",
+                "bytes on wire", "seconds", "digest",
+            ]
+            let table = TextTable<PeerSummary> { peer in
+                zip(titles, peer.cells).map { title, cell in
+                    Column(title: title, value: cell, align: ["peer", "digest"].contains(title) ? .left : .right)
+                }
+            }
+            let lines = (table.string(for: peers) ?? "").split(separator: "\n").map { line in
+                String(line.reversed().drop { $0 == " " }.reversed())
+            }
+            return ([recording.text] + lines + [converged ? "Both agree." : "They do not agree."])
+                .joined(separator: "\n")
+        }
+    }
+
+    /// What was replayed.
+    struct RecordingSummary: Encodable {
+        /// nil is the built-in one.
+        let file: String?
+        let steps: Int
+        let samples: Int
+        /// Track points left out because they have no time.
+        let untimed: Int
+        let laps: Int
+        let metres: Double
+        /// Of the workout, without pauses.
+        let elapsedSeconds: Double
+
+        init(file: String?, plan: ReplayPlan) {
+            self.file = file
+            steps = plan.steps.count
+            samples = plan.finalState.sampleCount
+            untimed = plan.untimedPointCount
+            laps = plan.finalState.laps.count
+            metres = plan.finalState.distance
+            elapsedSeconds = plan.finalState.elapsed(at: .distantFuture)
+        }
+
+        var text: String {
+            let kilometres = String(format: "%.2f", metres / 1_000)
+            let minutes = Int((elapsedSeconds / 60).rounded())
+            return "\(file ?? "Built-in run"): \(kilometres) km in \(minutes) min, \(laps) laps, \(samples) samples, "
+                + "\(untimed) points without time skipped"
+        }
+    }
+
+    extension PeerSummary {
+        fileprivate var cells: [String] {
+            [
+                name, "\(events)", "\(submitted)", "\(applied)", "\(duplicates)", "\(gaps)", "\(snapshots)",
+                "\(bytesRaw)", "\(bytesOnWire)", String(format: "%.2f", seconds), digest,
+            ]
+        }
+    }
+
+    extension Duration {
+        var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+    }
+#endif
