@@ -266,15 +266,18 @@ class Connection:
             if slot >= len(self.slots):
                 raise WireError("corrupted", f"slot {slot} was never defined")
             identity, last = self.slots[slot]
-        sequence = reader.varint()
-        stamp = self.stamp(reader, last) if flags & 64 else reader.u64()
+        if flags & 64:
+            sequence, stamp = self.position(reader, last)
+        else:
+            sequence, stamp = reader.varint(), reader.u64()
         causal = self.causal(reader, stamp, flags & 32)
         monotonic = self.monotonic(reader, causal, last, flags)
         acknowledged = reader.varint() if flags & 2 else None
         promise = None
         if flags & 4:
+            differences = reader.optional(lambda: (reader.svarint(), reader.svarint())) or (0, 0)
             promise = {
-                "sequence": str((sequence + reader.svarint()) & MASK), "stamp": str((stamp + reader.svarint()) & MASK)}
+                "sequence": str((sequence + differences[0]) & MASK), "stamp": str((stamp + differences[1]) & MASK)}
         if flags & 8:
             event = reader.uuid()
         else:
@@ -282,20 +285,23 @@ class Connection:
         if flags & 16:
             reader.extensions()
         if slot is not None:
-            self.slots[slot:slot + 1] = [(identity, (stamp, causal, monotonic))]
+            self.slots[slot:slot + 1] = [(identity, (stamp, causal, monotonic, sequence))]
         return dict(
             identity, sequence=str(sequence), stamp=str(stamp), causalTimestamp=f"{causal:016x}",
             monotonicTimestamp=None if monotonic is None else f"{monotonic:016x}",
             acknowledgedSequence=None if acknowledged is None else str(acknowledged), promise=promise, eventID=event)
 
     @staticmethod
-    def stamp(reader, last):
+    def position(reader, last):
         if last is None:
             raise WireError("corrupted", "a difference from no stamp")
-        milliseconds = (last[0] >> 16) + reader.svarint()
+        sequence = (last[3] + reader.svarint()) & MASK
+        difference = reader.svarint()
+        milliseconds = (last[0] >> 16) + (difference >> 1)
         if not 0 <= milliseconds < 1 << 48:
             raise WireError("invalidValue", "stamp")
-        return milliseconds << 16 | narrow(reader.varint(), 16)
+        counter = narrow(reader.varint(), 16) if difference & 1 else 0
+        return sequence, milliseconds << 16 | counter
 
     @staticmethod
     def causal(reader, stamp, is_absolute):

@@ -44,7 +44,7 @@ struct FrameHeader {
     static let smallBytes = 7
     static let checksumBytes = 4
 
-    /// The least number of bytes that tells whether more is worth waiting for.
+    /// Of the whole frame.
     var frameBytes: Int { headerBytes + bodyBytes + Self.checksumBytes }
 }
 

@@ -155,7 +155,8 @@ extension WireReader {
         return vector
     }
 
-    private mutating func readPresence() throws(WireError) -> Bool {
+    /// Whether a field follows.
+    mutating func readPresence() throws(WireError) -> Bool {
         switch try readUInt8() {
         case 0: return false
         case 1: return true

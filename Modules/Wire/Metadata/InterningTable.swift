@@ -8,19 +8,15 @@ import MeshIdentity
 
 /// What both ends of one connection remember of the messages that passed, so that the next one is short.
 ///
-/// At most `capacity` identities of `WireIdentity.internedBytesMax` bytes of text each; when the table is full, the
-/// writer reuses the slots in turn. A table of no capacity makes every message self-contained.
+/// At most `capacity` identities of `SessionSyncMetadata.internedBytesMax` bytes of text each; when the table is full,
+/// the writer reuses the slots in turn. A table of no capacity makes every message self-contained.
 struct InterningTable: Sendable {
-    /// The times of the last message of an identity: those of the next are written as differences from them.
-    struct Times: Sendable {
+    /// What the last message of an identity was: the next one is written as differences from it.
+    struct Position: Sendable {
+        var sequence: UInt64
         var stamp: HybridTimestamp
         var causal: Date
         var monotonic: TimeInterval?
-    }
-
-    struct Slot: Sendable {
-        var identity: WireIdentity
-        var times: Times
     }
 
     /// What writing a message will change once the message has been sent.
@@ -33,7 +29,8 @@ struct InterningTable: Sendable {
     static let capacityMax = 63
 
     let capacity: Int
-    private(set) var slots: [Slot] = []
+    /// Of each identity the position of its last message; other fields are empty.
+    private(set) var slots: [SessionSyncMetadata] = []
     private var last = 0
     private var nextReused = 0
 
@@ -49,26 +46,25 @@ extension InterningTable {
     /// Where the metadata's identity is, or where it will be; nil when it is not to be remembered.
     func place(of metadata: SessionSyncMetadata) -> Change? {
         guard capacity > 0 else { return nil }
-        if last < slots.count, slots[last].identity.matches(metadata) {
+        if last < slots.count, slots[last].hasSameIdentity(as: metadata) {
             return Change(index: last, isDefinition: false)
         }
-        if let index = slots.firstIndex(where: { $0.identity.matches(metadata) }) {
+        if let index = slots.firstIndex(where: { $0.hasSameIdentity(as: metadata) }) {
             return Change(index: index, isDefinition: false)
         }
-        guard WireIdentity(metadata).stringBytes <= WireIdentity.internedBytesMax else { return nil }
+        guard metadata.internedBytes <= SessionSyncMetadata.internedBytesMax else { return nil }
         return Change(index: slots.count < capacity ? slots.count : nextReused, isDefinition: true)
     }
 
     /// The message is complete: remember it.
     mutating func apply(_ change: Change, from metadata: SessionSyncMetadata) {
-        let times = Times(
-            stamp: metadata.stamp, causal: metadata.causalTimestamp, monotonic: metadata.monotonicTimestamp)
         last = change.index
         guard change.isDefinition else {
-            slots[change.index].times = times
+            slots[change.index].position = metadata.position
             return
         }
-        let slot = Slot(identity: WireIdentity(metadata), times: times)
+        var slot = metadata
+        (slot.acknowledgedSequence, slot.promise, slot.explicitEventID) = (nil, nil, nil)
         if change.index == slots.count {
             slots.append(slot)
         } else {
@@ -81,7 +77,7 @@ extension InterningTable {
 // MARK: - Reading
 
 extension InterningTable {
-    func slot(_ index: UInt64) throws(WireError) -> Slot {
+    func slot(_ index: UInt64) throws(WireError) -> SessionSyncMetadata {
         guard index < UInt64(slots.count) else {
             throw WireError(.corrupted, "the frame refers to connection state \(index) that was never sent")
         }
@@ -89,12 +85,25 @@ extension InterningTable {
     }
 
     /// Slots are defined in order, then redefined.
-    func checkDefinition(of identity: WireIdentity, at index: UInt64) throws(WireError) {
+    func checkDefinition(of identity: SessionSyncMetadata, at index: UInt64) throws(WireError) {
         guard index < UInt64(capacity), index <= UInt64(slots.count) else {
             throw WireError(.corrupted, "the frame defines connection state \(index) out of turn")
         }
-        guard identity.stringBytes <= WireIdentity.internedBytesMax else {
-            throw WireError(.oversized, "an identity to be remembered exceeds \(WireIdentity.internedBytesMax) bytes")
+        guard identity.internedBytes <= SessionSyncMetadata.internedBytesMax else {
+            throw WireError(.oversized, "an identity of \(identity.internedBytes) bytes is too long to be remembered")
+        }
+    }
+}
+
+extension SessionSyncMetadata {
+    var position: InterningTable.Position {
+        get {
+            InterningTable.Position(
+                sequence: sequence, stamp: stamp, causal: causalTimestamp, monotonic: monotonicTimestamp)
+        }
+        set {
+            (sequence, stamp) = (newValue.sequence, newValue.stamp)
+            (causalTimestamp, monotonicTimestamp) = (newValue.causal, newValue.monotonic)
         }
     }
 }

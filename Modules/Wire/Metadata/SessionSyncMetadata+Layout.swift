@@ -17,8 +17,8 @@ private struct MetadataFlags: OptionSet {
     static let extensions = MetadataFlags(rawValue: 1 << 4)
     /// The causal timestamp is its eight bytes rather than a difference from the stamp.
     static let absoluteCausal = MetadataFlags(rawValue: 1 << 5)
-    /// The stamp is a difference from the last one of this identity.
-    static let relativeStamp = MetadataFlags(rawValue: 1 << 6)
+    /// Sequence and stamp are differences from the last ones of this identity.
+    static let relative = MetadataFlags(rawValue: 1 << 6)
     /// The monotonic timestamp is a difference from what the last one of this identity lets expect.
     static let relativeMonotonic = MetadataFlags(rawValue: 1 << 7)
 }
@@ -41,7 +41,7 @@ extension WireWriter {
     ) -> InterningTable.Change? {
         reserve(96)
         let change = table.place(of: metadata)
-        var last: InterningTable.Times?
+        var last: InterningTable.Position?
         let flagsOffset = position
         write(0 as UInt8)
         if let change {
@@ -50,30 +50,40 @@ extension WireWriter {
                 write(identityOf: metadata)
             } else {
                 writeVarint(IdentityHead.using(change.index))
-                last = table.slots[change.index].times
+                last = table.slots[change.index].position
             }
         } else {
             writeVarint(IdentityHead.full)
             write(identityOf: metadata)
         }
-        writeVarint(metadata.sequence)
-        var flags = writeTimes(of: metadata, after: last)
+        var flags = writePosition(of: metadata, after: last)
+        flags.formUnion(writeTimes(of: metadata, after: last))
         flags.formUnion(writeOptionalFields(of: metadata))
         base.storeBytes(of: flags.rawValue, toByteOffset: flagsOffset, as: UInt8.self)
         return change
     }
 
+    private mutating func writePosition(
+        of metadata: SessionSyncMetadata, after last: InterningTable.Position?
+    ) -> MetadataFlags {
+        guard let last else {
+            writeVarint(metadata.sequence)
+            write(metadata.stamp.rawValue)
+            return []
+        }
+        writeSignedVarint(Int64(bitPattern: metadata.sequence &- last.sequence))
+        // At most 49 bits and a sign; one bit more says whether a counter follows.
+        let milliseconds = Int64(metadata.stamp.milliseconds) - Int64(last.stamp.milliseconds)
+        let hasCounter = metadata.stamp.counter != 0
+        writeSignedVarint(milliseconds * 2 + (hasCounter ? 1 : 0))
+        if hasCounter { writeVarint(UInt64(metadata.stamp.counter)) }
+        return .relative
+    }
+
     private mutating func writeTimes(
-        of metadata: SessionSyncMetadata, after last: InterningTable.Times?
+        of metadata: SessionSyncMetadata, after last: InterningTable.Position?
     ) -> MetadataFlags {
         var flags: MetadataFlags = []
-        if let last {
-            flags.insert(.relativeStamp)
-            writeSignedVarint(Int64(metadata.stamp.milliseconds) - Int64(last.stamp.milliseconds))
-            writeVarint(UInt64(metadata.stamp.counter))
-        } else {
-            write(metadata.stamp.rawValue)
-        }
         let causal = metadata.causalTimestamp.timeIntervalSinceReferenceDate
         let difference = WireTime.difference(of: causal, from: WireTime.seconds(of: metadata.stamp))
         if WireTime.isShort(difference) {
@@ -107,8 +117,13 @@ extension WireWriter {
         }
         if let promise = metadata.promise {
             flags.insert(.promise)
-            writeSignedVarint(Int64(bitPattern: promise.sequence &- metadata.sequence))
-            writeSignedVarint(Int64(bitPattern: promise.stamp.rawValue &- metadata.stamp.rawValue))
+            if promise.sequence == metadata.sequence, promise.stamp == metadata.stamp {
+                write(0 as UInt8)
+            } else {
+                write(1 as UInt8)
+                writeSignedVarint(Int64(bitPattern: promise.sequence &- metadata.sequence))
+                writeSignedVarint(Int64(bitPattern: promise.stamp.rawValue &- metadata.stamp.rawValue))
+            }
         }
         if let eventID = metadata.explicitEventID {
             flags.insert(.explicitEventID)
@@ -125,24 +140,18 @@ extension WireReader {
     mutating func readMetadata(interning table: inout InterningTable) throws(WireError) -> SessionSyncMetadata {
         let flags = MetadataFlags(rawValue: try readUInt8())
         let head = try readVarint()
-        let identity: WireIdentity
-        var last: InterningTable.Times?
+        var metadata: SessionSyncMetadata
+        var last: InterningTable.Position?
         if head == IdentityHead.full {
-            identity = try readIdentity()
+            metadata = try readIdentity()
         } else if head % 2 == 1 {
-            identity = try readIdentity()
-            try table.checkDefinition(of: identity, at: head / 2)
+            metadata = try readIdentity()
+            try table.checkDefinition(of: metadata, at: head / 2)
         } else {
-            let slot = try table.slot(head / 2 - 1)
-            identity = slot.identity
-            last = slot.times
+            metadata = try table.slot(head / 2 - 1)
+            last = metadata.position
         }
-        // A sequence of 0 would make the initialiser draw a random event id that is replaced at once.
-        var metadata = SessionSyncMetadata(
-            protocolVersion: identity.protocolVersion, sessionID: identity.sessionID, featureID: identity.featureID,
-            sourcePeerID: identity.sourcePeerID, sequence: 1, causalTimestamp: Date(timeIntervalSinceReferenceDate: 0),
-            payloadType: identity.payloadType, incarnation: identity.incarnation, epoch: identity.epoch)
-        metadata.sequence = try readVarint()
+        try readPosition(of: &metadata, after: last, flags: flags)
         try readTimes(of: &metadata, after: last, flags: flags)
         try readOptionalFields(of: &metadata, flags: flags)
         if head != IdentityHead.full {
@@ -152,10 +161,28 @@ extension WireReader {
         return metadata
     }
 
-    private mutating func readTimes(
-        of metadata: inout SessionSyncMetadata, after last: InterningTable.Times?, flags: MetadataFlags
+    private mutating func readPosition(
+        of metadata: inout SessionSyncMetadata, after last: InterningTable.Position?, flags: MetadataFlags
     ) throws(WireError) {
-        metadata.stamp = try readStamp(after: last, isRelative: flags.contains(.relativeStamp))
+        guard flags.contains(.relative) else {
+            metadata.sequence = try readVarint()
+            metadata.stamp = HybridTimestamp(rawValue: try readUInt64())
+            return
+        }
+        guard let last else { throw WireError(.corrupted, "a stamp refers to one that was never sent") }
+        metadata.sequence = last.sequence &+ UInt64(bitPattern: try readSignedVarint())
+        let difference = try readSignedVarint()
+        // Both are far from the ends of their type: 48 bits, and 63 bits halved.
+        let milliseconds = Int64(last.stamp.milliseconds) + (difference >> 1)
+        guard milliseconds >= 0, milliseconds <= Int64(HybridTimestamp.millisecondsMax),
+            let counter = UInt16(exactly: difference & 1 == 1 ? try readVarint() : 0)
+        else { throw WireError(.invalidValue, "a stamp lies outside its range") }
+        metadata.stamp = HybridTimestamp(milliseconds: UInt64(milliseconds), counter: counter)
+    }
+
+    private mutating func readTimes(
+        of metadata: inout SessionSyncMetadata, after last: InterningTable.Position?, flags: MetadataFlags
+    ) throws(WireError) {
         if flags.contains(.absoluteCausal) {
             metadata.causalTimestamp = Date(timeIntervalSinceReferenceDate: try readDouble())
         } else {
@@ -171,20 +198,9 @@ extension WireReader {
             metadata.monotonicTimestamp = WireTime.value(try readSignedVarint(), from: guess)
         } else if flags.contains(.monotonic) {
             metadata.monotonicTimestamp = try readDouble()
+        } else {
+            metadata.monotonicTimestamp = nil
         }
-    }
-
-    private mutating func readStamp(
-        after last: InterningTable.Times?, isRelative: Bool
-    ) throws(WireError) -> HybridTimestamp {
-        guard isRelative else { return HybridTimestamp(rawValue: try readUInt64()) }
-        guard let last else { throw WireError(.corrupted, "a stamp refers to one that was never sent") }
-        let difference = try readSignedVarint()
-        let (sum, overflow) = Int64(last.stamp.milliseconds).addingReportingOverflow(difference)
-        guard !overflow, sum >= 0, sum <= Int64(HybridTimestamp.millisecondsMax),
-            let counter = UInt16(exactly: try readVarint())
-        else { throw WireError(.invalidValue, "a stamp lies outside its range") }
-        return HybridTimestamp(milliseconds: UInt64(sum), counter: counter)
     }
 
     private mutating func readOptionalFields(
@@ -192,9 +208,13 @@ extension WireReader {
     ) throws(WireError) {
         if flags.contains(.acknowledged) { metadata.acknowledgedSequence = try readVarint() }
         if flags.contains(.promise) {
-            let sequence = metadata.sequence &+ UInt64(bitPattern: try readSignedVarint())
-            let stamp = metadata.stamp.rawValue &+ UInt64(bitPattern: try readSignedVarint())
-            metadata.promise = SequencePromise(sequence: sequence, stamp: HybridTimestamp(rawValue: stamp))
+            var promise = SequencePromise(sequence: metadata.sequence, stamp: metadata.stamp)
+            if try readPresence() {
+                promise.sequence &+= UInt64(bitPattern: try readSignedVarint())
+                let stamp = promise.stamp.rawValue &+ UInt64(bitPattern: try readSignedVarint())
+                promise.stamp = HybridTimestamp(rawValue: stamp)
+            }
+            metadata.promise = promise
         }
         if flags.contains(.explicitEventID) { metadata.explicitEventID = try readUUID() }
         if flags.contains(.extensions) { try skipExtensions() }

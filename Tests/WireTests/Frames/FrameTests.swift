@@ -27,21 +27,27 @@ struct FrameTests {
 
     @Test("a frame of an event is as small as promised")
     func sizes() throws {
-        let payload = [UInt8](repeating: 1, count: 12)
-        func size(_ encoder: inout FrameEncoder, _ metadata: SessionSyncMetadata) throws -> Int {
-            var writer = WireWriter()
-            try payload.withUnsafeBytes {
-                try encoder.appendEnvelope(metadata, payload: $0, codec: Sample.codec.id, to: &writer)
-            }
-            return writer.count
+        enum WorkoutEvent: Codable, Sendable {
+            case pause(at: Date)
         }
-        var alone = FrameEncoder(codec: Sample.codec)
+        // The longer form of compact: through Codable, with the names of the case and its field.
+        let codec = CompactCodec()
+        func size(_ encoder: inout FrameEncoder, _ metadata: SessionSyncMetadata) throws -> Int {
+            let event = SessionSyncEnvelope(
+                metadata: metadata, payload: WorkoutEvent.pause(at: metadata.causalTimestamp))
+            let envelope = try AnySessionSyncEnvelope(event)
+            let frame = try encoder.encode(.envelope(envelope))
+            return frame.count
+        }
+        var alone = FrameEncoder(codec: codec)
         #expect(try size(&alone, Sample.metadata()) <= 120)
         #expect(try size(&alone, Sample.metadata(eventID: Sample.session)) <= 145)
-        var connected = FrameEncoder(codec: Sample.codec, interning: true)
+        var connected = FrameEncoder(codec: codec, interning: true)
         #expect(try size(&connected, Sample.metadata()) <= 120)
         for second in 1...20 {
-            let metadata = Sample.metadata(sequence: 42 + UInt64(second), advancedMilliseconds: UInt64(second) * 1000)
+            var metadata = Sample.metadata(sequence: 42 + UInt64(second), advancedMilliseconds: UInt64(second) * 1000)
+            metadata.stamp = HybridTimestamp(milliseconds: metadata.stamp.milliseconds)
+            metadata.promise = SequencePromise(sequence: metadata.sequence, stamp: metadata.stamp)
             #expect(try size(&connected, metadata) <= 45)
         }
     }
