@@ -16,7 +16,8 @@ import Testing
     @Test(arguments: CodecConformance.rules.map(\.id))
     func `a codec that breaks the rule fails it`(rule: String) async throws {
         let broken = try #require(brokenCodecs[rule], "no broken codec for \(rule)")
-        let report = await CodecConformance.examine(broken, as: "codec.broken")
+        let report = await CodecConformance.examine(
+            broken, as: "codec.broken", rules: CodecConformance.rules.filter { $0.id == rule })
         #expect(report[rule: rule]?.outcome == .failed)
     }
 }
@@ -52,7 +53,7 @@ private let brokenCodecs: [String: BrokenCodec] = [
     "codec.versions.order": reading { type, text in
         type == "Backwards" ? #"{"first":1,"second":"a","third":[3]}"# : text
     },
-    "codec.bytes.truncated": BrokenCodec(inventsWorkouts: true),
+    "codec.bytes.truncated": reading { _, text in text.hasSuffix("}") ? text : "\(text)}" },
     "codec.bytes.trailing": reading { _, text in String(text.prefix { $0 != "\u{1}" && $0 != "\u{0}" }) },
     "codec.bytes.changed": writing { $0.replacing("Raturday", with: "Xaturday") },
     "codec.bytes.foreign": BrokenCodec(inventsWorkouts: true),
@@ -103,8 +104,8 @@ private struct BrokenCodec: PayloadCodec {
         }
         do {
             let text = write(String(decoding: try JSONCodec().encode(value), as: UTF8.self))
-            return Array(text.utf8) + (drifts && count % 2 == 0 ? [UInt8(ascii: " ")] : [])
-        } catch where swallowsErrors {
+            return Array(text.utf8) + (drifts && count % 3 == 0 ? [UInt8(ascii: " ")] : [])
+        } catch  where swallowsErrors {
             return Array("[]".utf8)
         }
     }

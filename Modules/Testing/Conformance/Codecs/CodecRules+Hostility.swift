@@ -5,11 +5,11 @@ extension CodecConformance {
     /// Whatever the bytes, reading ends in a value or an error.
     static let hostilityRules: [ConformanceRule<CodecBench>] = [
         ConformanceRule("codec.bytes.truncated", "Bytes that end too early are an error, wherever they end") { bench in
-            let whole = try bench.codec.encode(SamplePayloads.workout())
+            let whole = try bench.codec.encode(SamplePayloads.track(count: 2))
             for end in 0..<whole.count {
                 let cut = Array(whole[..<end])
                 try require(
-                    (try? bench.codec.decode(SampleWorkout.self, from: cut)) == nil,
+                    (try? bench.codec.decode(SampleTrack.self, from: cut)) == nil,
                     "the first \(end) of \(whole.count) bytes were read as the whole")
             }
         },
@@ -24,24 +24,20 @@ extension CodecConformance {
         ConformanceRule(
             "codec.bytes.changed", "A changed byte ends in an error, or in a value like any other"
         ) { bench in
-            let whole = try bench.codec.encode(SamplePayloads.workout())
+            let whole = try bench.codec.encode(OlderWorkout(name: "Saturday", nested: .init(kept: 7), last: true))
             for index in whole.indices {
-                for change in [0x01, 0x80, 0xFF] as [UInt8] {
+                for change in 1...255 as ClosedRange<UInt8> {
                     var changed = whole
                     changed[index] ^= change
-                    guard let value = try? bench.codec.decode(SampleWorkout.self, from: changed),
-                        let again = try? bench.travelled(value)
-                    else { continue }
-                    // NaN differs from itself, also within a workout.
-                    try require(
-                        again == value || value != value,
-                        "what was read after byte \(index) changed does not survive a round trip")
+                    guard let value = try? bench.codec.decode(OlderWorkout.self, from: changed) else { continue }
+                    try requireEqual(
+                        bench.travelled(value), value, "what was read after byte \(index) had changed")
                 }
             }
         },
         ConformanceRule("codec.bytes.foreign", "Bytes of another type end in a value or an error") { bench in
             let foreign = try [
-                bench.codec.encode(SamplePayloads.track(count: 5)), bench.codec.encode([[1], [2]]),
+                bench.codec.encode(SamplePayloads.track(count: 2)), bench.codec.encode([[1], [2]]),
                 bench.codec.encode("text"), bench.codec.encode(["a": ["b": 1.5]]), [],
             ]
             for bytes in foreign {
@@ -65,8 +61,8 @@ extension CodecConformance {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for seed in 0..<8 as Range<UInt64> {
                     group.addTask {
-                        for round in 0..<50 as Range<UInt64> {
-                            try bench.requireSurvives(SamplePayloads.workout(seed: seed * 50 + round))
+                        for round in 0..<10 as Range<UInt64> {
+                            try bench.requireSurvives(SamplePayloads.workout(seed: seed * 10 + round))
                             try requireEqual(
                                 bench.codec.encode(SamplePayloads.metrics()), expected, "the bytes of one value")
                         }

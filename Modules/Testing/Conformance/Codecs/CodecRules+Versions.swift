@@ -40,7 +40,7 @@ extension CodecConformance {
 
 // MARK: - Versions
 
-private struct OlderWorkout: Codable, Equatable {
+struct OlderWorkout: Codable, Equatable {
     struct Nested: Codable, Equatable { var kept: Int }
 
     var name: String
