@@ -1,0 +1,61 @@
+public import MeshBus
+public import MeshIdentity
+
+/// The rules for codecs, and what runs them.
+///
+/// ```swift
+/// let report = await CodecConformance.examine(MyCodec(), as: "codec.mine")
+/// #expect(report.failures == [])
+/// ```
+public enum CodecConformance {
+    /// Every rule, in the order in which reports list them.
+    public static let rules: [ConformanceRule<CodecBench>] = valueRules + versionRules + hostilityRules
+
+    /// - Parameters:
+    ///   - rules: by default all.
+    ///   - limit: real time for each rule, after which it has failed.
+    public static func examine(
+        _ codec: any PayloadCodec, as plugin: PluginID, rules: [ConformanceRule<CodecBench>] = rules,
+        limit: Duration = .seconds(60)
+    ) async -> ConformanceReport {
+        let bench = CodecBench(codec: codec)
+        var rows: [ConformanceReport.Row] = []
+        for rule in rules {
+            let failure = await withDeadline(limit) { () -> String? in
+                do {
+                    try await rule.check(bench)
+                    return nil
+                } catch {
+                    return "\(error)"
+                }
+            }
+            let detail = failure ?? "the rule had not come to an end after \(limit)"
+            rows.append(
+                .init(
+                    plugin: plugin, rule: rule.id, summary: rule.summary, outcome: detail == nil ? .passed : .failed,
+                    detail: detail ?? ""))
+        }
+        return ConformanceReport(rows: rows)
+    }
+}
+
+/// What a codec rule works with.
+public struct CodecBench: Sendable {
+    public let codec: any PayloadCodec
+
+    public init(codec: any PayloadCodec) { self.codec = codec }
+
+    /// The value after it has been written and read.
+    public func travelled<Value: Codable>(_ value: Value) throws -> Value {
+        try codec.decode(Value.self, from: codec.encode(value))
+    }
+
+    public func requireSurvives<Value: Codable & Equatable>(_ value: Value) throws {
+        try requireEqual(travelled(value), value, "\(Value.self) after a round trip")
+    }
+
+    /// What one version of a type writes and another reads.
+    public func skewed<Old: Encodable, New: Decodable>(_ value: Old, as type: New.Type) throws -> New {
+        try codec.decode(New.self, from: codec.encode(value))
+    }
+}

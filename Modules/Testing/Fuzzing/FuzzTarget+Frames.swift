@@ -1,0 +1,65 @@
+import MeshIdentity
+import MeshWire
+
+extension FuzzTarget {
+    /// One sealed frame. The first three bytes are its kind, codec and flags, the rest its body; what is understood must
+    /// survive being written and read again.
+    static func frame(_ table: CodecTable) -> FuzzTarget {
+        FuzzTarget("frame") { input in
+            guard input.count >= 3 else { return }
+            let body = UnsafeRawBufferPointer(rebasing: input[3...])
+            let frame = FrameSeal.frame(kind: input[0], codec: input[1], flags: input[2], body: body)
+            var decoder = FrameDecoder(codecs: table)
+            guard let message = try? decoder.decode(frame), let codec = table.codecs.first else { return }
+            var encoder = FrameEncoder(codec: codec)
+            guard let again = try? encoder.encode(message) else { return }
+            let reread = try? decoder.decode(again)
+            switch (message, reread) {
+            case (.envelope(let sent), .envelope(let received)):
+                try require(sent.metadata == received.metadata, "metadata survives a round trip")
+            case (.snapshot(let sent), .snapshot(let received)):
+                try require(sent.metadata == received.metadata, "metadata survives a round trip")
+                try require(sent.peerSequenceVector == received.peerSequenceVector, "a vector survives a round trip")
+                try require(sent.checkpoint == received.checkpoint, "a checkpoint survives a round trip")
+            case (.hello, .hello), (.snapshotRequest, .snapshotRequest), (.goodbye, .goodbye): break
+            default: try require(false, "what was read can be written and read again")
+            }
+        }
+    }
+
+    /// A stream of frames, sealed or not, cut in pieces whose size the first byte tells. Any cut must give the same.
+    static func stream(_ table: CodecTable) -> FuzzTarget {
+        FuzzTarget("stream") { input in
+            guard let first = input.first else { return }
+            let bytes = UnsafeRawBufferPointer(rebasing: input[1...])
+            let whole = readStream(bytes, pieces: max(bytes.count, 1), table)
+            let cut = readStream(bytes, pieces: Int(first) % 32 + 1, table)
+            try require(whole == cut, "the cut of a stream does not matter")
+        }
+    }
+
+    /// Numbers of messages read and skipped, and the error that ended the stream.
+    private static func readStream(_ bytes: UnsafeRawBufferPointer, pieces: Int, _ table: CodecTable) -> [String] {
+        var decoder = FrameStreamDecoder(codecs: table)
+        var count = 0
+        var offset = 0
+        while offset < bytes.count {
+            let end = min(offset + pieces, bytes.count)
+            decoder.append(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]))
+            offset = end
+            while (try? decoder.next()) != nil { count += 1 }
+        }
+        return ["\(count)", "\(decoder.skippedCount)", decoder.failure.map { "\($0.code)" } ?? "none"]
+    }
+
+    /// A compressed body; the first two bytes are the size that it claims.
+    static var inflate: FuzzTarget {
+        FuzzTarget("inflate") { input in
+            guard input.count >= 2, let inflater = try? ZlibInflater() else { return }
+            let count = Int(input[0]) | Int(input[1]) << 8
+            let body = UnsafeRawBufferPointer(rebasing: input[2...])
+            guard let inflated = try? inflater.inflate(body, count: count) else { return }
+            try require(inflated.count == count, "an inflated body has the size that it claims")
+        }
+    }
+}

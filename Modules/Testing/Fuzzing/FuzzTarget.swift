@@ -1,0 +1,37 @@
+public import MeshIdentity
+import MeshWire
+
+/// A decoder under attack: takes any bytes and must keep its promises.
+///
+/// `Tools/Fuzzing` feeds these from libFuzzer, and the tests replay what it has found.
+public struct FuzzTarget: Sendable {
+    public let name: String
+    /// Must return for every input. `BrokenPromise`, a trap, a hang or an unbounded allocation is a find.
+    public let run: @Sendable (UnsafeRawBufferPointer) throws -> Void
+
+    init(_ name: String, _ run: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) {
+        self.name = name
+        self.run = run
+    }
+
+    /// A promise that must hold whatever the bytes.
+    static func require(_ condition: Bool, _ promise: @autoclosure () -> String) throws {
+        if !condition { throw BrokenPromise(promise: promise()) }
+    }
+}
+
+/// What a decoder did not keep.
+public struct BrokenPromise: Error, CustomStringConvertible {
+    public let promise: String
+
+    public var description: String { "broken promise: \(promise)" }
+}
+
+extension FuzzTarget {
+    /// Every decoder of MeshWire.
+    /// - Parameter codecs: those to attack beside the frames that name them.
+    public static func all(codecs: [any PayloadCodec]) throws -> [FuzzTarget] {
+        let table = try CodecTable(codecs)
+        return [.frame(table), .stream(table), .inflate] + codecs.map { codec in .codec(codec) }
+    }
+}

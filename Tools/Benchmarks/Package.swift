@@ -1,0 +1,42 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// A package of its own, so that nobody who uses SessionMesh resolves what it is compared with.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "Benchmarks",
+    platforms: [.macOS(.v14)],
+    dependencies: [
+        .package(name: "SessionMesh", path: "../..", traits: ["CommandLineTools"]),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.28.0"),
+    ],
+    targets: [
+        .target(
+            name: "Protobuf",
+            dependencies: [
+                .product(name: "MeshIdentity", package: "SessionMesh"),
+                .product(name: "MeshTesting", package: "SessionMesh"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ],
+            exclude: ["samples.proto"], swiftSettings: settings),
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: [
+                "Protobuf",
+                .product(name: "MeshBus", package: "SessionMesh"),
+                .product(name: "MeshIdentity", package: "SessionMesh"),
+                .product(name: "MeshWire", package: "SessionMesh"),
+                .product(name: "MeshTesting", package: "SessionMesh"),
+                .product(name: "PluginsToolKit", package: "SessionMesh"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ], swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)
