@@ -136,6 +136,6 @@ struct NamedHead {
 extension String {
     /// Whether this is the text of those bytes.
     mutating func equals(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        withUTF8 { text in text.count == bytes.count && UnsafeRawBufferPointer(text).elementsEqual(bytes) }
+        withUTF8 { UnsafeRawBufferPointer($0).hasBytes(bytes) }
     }
 }

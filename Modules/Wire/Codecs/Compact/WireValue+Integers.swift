@@ -18,8 +18,8 @@ extension WireInteger {
     }
 
     @inlinable @inline(__always)
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Self {
-        try reader.readInteger(kind)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try reader.readInteger(kind)
     }
 
     @inlinable
@@ -63,8 +63,8 @@ extension Int128: WireValue {
         writer.write(high: Int64(truncatingIfNeeded: self >> 64), low: UInt64(truncatingIfNeeded: self), as: head)
     }
 
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Int128 {
-        try reader.readInteger(kind)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try reader.readInteger(kind)
     }
 }
 
@@ -76,8 +76,8 @@ extension UInt128: WireValue {
         writer.write(high: UInt64(truncatingIfNeeded: self >> 64), low: UInt64(truncatingIfNeeded: self), as: head)
     }
 
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> UInt128 {
-        try reader.readInteger(kind)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try reader.readInteger(kind)
     }
 }
 

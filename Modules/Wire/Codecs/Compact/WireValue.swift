@@ -10,7 +10,7 @@ public protocol WireValue {
 
     func write(to writer: inout CompactWriter, as head: WireHead)
     /// - Parameter kind: what was written, which the reader has just passed.
-    static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Self
+    init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError)
 
     /// Arrays of fixed-width numbers are written as one block.
     static func writeList(_ values: [Self], to writer: inout CompactWriter, as head: WireHead)
@@ -23,7 +23,9 @@ extension WireValue {
     @inlinable
     public static func writeList(_ values: [Self], to writer: inout CompactWriter, as head: WireHead) {
         writer.openList(count: values.count, as: head)
-        for value in values { value.write(to: &writer, as: .element) }
+        values.withUnsafeBufferPointer { values in
+            for index in values.indices { values[index].write(to: &writer, as: .element) }
+        }
         writer.closeList()
     }
 
@@ -32,7 +34,7 @@ extension WireValue {
         var values: [Self] = []
         try reader.readElements(kind, reserve: { values.reserveCapacity($0) }, of: Self.self) {
             kind, reader throws(WireError) in
-            values.append(try Self.read(kind, from: &reader))
+            values.append(try Self(wire: kind, from: &reader))
         }
         return values
     }
@@ -48,10 +50,10 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
 
     /// - Throws: `unknownCase`, naming the value.
     @inlinable
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Self {
-        let rawValue = try RawValue.read(kind, from: &reader)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        let rawValue = try RawValue(wire: kind, from: &reader)
         guard let value = Self(rawValue: rawValue) else { throw .unknownCase("\(rawValue)", keys: Self.self) }
-        return value
+        self = value
     }
 }
 
