@@ -52,9 +52,9 @@ extension WireCodable {
 
     @inlinable
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
-        self = try reader.readRecord(kind, keyedBy: WireKeys.self, of: Self.self) { fields throws(WireError) in
-            try Self(from: &fields)
-        }
+        let outer = try reader.enterRecord(kind)
+        self = try reader.withFields(WireKeys.self) { fields throws(WireError) in try Self(from: &fields) }
+        try reader.leaveRecord(outer)
     }
 }
 
@@ -130,7 +130,10 @@ public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
             guard let found = try reader.find(key) else { throw .missing(key) }
             kind = found
         }
-        return try reader.readRecord(kind, keyedBy: keys, of: Keys.self, body)
+        let outer = try reader.enterRecord(kind)
+        let value = try reader.withFields(keys, body)
+        try reader.leaveRecord(outer)
+        return value
     }
 
     /// Which case of an enum was written: the key of the record's first field, which is then read by that key.

@@ -121,17 +121,17 @@ extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
     private static func readPairs(
         _ kind: WireKind, from reader: inout CompactReader
     ) throws(WireError) -> [Key: Value] {
+        guard kind == .list else { throw .mismatch(kind, wanted: "a list of keys and values") }
+        let count = try reader.readCount()
+        guard count.isMultiple(of: 2) else { throw WireError(.corrupted, "a key has no value") }
+        try reader.checkMemory(of: count / 2, (Key, Value).self)
+        try reader.descend()
         var result: [Key: Value] = [:]
-        var pending: Key?
-        try reader.readElements(kind, reserve: { _ in }, of: Key.self) { kind, reader throws(WireError) in
-            if let key = pending {
-                result.updateValue(try Value(wire: kind, from: &reader), forKey: key)
-                pending = nil
-            } else {
-                pending = try Key(wire: kind, from: &reader)
-            }
+        for _ in 0..<count / 2 {
+            let key = try Key(wire: try reader.readKind(), from: &reader)
+            result.updateValue(try Value(wire: try reader.readKind(), from: &reader), forKey: key)
         }
-        guard pending == nil else { throw WireError(.corrupted, "a key has no value") }
+        reader.ascend()
         return result
     }
 }

@@ -29,7 +29,8 @@ extension WireInteger {
 
     @inlinable
     public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self] {
-        kind == wireListKind ? try reader.readIntegers(kind) : try reader.readOtherList(kind)
+        if kind == wireListKind { return try reader.readIntegers(kind) }
+        return kind == .list ? try reader.readElements() : try reader.readExpanded(kind)
     }
 }
 

@@ -162,7 +162,7 @@ extension CompactReader {
     /// Reads a block, or a list of any other form.
     @inlinable
     mutating func readBlock<Element: WireValue>(_ kind: WireKind, _ wanted: WireKind) throws(WireError) -> [Element] {
-        guard kind == wanted else { return try readOtherList(kind) }
+        guard kind == wanted else { return kind == .list ? try readElements() : try readExpanded(kind) }
         let width = MemoryLayout<Element>.stride
         let count = try readCount(width: width)
         let source = try bytes.readRaw(count * width)
@@ -170,15 +170,5 @@ extension CompactReader {
             UnsafeMutableRawBufferPointer(buffer).copyMemory(from: source)
             initialized = count
         }
-    }
-
-    @inlinable
-    mutating func readOtherList<Element: WireValue>(_ kind: WireKind) throws(WireError) -> [Element] {
-        var values: [Element] = []
-        try readElements(kind, reserve: { values.reserveCapacity($0) }, of: Element.self) {
-            kind, reader throws(WireError) in
-            values.append(try Element(wire: kind, from: &reader))
-        }
-        return values
     }
 }

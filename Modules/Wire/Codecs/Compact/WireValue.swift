@@ -31,12 +31,7 @@ extension WireValue {
 
     @inlinable
     public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self] {
-        var values: [Self] = []
-        try reader.readElements(kind, reserve: { values.reserveCapacity($0) }, of: Self.self) {
-            kind, reader throws(WireError) in
-            values.append(try Self(wire: kind, from: &reader))
-        }
-        return values
+        kind == .list ? try reader.readElements() : try reader.readExpanded(kind)
     }
 }
 
@@ -57,26 +52,36 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
     }
 }
 
-// MARK: - Lists of any form
+// MARK: - Lists
 
 extension CompactReader {
-    /// Reads a list or a block, one element at a time.
-    @inlinable @inline(__always)
-    mutating func readElements<Element>(
-        _ kind: WireKind, reserve: (Int) -> Void, of type: Element.Type,
-        _ body: (WireKind, inout CompactReader) throws(WireError) -> Void
-    ) throws(WireError) {
-        if _fastPath(kind == .list) {
-            let count = try readCount()
-            try checkMemory(of: count, Element.self)
-            reserve(count)
-            try descend()
-            for _ in 0..<count { try body(try readKind(), &self) }
-            ascend()
-        } else {
-            try expandBlock(kind).read(self) { reader throws(WireError) in
-                try reader.readElements(.list, reserve: reserve, of: Element.self, body)
+    /// Reads the count and elements of a list.
+    @inlinable
+    mutating func readElements<Element: WireValue>() throws(WireError) -> [Element] {
+        let count = try readCount()
+        try checkMemory(of: count, Element.self)
+        try descend()
+        var failure: WireError?
+        let elements = [Element](unsafeUninitializedCapacity: count) { buffer, initialized in
+            do throws(WireError) {
+                while initialized < count {
+                    buffer.initializeElement(at: initialized, to: try Element(wire: try readKind(), from: &self))
+                    initialized += 1
+                }
+            } catch {
+                failure = error
             }
         }
+        if let failure { throw failure }
+        ascend()
+        return elements
+    }
+
+    /// Reads a block of other numbers than `Element` writes.
+    @inlinable
+    mutating func readExpanded<Element: WireValue>(_ kind: WireKind) throws(WireError) -> [Element] {
+        var elements: [Element] = []
+        try expandBlock(kind).read(self) { reader throws(WireError) in elements = try reader.readElements() }
+        return elements
     }
 }

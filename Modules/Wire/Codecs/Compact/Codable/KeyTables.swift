@@ -64,7 +64,7 @@ struct KeyTables: ~Copyable {
     /// The place of a key in its table.
     @inline(__always)
     static func ordinal<Key: CodingKey>(_ key: Key) -> Int {
-        MemoryLayout<Key>.size == 0 ? 0 : withUnsafeBytes(of: key) { Int($0[0]) }
+        MemoryLayout<Key>.size == 0 ? 0 : Int(unsafeBitCast(key, to: UInt8.self))
     }
 
     private mutating func allocate() {
