@@ -186,9 +186,9 @@ extension SessionSyncMetadata {
             0x6B, 0xA7, 0xB8, 0x10, 0x9D, 0xAD, 0x41, 0xD1, 0x80, 0xB4, 0, 0xC0, 0x4F, 0xD4, 0x30, 0xC8
         )
         return SessionSyncMetadata(
-            sessionID: UUID(uuid: bytes), featureID: "workout", sourcePeerID: "3F2504E0-4F89-41D3-9A0C-0305E82C3301",
-            sequence: 1_234, causalTimestamp: SamplePayloads.start, payloadType: payloadType,
-            acknowledgedSequence: 1_198,
+            sessionID: UUID(uuid: bytes), featureID: "workout.live", sourcePeerID: "watch-8F21C0", sequence: 18_233,
+            causalTimestamp: SamplePayloads.start, monotonicTimestamp: 85_791.375, payloadType: payloadType,
+            acknowledgedSequence: 18_230,
             stamp: HybridTimestamp(milliseconds: 1_763_103_545_678, counter: 2), incarnation: 0x5EED_C0DE)
     }
 }

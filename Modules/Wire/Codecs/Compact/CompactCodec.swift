@@ -100,6 +100,28 @@ extension CompactCodec {
         return value
     }
 
+    /// Lends the bytes of a value of the direct path to `use`; they are gone afterwards. Allocates nothing once the
+    /// thread's buffer has grown.
+    /// - Throws: `tooDeep`, and what `use` throws.
+    @inlinable
+    public func withEncoded<Value: WireValue>(
+        direct value: Value, _ use: (UnsafeRawBufferPointer) throws(WireError) -> Void
+    ) throws(WireError) {
+        try withWriter({ value.write(to: &$0, as: .element) }, use)
+    }
+
+    @usableFromInline
+    func withWriter(
+        _ body: (inout CompactWriter) -> Void, _ use: (UnsafeRawBufferPointer) throws(WireError) -> Void
+    ) throws(WireError) {
+        try CoderScratch.withScratch { scratch throws(WireError) in
+            scratch.pointee.writer.reset(mode: mode, depthMax: depthMax, isPlain: false)
+            body(&scratch.pointee.writer)
+            if let failure = scratch.pointee.writer.failure { throw failure }
+            try use(scratch.pointee.writer.bytes.bytes)
+        }
+    }
+
     @usableFromInline
     func withWriter(_ body: (inout CompactWriter) -> Void) throws(WireError) -> [UInt8] {
         try CoderScratch.withScratch { scratch throws(WireError) in
