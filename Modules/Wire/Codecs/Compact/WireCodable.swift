@@ -109,6 +109,10 @@ public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
         if _fastPath(reader.take(UInt32(truncatingIfNeeded: key.rawValue), kind)) {
             return try reader.readExpected(kind)
         }
+        // The one type of two kinds.
+        if Value.self == Bool.self, reader.take(UInt32(truncatingIfNeeded: key.rawValue), .false) {
+            return unsafeBitCast(false, to: Value.self)
+        }
         return try readElsewhere(key)
     }
 

@@ -49,6 +49,7 @@ extension EncodeState {
         switch state.pointee.classify(Value.self) {
         case .codable: try encodeCodable(value, in: state, as: head)
         case .direct(let type): writeDirect(value, as: type, in: state, head)
+        case .list(let type): try writeList(value, as: type, in: state, head)
         case .unordered:
             guard state.pointee.writer.isDeterministic, let collection = value as? any UnorderedCollection else {
                 return try encodeCodable(value, in: state, as: head)
@@ -84,6 +85,15 @@ extension EncodeState {
             // A field that is nil is left out on the direct path; here the caller has asked for it to be written.
             state.pointee.writer.writeEvenNil(
                 UnsafeRawPointer(value).assumingMemoryBound(to: Direct.self).pointee, as: head)
+        }
+    }
+
+    /// - Parameter type: `Value` itself.
+    private static func writeList<Value, List: CodableList>(
+        _ value: Value, as type: List.Type, in state: UnsafeMutablePointer<EncodeState>, _ head: WireHead
+    ) throws {
+        try withUnsafePointer(to: value) { value in
+            try UnsafeRawPointer(value).assumingMemoryBound(to: List.self).pointee.encodeElements(in: state, as: head)
         }
     }
 

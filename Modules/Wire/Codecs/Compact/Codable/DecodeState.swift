@@ -73,10 +73,19 @@ extension DecodeState {
         if Value.self == UUID.self, kind == .uuid {
             return unsafeBitCast(try state.pointee.reader.bytes.readUUID(), to: Value.self)
         }
-        if case .direct(let direct) = state.pointee.classify(Value.self) {
-            return try readDirect(direct, kind, in: state)
+        switch state.pointee.classify(Value.self) {
+        case .direct(let direct): return try readDirect(direct, kind, in: state)
+        case .list(let list) where kind == .list: return try readList(list, in: state)
+        default: return try decodeCodable(type, kind, in: state)
         }
-        return try decodeCodable(type, kind, in: state)
+    }
+
+    /// - Parameter type: `Value` itself.
+    private static func readList<Value, List: CodableList>(
+        _ type: List.Type, in state: UnsafeMutablePointer<DecodeState>
+    ) throws -> Value {
+        let value = try List.decodeElements(in: state)
+        return withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee }
     }
 
     /// - Parameter type: `Value` itself.
