@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A type with the direct path into the `compact` format: no Codable, ten to thirty times as fast, fewer bytes.
+/// A type with the direct path into the `compact` format: no Codable, five to twenty times as fast, fewer bytes.
 ///
 /// A conformance numbers the fields once, writes them in ascending order and reads them in the same order:
 ///
