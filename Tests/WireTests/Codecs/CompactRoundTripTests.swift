@@ -83,6 +83,19 @@ import Testing
         }
     }
 
+    @Test func `One codec serves many tasks at once`() async throws {
+        let codec = CompactCodec(usesDirectPath: false)
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for seed in 0..<64 as Range<UInt64> {
+                group.addTask {
+                    let workout = SamplePayloads.workout(seed: seed)
+                    return try codec.decode(SampleWorkout.self, from: codec.encode(workout)) == workout
+                }
+            }
+            for try await isSame in group { #expect(isSame) }
+        }
+    }
+
     @Test func `A codec used inside a value's own encoding does not disturb the message`() throws {
         struct Outer: Codable, Equatable {
             var leaf = Leaf()

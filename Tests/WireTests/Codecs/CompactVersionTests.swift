@@ -28,6 +28,33 @@ import Testing
         #expect(try CompactCodec().decode([Old].self, from: bytes) == [Old(), Old()])
     }
 
+    @Test(arguments: [true, false]) func `A reader may go on after an error`(direct: Bool) throws {
+        struct Tolerant: Decodable {
+            var leaf: String?
+            var shapes: [Leaf]?
+            var tags: [Int]?
+            var name: String
+            var id: Int
+
+            enum Keys: CodingKey { case tags, id, leaf, name, shapes }
+
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: Keys.self)
+                tags = try? container.decode([Int].self, forKey: .tags)
+                leaf = try? container.decode(String.self, forKey: .leaf)
+                shapes = try? container.decode([Leaf].self, forKey: .shapes)
+                _ = try? container.decode(Double.self, forKey: .name)
+                name = try container.decode(String.self, forKey: .name)
+                id = try container.decode(Int.self, forKey: .id)
+            }
+        }
+        let codec = CompactCodec(usesDirectPath: direct)
+        for value in try codec.decode([Tolerant].self, from: codec.encode([New(), New()])) {
+            #expect(value.leaf == nil && value.shapes == nil && value.tags == nil)
+            #expect(value.name == "old" && value.id == 1)
+        }
+    }
+
     @Test func `An optional that the writer did not have is nil, and another field is an error that names it`() throws {
         struct WithOptional: Codable {
             var name: String

@@ -19,6 +19,11 @@ struct CoderScratch: ~Copyable {
     var encodingKeys = KeyTables()
     var decodingKeys = KeyTables()
 
+    @inline(__always)
+    func classify<Value>(_ type: Value.Type, _ usesDirectPath: Bool) -> TypeClass {
+        usesDirectPath ? directClasses[type] : codableClasses[type]
+    }
+
     /// A larger buffer is not kept.
     static var bytesMax: Int { 65_536 }
 

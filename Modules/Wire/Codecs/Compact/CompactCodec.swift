@@ -42,6 +42,11 @@ public struct CompactCodec: PayloadCodec {
     private func encode<Value: Encodable>(_ value: Value, isDetached: Bool) throws -> [UInt8] {
         try CoderScratch.withScratch { scratch in
             scratch.pointee.writer.reset(mode: mode, depthMax: depthMax, isPlain: isDetached)
+            if case .direct(let type) = scratch.pointee.classify(Value.self, usesDirectPath) {
+                scratch.pointee.writer.writeDirect(value, type, as: .element)
+                if let failure = scratch.pointee.writer.failure { throw failure }
+                return scratch.pointee.writer.bytes.array()
+            }
             scratch.pointee.encodingKeys.removeAll()
             var state = EncodeState(
                 writer: &scratch.pointee.writer, scratch: scratch, usesDirectPath: usesDirectPath,
@@ -60,9 +65,15 @@ public struct CompactCodec: PayloadCodec {
 
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
         try CoderScratch.withScratch { scratch in
+            var reader = try CompactReader(bytes, depthMax: depthMax)
+            if case .direct(let type) = scratch.pointee.classify(Value.self, usesDirectPath) {
+                let value: Value = try reader.readDirect(type, try reader.readKind())
+                try reader.checkEnd()
+                return value
+            }
             scratch.pointee.decodingKeys.removeAll()
             var state = DecodeState(
-                reader: try CompactReader(bytes, depthMax: depthMax), scratch: scratch, usesDirectPath: usesDirectPath)
+                reader: reader, scratch: scratch, usesDirectPath: usesDirectPath)
             return try withUnsafeMutablePointer(to: &state) { state in
                 state.pointee.reader.borrowTables(of: scratch)
                 defer { state.pointee.reader.borrowTables(of: scratch) }

@@ -346,6 +346,6 @@ extension String {
         // Decoding repairs what is not UTF-8, and then the text no longer equals the bytes. `String(validating:as:)` needs
         // newer systems and is slower.
         self = String(decoding: bytes, as: UTF8.self)
-        guard equals(bytes) else { throw .invalidText }
+        guard bytes.isASCII || equals(bytes) else { throw .invalidText }
     }
 }

@@ -159,6 +159,20 @@ struct SeenTexts: ~Copyable {
 }
 
 extension UnsafeRawBufferPointer {
+    var isASCII: Bool {
+        var offset = 0
+        var high: UInt64 = 0
+        while offset + 8 <= count {
+            high |= loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            offset += 8
+        }
+        while offset < count {
+            high |= UInt64(self[offset])
+            offset += 1
+        }
+        return high & 0x8080_8080_8080_8080 == 0
+    }
+
     /// Whether both hold the same bytes; a word at a time, since texts are short.
     func hasBytes(_ other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }

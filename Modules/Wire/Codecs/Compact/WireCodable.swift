@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A type with the direct path into the `compact` format: no Codable, ten to thirty times as fast, fewer bytes.
+/// A type with the direct path into the `compact` format: no Codable, five to twenty times as fast, fewer bytes.
 ///
 /// A conformance numbers the fields once, writes them in ascending order and reads them in the same order:
 ///
@@ -108,6 +108,10 @@ public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
         let kind = Value.wireKind
         if _fastPath(reader.take(UInt32(truncatingIfNeeded: key.rawValue), kind)) {
             return try reader.readExpected(kind)
+        }
+        // The one type of two kinds.
+        if Value.self == Bool.self, reader.take(UInt32(truncatingIfNeeded: key.rawValue), .false) {
+            return unsafeBitCast(false, to: Value.self)
         }
         return try readElsewhere(key)
     }

@@ -48,7 +48,8 @@ extension EncodeState {
         }
         switch state.pointee.classify(Value.self) {
         case .codable: try encodeCodable(value, in: state, as: head)
-        case .direct(let type): writeDirect(value, as: type, in: state, head)
+        case .direct(let type): state.pointee.writer.writeDirect(value, type, as: head)
+        case .list(let type): try writeList(value, as: type, in: state, head)
         case .unordered:
             guard state.pointee.writer.isDeterministic, let collection = value as? any UnorderedCollection else {
                 return try encodeCodable(value, in: state, as: head)
@@ -76,14 +77,11 @@ extension EncodeState {
     }
 
     /// - Parameter type: `Value` itself.
-    @inline(__always)
-    private static func writeDirect<Value, Direct: WireValue>(
-        _ value: Value, as type: Direct.Type, in state: UnsafeMutablePointer<EncodeState>, _ head: WireHead
-    ) {
-        withUnsafePointer(to: value) { value in
-            // A field that is nil is left out on the direct path; here the caller has asked for it to be written.
-            state.pointee.writer.writeEvenNil(
-                UnsafeRawPointer(value).assumingMemoryBound(to: Direct.self).pointee, as: head)
+    private static func writeList<Value, List: CodableList>(
+        _ value: Value, as type: List.Type, in state: UnsafeMutablePointer<EncodeState>, _ head: WireHead
+    ) throws {
+        try withUnsafePointer(to: value) { value in
+            try UnsafeRawPointer(value).assumingMemoryBound(to: List.self).pointee.encodeElements(in: state, as: head)
         }
     }
 
@@ -95,6 +93,18 @@ extension EncodeState {
         let start = state.pointee.writer.bytes.position
         try encode(value, in: state, as: head)
         state.pointee.writer.markPresent(from: start, as: head)
+    }
+}
+
+extension CompactWriter {
+    /// Writes a value whose type has the direct path.
+    /// - Parameter type: `Value` itself.
+    @inline(__always)
+    mutating func writeDirect<Value, Direct: WireValue>(_ value: Value, _ type: Direct.Type, as head: WireHead) {
+        withUnsafePointer(to: value) { value in
+            // A field that is nil is left out on the direct path; here the caller has asked for it to be written.
+            writeEvenNil(UnsafeRawPointer(value).assumingMemoryBound(to: Direct.self).pointee, as: head)
+        }
     }
 }
 

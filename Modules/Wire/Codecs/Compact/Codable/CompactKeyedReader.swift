@@ -159,13 +159,19 @@ extension CompactKeyedReader {
         return keys
     }
 
+    // A caller may go on after an error; the cursor is anywhere then.
+
     @inline(never)
     private func located(_ error: any Error, _ key: Key) -> any Error {
-        (error as? WireError)?.within(key.stringValue) ?? error
+        state.pointee.owner = 0
+        return (error as? WireError)?.within(key.stringValue) ?? error
     }
 
     @inline(never)
-    private func located(_ error: WireError, _ key: Key) -> WireError { error.within(key.stringValue) }
+    private func located(_ error: WireError, _ key: Key) -> WireError {
+        state.pointee.owner = 0
+        return error.within(key.stringValue)
+    }
 }
 
 extension CompactReader {

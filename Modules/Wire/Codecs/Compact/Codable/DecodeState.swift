@@ -45,7 +45,7 @@ struct DecodeState: ~Copyable {
 
     @inline(__always)
     func classify<Value>(_ type: Value.Type) -> TypeClass {
-        usesDirectPath ? scratch.pointee.directClasses[type] : scratch.pointee.codableClasses[type]
+        scratch.pointee.classify(type, usesDirectPath)
     }
 
     func table<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<UInt16>? {
@@ -73,18 +73,18 @@ extension DecodeState {
         if Value.self == UUID.self, kind == .uuid {
             return unsafeBitCast(try state.pointee.reader.bytes.readUUID(), to: Value.self)
         }
-        if case .direct(let direct) = state.pointee.classify(Value.self) {
-            return try readDirect(direct, kind, in: state)
+        switch state.pointee.classify(Value.self) {
+        case .direct(let direct): return try state.pointee.reader.readDirect(direct, kind)
+        case .list(let list) where kind == .list: return try readList(list, in: state)
+        default: return try decodeCodable(type, kind, in: state)
         }
-        return try decodeCodable(type, kind, in: state)
     }
 
     /// - Parameter type: `Value` itself.
-    @inline(__always)
-    private static func readDirect<Value, Direct: WireValue>(
-        _ type: Direct.Type, _ kind: WireKind, in state: UnsafeMutablePointer<DecodeState>
-    ) throws(WireError) -> Value {
-        let value = try Direct(wire: kind, from: &state.pointee.reader)
+    private static func readList<Value, List: CodableList>(
+        _ type: List.Type, in state: UnsafeMutablePointer<DecodeState>
+    ) throws -> Value {
+        let value = try List.decodeElements(in: state)
         return withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee }
     }
 
@@ -100,7 +100,7 @@ extension DecodeState {
         }
         // Only the direct path knows the fields of such a record.
         if _slowPath(kind == .record), let direct = type as? any WireValue.Type {
-            return try readDirect(direct, kind, in: state)
+            return try state.pointee.reader.readDirect(direct, kind)
         }
         let outer = state.pointee.place
         let start = state.pointee.reader.offset
@@ -164,6 +164,18 @@ extension DecodeState {
         }
         reader.bytes.cursor = reader.base + start
         try reader.skip(kind)
+    }
+}
+
+extension CompactReader {
+    /// Reads a value whose type has the direct path.
+    /// - Parameter type: `Value` itself.
+    @inline(__always)
+    mutating func readDirect<Value, Direct: WireValue>(
+        _ type: Direct.Type, _ kind: WireKind
+    ) throws(WireError) -> Value {
+        let value = try Direct(wire: kind, from: &self)
+        return withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee }
     }
 }
 

@@ -233,7 +233,7 @@ extension EncodeState {
 
     @inline(__always)
     func classify<Value>(_ type: Value.Type) -> TypeClass {
-        usesDirectPath ? scratch.pointee.directClasses[type] : scratch.pointee.codableClasses[type]
+        scratch.pointee.classify(type, usesDirectPath)
     }
 
     mutating func table<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<UInt16>? {
