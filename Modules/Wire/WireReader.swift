@@ -119,10 +119,6 @@ extension WireReader {
     @inlinable
     public mutating func readString() throws(WireError) -> String {
         let length = try readLength()
-        let bytes = try readRaw(length)
-        guard let string = String(validating: bytes, as: UTF8.self) else {
-            throw WireError(.corrupted, "a string is not valid UTF-8")
-        }
-        return string
+        return try String(wire: try readRaw(length))
     }
 }

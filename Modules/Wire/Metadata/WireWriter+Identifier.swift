@@ -42,29 +42,7 @@ extension WireReader {
         guard length <= UInt64(remaining) else {
             throw .truncated(needed: Int(clamping: length), remaining: remaining)
         }
-        let bytes = try readRaw(Int(length))
-        // Nearly always; and a tenth of the time.
-        if bytes.isASCII { return String(decoding: bytes, as: UTF8.self) }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw WireError(.corrupted, "an identifier is not valid UTF-8")
-        }
-        return text
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    fileprivate var isASCII: Bool {
-        var seen: UInt64 = 0
-        var offset = 0
-        while offset + 8 <= count {
-            seen |= loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            offset += 8
-        }
-        while offset < count {
-            seen |= UInt64(self[offset])
-            offset += 1
-        }
-        return seen & 0x8080_8080_8080_8080 == 0
+        return try String(wire: try readRaw(Int(length)))
     }
 }
 
