@@ -1,4 +1,4 @@
-import MeshIdentity
+public import MeshIdentity
 
 /// Reads the body of a frame whose header and checksum are in order.
 struct BodyDecoder: ~Copyable {
@@ -32,21 +32,21 @@ struct BodyDecoder: ~Copyable {
         return try decode(header, body: inflated.bytes)
     }
 
-    /// The parts of an envelope whose payload is not copied out; its bytes are valid during the call.
-    mutating func withEnvelope(
-        _ header: FrameHeader, _ frame: UnsafeRawBufferPointer,
-        _ use: (SessionSyncMetadata, any PayloadCodec, UnsafeRawBufferPointer) throws -> Void
-    ) throws {
+    /// The parts of an envelope, its payload not copied out.
+    mutating func openEnvelope(
+        _ header: FrameHeader, _ frame: UnsafeRawBufferPointer
+    ) throws(WireError) -> OpenedEnvelope {
         guard header.kind == .envelope else { throw WireError(.typeMismatch, "the frame holds no envelope") }
+        if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) }
         var body = header.body(of: frame)
         if header.flags.compression != 0 {
             try inflate(body, header.flags)
             body = inflated.bytes
         }
-        defer { if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) } }
         var reader = WireReader(body)
         let metadata = try reader.readMetadata(interning: &table)
-        try use(metadata, try codecs.codec(header.codec), try reader.readRaw(reader.remaining))
+        return OpenedEnvelope(
+            metadata: metadata, codec: try codecs.codec(header.codec), payload: try reader.readRaw(reader.remaining))
     }
 
     /// A larger buffer is given back at once.
@@ -120,6 +120,15 @@ struct BodyDecoder: ~Copyable {
         inflater = started
         return started
     }
+}
+
+/// An envelope that has been read up to its payload.
+@usableFromInline
+struct OpenedEnvelope {
+    @usableFromInline let metadata: SessionSyncMetadata
+    @usableFromInline let codec: any PayloadCodec
+    /// Valid until the frame's bytes go or the decoder is used again.
+    @usableFromInline let payload: UnsafeRawBufferPointer
 }
 
 extension WireReader {

@@ -27,23 +27,16 @@ extension FrameDecoder {
     public mutating func decodeEnvelope<Payload: Codable & Sendable & WireValue>(
         _ type: Payload.Type, from frame: UnsafeRawBufferPointer
     ) throws -> SessionSyncEnvelope<Payload> {
-        var envelope: SessionSyncEnvelope<Payload>?
-        try withEnvelope(in: frame) { metadata, codec, bytes in
-            let payload =
-                codec.id == CompactCodec.id
-                ? try CompactCodec().decode(direct: type, from: bytes) : try codec.decode(type, from: bytes)
-            envelope = SessionSyncEnvelope(metadata: metadata, payload: payload)
-        }
-        guard let envelope else { throw WireError(.truncated, "no envelope was read") }
-        return envelope
+        let opened = try openEnvelope(in: frame)
+        let payload =
+            opened.codec.id == CompactCodec.id
+            ? try CompactCodec().decode(direct: type, from: opened.payload)
+            : try opened.codec.decode(type, from: opened.payload)
+        return SessionSyncEnvelope(metadata: opened.metadata, payload: payload)
     }
 
     @usableFromInline
-    mutating func withEnvelope(
-        in frame: UnsafeRawBufferPointer,
-        _ use: (SessionSyncMetadata, any PayloadCodec, UnsafeRawBufferPointer) throws -> Void
-    ) throws {
-        let header = try wholeFrame(frame)
-        try bodies.withEnvelope(header, frame, use)
+    mutating func openEnvelope(in frame: UnsafeRawBufferPointer) throws(WireError) -> OpenedEnvelope {
+        try bodies.openEnvelope(try wholeFrame(frame), frame)
     }
 }

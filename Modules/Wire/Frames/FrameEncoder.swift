@@ -72,7 +72,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         to writer: inout WireWriter
     ) throws(WireError) {
         let start = writer.openFrame()
-        let change = writer.write(metadata, interning: table)
+        let change = writer.write(metadata, interning: &table)
         try close(start, .envelope, codec: codec.number, tail: payload, &writer)
         if let change { table.apply(change, from: metadata) }
     }
@@ -83,7 +83,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         }
         let state = try snapshot.encodedState(with: codec)
         let start = writer.openFrame()
-        let change = writer.write(snapshot.metadata, interning: table)
+        let change = writer.write(snapshot.metadata, interning: &table)
         writer.writeHead(of: snapshot)
         try state.bytes.withUnsafeBytes { bytes in
             try close(start, .snapshot, codec: state.codec.id.number, tail: bytes, &writer)

@@ -37,7 +37,7 @@ extension WireWriter {
     ///
     /// - Returns: what the table has to remember once the message is complete.
     mutating func write(
-        _ metadata: SessionSyncMetadata, interning table: borrowing InterningTable
+        _ metadata: SessionSyncMetadata, interning table: inout InterningTable
     ) -> InterningTable.Change? {
         reserve(96)
         let change = table.place(of: metadata)
@@ -54,7 +54,7 @@ extension WireWriter {
             }
         } else {
             writeVarint(IdentityHead.full)
-            write(identityOf: metadata)
+            write(identityOf: metadata, memo: &table.memo)
         }
         var flags = writePosition(of: metadata, after: last)
         flags.formUnion(writeTimes(of: metadata, after: last))
@@ -143,7 +143,7 @@ extension WireReader {
         var metadata: SessionSyncMetadata
         var last: InterningTable.Position?
         if head == IdentityHead.full {
-            metadata = try readIdentity()
+            metadata = try readIdentity(memo: &table.memo)
         } else if head % 2 == 1 {
             metadata = try readIdentity()
             try table.checkDefinition(of: metadata, at: head / 2)

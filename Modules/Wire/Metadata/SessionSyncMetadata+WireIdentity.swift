@@ -81,7 +81,7 @@ extension String {
 extension UnsafeRawBufferPointer {
     /// Both have the same count.
     @inline(__always)
-    fileprivate func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+    func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         var offset = 0
         while offset + 8 <= count {
             let mine = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
