@@ -1,6 +1,6 @@
 #if Libdeflate
     public import MeshBus
-    public import MeshWire
+    internal import MeshWire
 
     /// Registers `LibdeflateCompressor`.
     public struct LibdeflatePlugin: Plugin {

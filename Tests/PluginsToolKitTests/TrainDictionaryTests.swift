@@ -40,7 +40,7 @@ struct TrainDictionaryTests {
         #expect(trained.row.id == trained.dictionary.id)
         #expect(trained.row.bytes == trained.dictionary.bytes.count)
         #expect(trained.row.bytes <= 512)
-        #expect(trained.row.ratio == 1, "bodies of 40 bytes do not shrink alone")
+        #expect(trained.row.ratio > 0.85, "bodies of 40 bytes hardly shrink alone")
         #expect(trained.row.ratioWithDictionary < 0.75)
         let training = Self.bodies(52).enumerated().filter { $0.offset % 5 != 4 }.map(\.element)
         #expect(try trained.dictionary == CompressionDictionary.trained(from: training, maximumBytes: 512))
@@ -86,7 +86,7 @@ struct TrainDictionaryTests {
             let missing = folder.appending(path: "missing").path
             #expect(message { _ = try SampleBodies(paths: [missing]) } == "there is no file '\(missing)'")
             let large = folder.appending(path: "large").path
-            FileManager.default.createFile(atPath: large, contents: Data(count: FrameLimits().inflatedBytes + 1))
+            try Data(count: FrameLimits().inflatedBytes + 1).write(to: URL(fileURLWithPath: large))
             #expect(
                 message { _ = try SampleBodies(paths: [large]) }
                     == "'\(large)' is larger than a body can be (4,194,304 bytes)")

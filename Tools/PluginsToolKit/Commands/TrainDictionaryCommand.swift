@@ -2,6 +2,7 @@
     import ArgumentParser
     import Foundation
     import MeshBus
+    import MeshWire
 
     struct TrainDictionaryCommand: ToolCommand {
         static let configuration = CommandConfiguration(
