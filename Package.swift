@@ -80,7 +80,7 @@ let modules: [Module] = [
     Module(
         "MeshSession", "Modules/Session", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport"],
-        tests: ["MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
+        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
     Module(
         "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog],

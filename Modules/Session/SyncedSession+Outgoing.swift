@@ -88,17 +88,7 @@ extension SyncedSession {
 
     private func send(_ message: OutgoingQueue.Message) async {
         do {
-            switch message {
-            case .envelope(let envelope):
-                try await transport.send(envelope, mode: configuration.eventDelivery, to: nil)
-            case .snapshotRequest:
-                statistics.snapshotRequestsSent += 1
-                try await transport.requestSnapshot(sessionID: sessionID, from: nil)
-            case .snapshot(let peer):
-                let snapshot = engine.makeSnapshot(at: configuration.now())
-                statistics.snapshotsSent += 1
-                try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
-            }
+            try await waitingForRoom { try await transmit(message) }
             if lastSendError != nil { lastSendError = nil }
         } catch {
             // The state travels again with the next snapshot: on request, or when a peer becomes reachable.
@@ -106,6 +96,35 @@ extension SyncedSession {
             lastSendError = error
         }
     }
+
+    private func transmit(_ message: OutgoingQueue.Message) async throws {
+        switch message {
+        case .envelope(let envelope):
+            try await transport.send(envelope, mode: configuration.eventDelivery, to: nil)
+        case .snapshotRequest:
+            try await transport.requestSnapshot(sessionID: sessionID, from: nil)
+            statistics.snapshotRequestsSent += 1
+        case .snapshot(let peer):
+            let snapshot = engine.makeSnapshot(at: configuration.now())
+            try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
+            statistics.snapshotsSent += 1
+        }
+    }
+
+    /// Tries again for a while when the transport's queue is full, so that a burst is slowed down and not dropped.
+    private func waitingForRoom(_ send: () async throws -> Void) async throws {
+        for _ in 0..<Self.queueFullRetriesMax where phase == .running {
+            do {
+                return try await send()
+            } catch SessionSyncError.queueFull {
+                try await configuration.wait(.milliseconds(5))
+            }
+        }
+        try await send()
+    }
+
+    /// Two seconds: a queue that stays full for longer belongs to a peer that has stopped reading.
+    private static var queueFullRetriesMax: Int { 400 }
 }
 
 extension Duration {

@@ -1,7 +1,8 @@
 public import MeshBus
 public import MeshIdentity
 
-/// Registers MeshWire. Each codec is a plugin of its own: `JSONCodecPlugin`, `CompactCodecPlugin`.
+/// Registers MeshWire. Each codec is a plugin of its own: `JSONCodecPlugin`,
+/// `CompactCodecPlugin`, `CBORCodecPlugin`.
 public struct WirePlugin: Plugin {
     public init() {}
 

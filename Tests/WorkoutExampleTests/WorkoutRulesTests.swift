@@ -113,12 +113,12 @@ struct WorkoutRulesTests {
         ]
         var phone = Device("phone")
         for event in events { try phone.tap(event) }
-        let encoder = JSONEncoder()
-        let decoder = JSONDecoder()
-        #expect(try decoder.decode([WorkoutEvent].self, from: encoder.encode(events)) == events)
-        let state = try decoder.decode(WorkoutState.self, from: encoder.encode(phone.state))
-        #expect(state == phone.state)
-        #expect(state.digest == phone.state.digest)
+        for codec: any PayloadCodec in [JSONCodec(), CompactCodec()] {
+            #expect(try codec.decode([WorkoutEvent].self, from: codec.encode(events)) == events, "\(codec.id)")
+            let state = try codec.decode(WorkoutState.self, from: codec.encode(phone.state))
+            #expect(state == phone.state, "\(codec.id)")
+            #expect(state.digest == phone.state.digest, "\(codec.id)")
+        }
     }
 
     private func sample(_ seconds: Double, moved: Double, heartRate: Int? = nil) -> WorkoutEvent {

@@ -13,7 +13,6 @@ let package = Package(
     platforms: [.macOS(.v14)],
     dependencies: [
         .package(name: "SessionMesh", path: "../..", traits: ["CommandLineTools"]),
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.28.0"),
     ],
     targets: [
@@ -34,7 +33,7 @@ let package = Package(
                 .product(name: "MeshWire", package: "SessionMesh"),
                 .product(name: "MeshTesting", package: "SessionMesh"),
                 .product(name: "PluginsToolKit", package: "SessionMesh"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "MeshTransport", package: "SessionMesh"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ], swiftSettings: settings),
     ],

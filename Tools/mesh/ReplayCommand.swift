@@ -10,7 +10,7 @@
                 Starts two `mesh peer` processes, joined by a link, that share one workout. The phone starts it and sends \
                 a sample for each track point that has a time; the others are skipped and counted. A gap of more than \
                 30 s is a pause and a resume, each kilometre a lap, the last point the finish. The watch joins late, after \
-                a tenth of the steps, and catches up by the latest snapshot.
+                a tenth of the steps or after 100, and catches up by the latest snapshot.
 
                 From then on the two take turns with the taps (pause, resume, lap, finish), and each tap waits until the \
                 other side has applied the one before.

@@ -32,6 +32,23 @@ struct BodyDecoder: ~Copyable {
         return try decode(header, body: inflated.bytes)
     }
 
+    /// The parts of an envelope whose payload is not copied out; its bytes are valid during the call.
+    mutating func withEnvelope(
+        _ header: FrameHeader, _ frame: UnsafeRawBufferPointer,
+        _ use: (SessionSyncMetadata, any PayloadCodec, UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        guard header.kind == .envelope else { throw WireError(.typeMismatch, "the frame holds no envelope") }
+        var body = header.body(of: frame)
+        if header.flags.compression != 0 {
+            try inflate(body, header.flags)
+            body = inflated.bytes
+        }
+        defer { if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) } }
+        var reader = WireReader(body)
+        let metadata = try reader.readMetadata(interning: &table)
+        try use(metadata, try codecs.codec(header.codec), try reader.readRaw(reader.remaining))
+    }
+
     /// A larger buffer is given back at once.
     private static let keptBytes = 1 << 18
 

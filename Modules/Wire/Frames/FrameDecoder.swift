@@ -4,7 +4,7 @@
 /// connection is `corrupted` here; `FrameStreamDecoder` reads those.
 public struct FrameDecoder: ~Copyable, @unchecked Sendable {
     // Sendable although it holds a class that is not: the class is private to this one owner.
-    private var bodies: BodyDecoder
+    var bodies: BodyDecoder
     private let limits: FrameLimits
 
     /// - Parameter dictionaries: known beside the built-in one.
@@ -17,6 +17,12 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
     ///
     /// - Throws: every code of `WireError` that is about reading.
     public mutating func decode(_ frame: UnsafeRawBufferPointer) throws(WireError) -> WireMessage? {
+        let header = try wholeFrame(frame)
+        return try bodies.decode(header, frame)
+    }
+
+    /// The header of bytes that are one frame and nothing else.
+    func wholeFrame(_ frame: UnsafeRawBufferPointer) throws(WireError) -> FrameHeader {
         guard let header = try FrameHeader.parse(frame, limits: limits) else {
             throw WireError(.truncated, "\(frame.count) bytes are less than a frame's header")
         }
@@ -27,7 +33,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
             throw WireError(.trailingBytes, "\(frame.count - header.frameBytes) bytes follow the frame")
         }
         try header.verifyChecksum(frame)
-        return try bodies.decode(header, frame)
+        return header
     }
 
     public mutating func decode(_ frame: [UInt8]) throws(WireError) -> WireMessage? {

@@ -1,7 +1,7 @@
 import Foundation
 import MeshBus
 import MeshGPX
-import MeshIdentity
+public import MeshIdentity
 import MeshTesting
 import MeshWire
 
@@ -16,6 +16,7 @@ struct CodecBenchmark {
     private let payloads: [BenchmarkPayload]
     private let codecs: [any PayloadCodec]
     private let limits: [PayloadLimit]
+    private let compared: [ComparedForm]
     private let stopwatch: BenchmarkStopwatch
 
     /// - Throws: `ToolError` when the options name a payload that nobody offers or a recording that cannot be read.
@@ -24,6 +25,7 @@ struct CodecBenchmark {
         // The name stands for the whole envelope in Foundation's JSON, the measure of the others.
         codecs = context.contributions(to: .codecs).map(\.value).filter { $0.id.name != "json" }
         limits = context.descriptors.payloadLimits
+        compared = context.contributions(to: .comparedForms).map(\.value)
         stopwatch = BenchmarkStopwatch(
             batchDuration: context.stopwatch.batchDuration, batchCount: context.stopwatch.batchCount,
             now: ThreadTime.now)
@@ -69,39 +71,83 @@ struct CodecBenchmark {
     private func rows<Value: Codable & Equatable & Sendable>(
         of payload: BenchmarkPayload, _ value: Value, _ forms: [EnvelopeForm<Value>]
     ) throws -> [BenchmarkRow] {
-        let envelope = SessionSyncEnvelope(metadata: .sample(payloadType: "sample.\(payload.id)"), payload: value)
+        let envelope = SessionSyncEnvelope(
+            metadata: .benchmarkSample(payloadType: "sample.\(payload.id)"), payload: value)
         context.report("\(payload.id): encoding and decoding")
-        let timings = try timings(of: forms, envelope)
-        return try zip(forms, timings).map { form, timing in
+        let compared = compared.filter { $0.payload == payload.id }
+        let timings = try timings(of: forms, envelope, compared)
+        let table = TimingTable(reference: timings[0], compared: Array(timings.dropFirst(forms.count)))
+        let own = try zip(forms, timings).map { form, timing in
             context.report("\(payload.id): what fits as \(form.name)")
-            let size = CodecSize(limits: limits, bytes: timing.bytes)
-            let capacity = try size.capacity(of: payload.samples) { (value: Value) in
+            let capacity = try CodecSize(limits: limits, bytes: timing.bytes).capacity(of: payload.samples) {
+                (value: Value) in
                 try form.encode(SessionSyncEnvelope(metadata: envelope.metadata, payload: value)).count
             }
-            return [
-                "payload": .text(payload.id), "codec": .text(form.name), "bytes": .integer(timing.bytes),
-                "encodeNanoseconds": .number(timing.encode), "decodeNanoseconds": .number(timing.decode),
-                "encodeVsJSON": .number(timings[0].encode / timing.encode),
-                "decodeVsJSON": .number(timings[0].decode / timing.decode),
-                "fits": .flags(size.fits), "frames": .integers(size.frames), "capacity": .integers(capacity),
-            ]
+            return table.row(of: payload.id, timing, limits: limits, capacity: capacity)
         }
+        return own + table.compared.map { table.row(of: payload.id, $0, limits: limits, capacity: [:]) }
     }
 
-    /// Bytes and nanoseconds of each form.
+    /// Bytes and nanoseconds of each form, our own ones first. All take turns.
     /// - Throws: what the forms throw, and `ToolError` when the value does not survive one.
     private func timings<Value: Codable & Equatable & Sendable>(
-        of forms: [EnvelopeForm<Value>], _ envelope: SessionSyncEnvelope<Value>
-    ) throws -> [(bytes: Int, encode: Double, decode: Double)] {
+        of forms: [EnvelopeForm<Value>], _ envelope: SessionSyncEnvelope<Value>, _ compared: [ComparedForm]
+    ) throws -> [CodecTiming] {
         let encoded = try forms.map { try $0.encode(envelope) }
         for (form, bytes) in zip(forms, encoded) where try form.decode(bytes) != envelope {
             throw ToolError("\(form.name) does not decode what it encoded; run its conformance rules")
         }
+        let others = try compared.map { try $0.makeOperations() }
         let encode = try stopwatch.nanoseconds(
-            takingTurns: forms.map { form in { _ = try form.encode(envelope) } })
+            takingTurns: forms.map { form in { _ = try form.encode(envelope) } } + others.map(\.encode))
         let decode = try stopwatch.nanoseconds(
-            takingTurns: zip(forms, encoded).map { form, bytes in { _ = try form.decode(bytes) } })
-        return forms.indices.map { (encoded[$0].count, encode[$0], decode[$0]) }
+            takingTurns: zip(forms, encoded).map { form, bytes in { _ = try form.decode(bytes) } }
+                + others.map(\.decode))
+        let names = forms.map(\.name) + compared.map(\.name)
+        let sizes = encoded.map(\.count) + others.map(\.bytes)
+        return names.indices.map {
+            CodecTiming(name: names[$0], bytes: sizes[$0], encode: encode[$0], decode: decode[$0])
+        }
+    }
+}
+
+struct CodecTiming {
+    let name: String
+    let bytes: Int
+    /// Nanoseconds.
+    let encode: Double
+    let decode: Double
+}
+
+/// Rows that tell how each form compares with JSON, and with what other libraries contributed.
+private struct TimingTable {
+    let reference: CodecTiming
+    let compared: [CodecTiming]
+
+    func row(
+        of payload: String, _ timing: CodecTiming, limits: [PayloadLimit], capacity: [String: Int]
+    ) -> BenchmarkRow {
+        let size = CodecSize(limits: limits, bytes: timing.bytes)
+        var fields: [BenchmarkRow.Field] = [
+            .init(name: "payload", value: .text(payload)), .init(name: "codec", value: .text(timing.name)),
+            .init(name: "bytes", value: .integer(timing.bytes)),
+            .init(name: "encodeNanoseconds", value: .number(timing.encode)),
+            .init(name: "decodeNanoseconds", value: .number(timing.decode)),
+        ]
+        fields += ratios(of: timing, to: reference, name: "JSON")
+        for other in compared { fields += ratios(of: timing, to: other, name: other.name.capitalized) }
+        fields += [
+            .init(name: "fits", value: .flags(size.fits)), .init(name: "frames", value: .integers(size.frames)),
+            .init(name: "capacity", value: .integers(capacity)),
+        ]
+        return BenchmarkRow(fields: fields)
+    }
+
+    private func ratios(of timing: CodecTiming, to other: CodecTiming, name: String) -> [BenchmarkRow.Field] {
+        [
+            .init(name: "encodeVs\(name)", value: .number(other.encode / timing.encode)),
+            .init(name: "decodeVs\(name)", value: .number(other.decode / timing.decode)),
+        ]
     }
 }
 
@@ -181,14 +227,14 @@ extension BenchmarkPayload {
 
 extension SessionSyncMetadata {
     /// As an engine writes it in the middle of a workout.
-    fileprivate static func sample(payloadType: String) -> SessionSyncMetadata {
+    public static func benchmarkSample(payloadType: String) -> SessionSyncMetadata {
         let bytes: uuid_t = (
             0x6B, 0xA7, 0xB8, 0x10, 0x9D, 0xAD, 0x41, 0xD1, 0x80, 0xB4, 0, 0xC0, 0x4F, 0xD4, 0x30, 0xC8
         )
         return SessionSyncMetadata(
-            sessionID: UUID(uuid: bytes), featureID: "workout", sourcePeerID: "3F2504E0-4F89-41D3-9A0C-0305E82C3301",
-            sequence: 1_234, causalTimestamp: SamplePayloads.start, payloadType: payloadType,
-            acknowledgedSequence: 1_198,
+            sessionID: UUID(uuid: bytes), featureID: "workout.live", sourcePeerID: "watch-8F21C0", sequence: 18_233,
+            causalTimestamp: SamplePayloads.start, monotonicTimestamp: 85_791.375, payloadType: payloadType,
+            acknowledgedSequence: 18_230,
             stamp: HybridTimestamp(milliseconds: 1_763_103_545_678, counter: 2), incarnation: 0x5EED_C0DE)
     }
 }

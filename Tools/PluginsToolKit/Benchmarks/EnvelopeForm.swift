@@ -76,18 +76,13 @@ extension EnvelopeForm {
 }
 
 extension EnvelopeForm where Payload: WireValue {
-    /// The same frame, the payload through the direct path of `compact`.
+    /// The same frame, written and read in one go by the direct path of `compact`.
     static func directFrame(_ codec: CompactCodec, isCompressed: Bool) throws -> EnvelopeForm {
         let coder = try FrameCoder(codec, isCompressed: isCompressed)
         return EnvelopeForm(
             name: codec.id.name + ".direct" + (isCompressed ? "+zlib" : ""),
-            encode: { try coder.encode($0.metadata, try codec.encode(direct: $0.payload)) },
-            decode: { bytes in
-                let (metadata, payload) = try coder.decode(bytes)
-                return try payload.withUnsafeBytes {
-                    SessionSyncEnvelope(metadata: metadata, payload: try codec.decode(direct: Payload.self, from: $0))
-                }
-            })
+            encode: { try coder.encode(direct: $0) },
+            decode: { try coder.decode(direct: Payload.self, $0) })
     }
 
     /// Every form, `json` first, and the direct path after the codec that has it.
@@ -120,6 +115,17 @@ private final class FrameCoder {
             try encoder.appendEnvelope(metadata, payload: bytes, codec: codec.id, to: &writer)
         }
         return writer.array()
+    }
+
+    func encode<Payload: WireValue>(direct envelope: SessionSyncEnvelope<Payload>) throws -> [UInt8] {
+        writer.reset()
+        try encoder.append(envelope, to: &writer)
+        return writer.array()
+    }
+
+    func decode<Payload: WireValue>(direct type: Payload.Type, _ bytes: [UInt8]) throws -> SessionSyncEnvelope<Payload>
+    {
+        try bytes.withUnsafeBytes { try decoder.decodeEnvelope(type, from: $0) }
     }
 
     func decode(_ bytes: [UInt8]) throws -> (SessionSyncMetadata, [UInt8]) {

@@ -40,34 +40,37 @@ public struct CompactCodec: PayloadCodec {
     }
 
     private func encode<Value: Encodable>(_ value: Value, isDetached: Bool) throws -> [UInt8] {
-        let writer = CompactWriter(
-            bytes: WireWriter(capacity: 512), mode: mode, depthMax: depthMax, isPlain: isDetached)
-        let state = UnsafeMutablePointer<EncodeState>.allocate(capacity: 1)
-        state.initialize(
-            to: EncodeState(writer: writer, usesDirectPath: usesDirectPath, isDetached: isDetached))
-        defer {
-            state.deinitialize(count: 1)
-            state.deallocate()
+        try CoderScratch.withScratch { scratch in
+            scratch.pointee.writer.reset(mode: mode, depthMax: depthMax, isPlain: isDetached)
+            scratch.pointee.encodingKeys.removeAll()
+            var state = EncodeState(
+                writer: &scratch.pointee.writer, scratch: scratch, usesDirectPath: usesDirectPath,
+                isDetached: isDetached)
+            return try withUnsafeMutablePointer(to: &state) { state in
+                do {
+                    try EncodeState.encode(value, in: state, as: .element)
+                } catch {
+                    throw state.pointee.mustDetach ? ContainersOutOfOrder() : error
+                }
+                if state.pointee.mustDetach { throw ContainersOutOfOrder() }
+                return try state.pointee.finish()
+            }
         }
-        do {
-            try EncodeState.encode(value, in: state, as: .element)
-        } catch {
-            throw state.pointee.mustDetach ? ContainersOutOfOrder() : error
-        }
-        if state.pointee.mustDetach { throw ContainersOutOfOrder() }
-        return try state.pointee.finish()
     }
+
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
-        let reader = try CompactReader(bytes, depthMax: depthMax)
-        let state = UnsafeMutablePointer<DecodeState>.allocate(capacity: 1)
-        state.initialize(to: DecodeState(reader: reader, usesDirectPath: usesDirectPath))
-        defer {
-            state.deinitialize(count: 1)
-            state.deallocate()
+        try CoderScratch.withScratch { scratch in
+            scratch.pointee.decodingKeys.removeAll()
+            var state = DecodeState(
+                reader: try CompactReader(bytes, depthMax: depthMax), scratch: scratch, usesDirectPath: usesDirectPath)
+            return try withUnsafeMutablePointer(to: &state) { state in
+                state.pointee.reader.borrowTables(of: scratch)
+                defer { state.pointee.reader.borrowTables(of: scratch) }
+                let value = try DecodeState.decode(type, try state.pointee.reader.readKind(), in: state)
+                try state.pointee.reader.checkEnd()
+                return value
+            }
         }
-        let value = try DecodeState.decode(type, try state.pointee.reader.readKind(), in: state)
-        try state.pointee.reader.checkEnd()
-        return value
     }
 }
 
@@ -91,18 +94,42 @@ extension CompactCodec {
     ) throws(WireError) -> Value {
         var value: Value?
         try withReader(bytes) { reader throws(WireError) in
-            value = try Value.read(try reader.readKind(), from: &reader)
+            value = try Value(wire: try reader.readKind(), from: &reader)
         }
         guard let value else { throw WireError(.truncated, "no value was read") }
         return value
     }
 
+    /// Lends the bytes of a value of the direct path to `use`; they are gone afterwards. Allocates nothing once the
+    /// thread's buffer has grown.
+    /// - Throws: `tooDeep`, and what `use` throws.
+    @inlinable
+    public func withEncoded<Value: WireValue>(
+        direct value: Value, _ use: (UnsafeRawBufferPointer) throws(WireError) -> Void
+    ) throws(WireError) {
+        try withWriter({ value.write(to: &$0, as: .element) }, use)
+    }
+
+    @usableFromInline
+    func withWriter(
+        _ body: (inout CompactWriter) -> Void, _ use: (UnsafeRawBufferPointer) throws(WireError) -> Void
+    ) throws(WireError) {
+        try CoderScratch.withScratch { scratch throws(WireError) in
+            scratch.pointee.writer.reset(mode: mode, depthMax: depthMax, isPlain: false)
+            body(&scratch.pointee.writer)
+            if let failure = scratch.pointee.writer.failure { throw failure }
+            try use(scratch.pointee.writer.bytes.bytes)
+        }
+    }
+
     @usableFromInline
     func withWriter(_ body: (inout CompactWriter) -> Void) throws(WireError) -> [UInt8] {
-        var writer = CompactWriter(bytes: WireWriter(capacity: 512), mode: mode, depthMax: depthMax)
-        body(&writer)
-        if let failure = writer.failure { throw failure }
-        return writer.bytes.array()
+        try CoderScratch.withScratch { scratch throws(WireError) in
+            scratch.pointee.writer.reset(mode: mode, depthMax: depthMax, isPlain: false)
+            body(&scratch.pointee.writer)
+            if let failure = scratch.pointee.writer.failure { throw failure }
+            return scratch.pointee.writer.bytes.array()
+        }
     }
 
     @usableFromInline
@@ -116,6 +143,14 @@ extension CompactCodec {
 }
 
 extension CompactReader {
+    /// Exchanges the tables for the thread's, which have memory already.
+    fileprivate mutating func borrowTables(of scratch: UnsafeMutablePointer<CoderScratch>) {
+        names.removeAll()
+        strings.removeAll()
+        swap(&names, &scratch.pointee.names)
+        swap(&strings, &scratch.pointee.strings)
+    }
+
     fileprivate func checkEnd() throws(WireError) {
         if bytes.remaining > 0 { throw WireError(.trailingBytes, "\(bytes.remaining) bytes follow the value") }
     }

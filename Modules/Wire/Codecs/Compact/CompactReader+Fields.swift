@@ -90,27 +90,30 @@ extension CompactReader {
         }
     }
 
-    /// Reads a record: `body` reads the fields that it knows, the others are skipped.
+    /// Enters a record; `leaveRecord` gets what this returns.
     @inlinable @inline(__always)
-    mutating func readRecord<Keys, Value>(
-        _ kind: WireKind, keyedBy keys: Keys.Type, of type: Any.Type,
-        _ body: (inout WireFieldReader<Keys>) throws(WireError) -> Value
-    ) throws(WireError) -> Value {
+    mutating func enterRecord(_ kind: WireKind) throws(WireError) -> OuterRecord {
         guard kind == .record || kind == .namedRecord else { throw .mismatch(kind, wanted: "a record") }
-        let outer = (recordStart, lastField, nameMask)
+        let outer = OuterRecord(start: recordStart, lastField: lastField, nameMask: nameMask)
         try descend()
         recordStart = bytes.cursor
         lastField = 0
         nameMask = kind == .record ? 0 : 0x100
-        let value = try withFields(keys, body)
+        return outer
+    }
+
+    /// Skips the fields that nobody has read.
+    @inlinable @inline(__always)
+    mutating func leaveRecord(_ outer: OuterRecord) throws(WireError) {
         if _fastPath(bytes.remaining > 0 && bytes.cursor.load(as: UInt8.self) == CompactMark.end) {
             bytes.cursor += 1
         } else {
-            try skipFields(named: kind == .namedRecord)
+            try skipFields(named: nameMask != 0)
         }
         ascend()
-        (recordStart, lastField, nameMask) = outer
-        return value
+        recordStart = outer.start
+        lastField = outer.lastField
+        nameMask = outer.nameMask
     }
 
     /// Lends this reader to a conformance, under the names of its keys.
@@ -125,6 +128,21 @@ extension CompactReader {
     }
 }
 
+/// Where a reader was in the record around the one that it reads.
+@usableFromInline
+struct OuterRecord {
+    @usableFromInline let start: UnsafeRawPointer
+    @usableFromInline let lastField: UInt32
+    @usableFromInline let nameMask: UInt32
+
+    @inlinable
+    init(start: UnsafeRawPointer, lastField: UInt32, nameMask: UInt32) {
+        self.start = start
+        self.lastField = lastField
+        self.nameMask = nameMask
+    }
+}
+
 /// The head of a field in a record with names.
 struct NamedHead {
     let name: UnsafeRawBufferPointer
@@ -136,6 +154,6 @@ struct NamedHead {
 extension String {
     /// Whether this is the text of those bytes.
     mutating func equals(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        withUTF8 { text in text.count == bytes.count && UnsafeRawBufferPointer(text).elementsEqual(bytes) }
+        withUTF8 { UnsafeRawBufferPointer($0).hasBytes(bytes) }
     }
 }

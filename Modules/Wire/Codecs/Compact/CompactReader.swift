@@ -343,13 +343,9 @@ extension String {
     /// - Throws: `WireError.Code.corrupted` unless the bytes are UTF-8.
     @usableFromInline
     init(wire bytes: UnsafeRawBufferPointer) throws(WireError) {
-        if #available(macOS 15, iOS 18, watchOS 11, tvOS 18, visionOS 2, *) {
-            guard let valid = String(validating: bytes, as: UTF8.self) else { throw .invalidText }
-            self = valid
-        } else {
-            // Decoding repairs what is not UTF-8; then the text no longer equals the bytes.
-            self = String(decoding: bytes, as: UTF8.self)
-            guard utf8.elementsEqual(bytes) else { throw .invalidText }
-        }
+        // Decoding repairs what is not UTF-8, and then the text no longer equals the bytes. `String(validating:as:)` needs
+        // newer systems and is slower.
+        self = String(decoding: bytes, as: UTF8.self)
+        guard equals(bytes) else { throw .invalidText }
     }
 }

@@ -16,10 +16,10 @@ public struct CompactWriter: ~Copyable {
     @usableFromInline var names = SeenTexts()
     @usableFromInline var strings = SeenTexts()
     /// Equal values must give equal bytes: sets and dictionaries are sorted.
-    let isDeterministic: Bool
+    private(set) var isDeterministic: Bool
     /// Names and strings are written out each time, because these bytes may be moved before earlier ones.
-    let isPlain: Bool
-    @usableFromInline let depthMax: Int
+    private(set) var isPlain: Bool
+    @usableFromInline private(set) var depthMax: Int
 
     init(
         bytes: consuming WireWriter, mode: CompactCodec.Mode = .fast, depthMax: Int = CompactLimit.depth,
@@ -27,6 +27,18 @@ public struct CompactWriter: ~Copyable {
     ) {
         self.bytes = bytes
         self.isDeterministic = mode == .deterministic
+        self.depthMax = depthMax
+        self.isPlain = isPlain
+    }
+
+    /// Forgets the message and keeps the memory for the next one.
+    mutating func reset(mode: CompactCodec.Mode, depthMax: Int, isPlain: Bool) {
+        if bytes.capacity <= CoderScratch.bytesMax { bytes.reset() } else { bytes = WireWriter(capacity: 512) }
+        depth = 0
+        failure = nil
+        names.removeAll()
+        strings.removeAll()
+        isDeterministic = mode == .deterministic
         self.depthMax = depthMax
         self.isPlain = isPlain
     }
@@ -134,7 +146,8 @@ extension CompactWriter {
         var value = value
         value.withUTF8 { text in
             if text.count >= CompactLimit.repeatedStringBytesMin, !isPlain {
-                if let index = strings.find(text, in: bytes.base) {
+                let hash = SeenTexts.hash(text)
+                if let index = strings.find(text, hash: hash, in: bytes.base) {
                     bytes.reserve(Self.headBytesMax)
                     writeHead(head, .repeatedString)
                     return bytes.writeVarint(UInt64(index))
@@ -142,7 +155,7 @@ extension CompactWriter {
                 bytes.reserve(Self.headBytesMax + 10 + text.count)
                 writeHead(head, .string)
                 bytes.writeVarint(UInt64(text.count))
-                strings.define(text, offset: bytes.position)
+                strings.define(text, hash: hash, offset: bytes.position)
             } else {
                 bytes.reserve(Self.headBytesMax + 10 + text.count)
                 writeHead(head, .string)
@@ -222,14 +235,15 @@ extension CompactWriter {
     mutating func writeName(_ name: String) -> WireHead {
         var name = name
         return name.withUTF8 { text in
-            if let index = names.find(text, in: bytes.base) {
+            let hash = SeenTexts.hash(text)
+            if let index = names.find(text, hash: hash, in: bytes.base) {
                 return WireHead(field: UInt32(truncatingIfNeeded: index) &+ 1)
             }
             let isNumbered = names.count < CompactLimit.texts && !isPlain
             bytes.reserve(11 + text.count)
             bytes.append(isNumbered ? CompactMark.nameDefinition : CompactMark.name)
             bytes.writeVarint(UInt64(text.count))
-            if isNumbered { names.define(text, offset: bytes.position) }
+            if isNumbered { names.define(text, hash: hash, offset: bytes.position) }
             bytes.writeRaw(UnsafeRawBufferPointer(text))
             return isNumbered ? WireHead(field: UInt32(truncatingIfNeeded: names.count)) : .element
         }

@@ -26,6 +26,9 @@ struct TextIndex: ~Copyable {
         count += 1
     }
 
+    /// Forgets all texts and keeps the memory for the next message.
+    mutating func removeAll() { count = 0 }
+
     subscript(index: Int) -> Entry? {
         guard let entries, index >= 0, index < count else { return nil }
         return entries[index]
@@ -63,15 +66,14 @@ struct SeenTexts: ~Copyable {
     @inlinable deinit { slots?.deallocate() }
 
     /// The number of a text if it has been defined, else nil; the caller then writes it out and calls `define`.
-    func find(_ text: UnsafeBufferPointer<UInt8>, in base: UnsafeRawPointer) -> Int? {
-        guard let slots, let start = text.baseAddress else { return nil }
-        let hash = Self.hash(text)
+    func find(_ text: UnsafeBufferPointer<UInt8>, hash: UInt32, in base: UnsafeRawPointer) -> Int? {
+        guard let slots else { return nil }
         var position = Int(hash) & mask
         while slots[position].count > 0 {
             let slot = slots[position]
             if slot.hash == hash, Int(slot.count) == text.count,
                 UnsafeRawBufferPointer(start: base + Int(slot.offset), count: text.count)
-                    .elementsEqual(UnsafeRawBufferPointer(start: start, count: text.count))
+                    .hasBytes(UnsafeRawBufferPointer(text))
             {
                 return Int(slot.index)
             }
@@ -81,14 +83,27 @@ struct SeenTexts: ~Copyable {
     }
 
     /// Numbers a text that now lies at `offset`. Every text that a reader numbers must be defined here too.
-    mutating func define(_ text: UnsafeBufferPointer<UInt8>, offset: Int) {
+    mutating func define(_ text: UnsafeBufferPointer<UInt8>, hash: UInt32, offset: Int) {
         guard count < CompactLimit.texts else { return }
         if (count + 1) * 2 > mask { grow() }
         insert(
             Slot(
                 count: UInt32(truncatingIfNeeded: text.count), offset: UInt32(truncatingIfNeeded: offset),
-                hash: Self.hash(text), index: UInt32(truncatingIfNeeded: count)))
+                hash: hash, index: UInt32(truncatingIfNeeded: count)))
         count += 1
+    }
+
+    /// Forgets all texts and keeps the table for the next message, unless it has grown large.
+    mutating func removeAll() {
+        guard count > 0, let slots else { return }
+        count = 0
+        if mask < 512 {
+            slots.initialize(repeating: Slot(count: 0, offset: 0, hash: 0, index: 0), count: mask + 1)
+        } else {
+            slots.deallocate()
+            self.slots = nil
+            mask = 0
+        }
     }
 
     /// Follows bytes that have moved: every text at or after `offset` now lies `distance` further on.
@@ -120,7 +135,7 @@ struct SeenTexts: ~Copyable {
     }
 
     /// The same for the same text in every process, so that equal messages are equal bytes.
-    private static func hash(_ text: UnsafeBufferPointer<UInt8>) -> UInt32 {
+    static func hash(_ text: UnsafeBufferPointer<UInt8>) -> UInt32 {
         let bytes = UnsafeRawBufferPointer(text)
         var hash = UInt64(truncatingIfNeeded: bytes.count) &* 0x9e37_79b9_7f4a_7c15
         var offset = 0
@@ -140,5 +155,23 @@ struct SeenTexts: ~Copyable {
     private static func mix(_ hash: UInt64, _ word: UInt64) -> UInt64 {
         let product = (hash ^ word).multipliedFullWidth(by: 0x9fb2_1c65_1e98_df25)
         return product.high ^ product.low
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether both hold the same bytes; a word at a time, since texts are short.
+    func hasBytes(_ other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        var offset = 0
+        while offset + 8 <= count {
+            let left = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            if left != other.loadUnaligned(fromByteOffset: offset, as: UInt64.self) { return false }
+            offset += 8
+        }
+        while offset < count {
+            if self[offset] != other[offset] { return false }
+            offset += 1
+        }
+        return true
     }
 }

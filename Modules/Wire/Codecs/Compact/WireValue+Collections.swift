@@ -20,10 +20,14 @@ extension Optional: WireValue where Wrapped: WireValue {
     }
 
     @inlinable @inline(__always)
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Wrapped? {
-        if _slowPath(kind == .nil) { return nil }
-        if _slowPath(kind == .some) { return try Wrapped.read(try reader.readKind(), from: &reader) }
-        return try Wrapped.read(kind, from: &reader)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        if _slowPath(kind == .nil) {
+            self = nil
+        } else if _slowPath(kind == .some) {
+            self = try Wrapped(wire: try reader.readKind(), from: &reader)
+        } else {
+            self = try Wrapped(wire: kind, from: &reader)
+        }
     }
 }
 
@@ -36,8 +40,8 @@ extension Array: WireValue where Element: WireValue {
     }
 
     @inlinable
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Element] {
-        try Element.readList(kind, from: &reader)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try Element.readList(kind, from: &reader)
     }
 }
 
@@ -50,10 +54,8 @@ extension ContiguousArray: WireValue where Element: WireValue {
     }
 
     @inlinable
-    public static func read(
-        _ kind: WireKind, from reader: inout CompactReader
-    ) throws(WireError) -> ContiguousArray<Element> {
-        ContiguousArray(try Element.readList(kind, from: &reader))
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = ContiguousArray(try Element.readList(kind, from: &reader))
     }
 }
 
@@ -66,8 +68,8 @@ extension Set: WireValue where Element: WireValue {
         Element.writeList(elements, to: &writer, as: head)
     }
 
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Set<Element> {
-        Set(try Element.readList(kind, from: &reader))
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = Set(try Element.readList(kind, from: &reader))
     }
 }
 
@@ -99,8 +101,8 @@ extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
         writer.closeRecord()
     }
 
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Key: Value] {
-        kind == .namedRecord ? try readNamed(from: &reader) : try readPairs(kind, from: &reader)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try kind == .namedRecord ? Self.readNamed(from: &reader) : Self.readPairs(kind, from: &reader)
     }
 
     private static func readNamed(from reader: inout CompactReader) throws(WireError) -> [Key: Value] {
@@ -110,7 +112,7 @@ extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
         while let field = try reader.readNamedHead() {
             let name = try String(wire: field.name)
             guard let key = Key(wireName: name) else { throw .outOfRange(name, Key.self) }
-            result.updateValue(try Value.read(field.kind, from: &reader), forKey: key)
+            result.updateValue(try Value(wire: field.kind, from: &reader), forKey: key)
         }
         reader.ascend()
         return result
@@ -119,17 +121,17 @@ extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
     private static func readPairs(
         _ kind: WireKind, from reader: inout CompactReader
     ) throws(WireError) -> [Key: Value] {
+        guard kind == .list else { throw .mismatch(kind, wanted: "a list of keys and values") }
+        let count = try reader.readCount()
+        guard count.isMultiple(of: 2) else { throw WireError(.corrupted, "a key has no value") }
+        try reader.checkMemory(of: count / 2, (Key, Value).self)
+        try reader.descend()
         var result: [Key: Value] = [:]
-        var pending: Key?
-        try reader.readElements(kind, reserve: { _ in }, of: Key.self) { kind, reader throws(WireError) in
-            if let key = pending {
-                result.updateValue(try Value.read(kind, from: &reader), forKey: key)
-                pending = nil
-            } else {
-                pending = try Key.read(kind, from: &reader)
-            }
+        for _ in 0..<count / 2 {
+            let key = try Key(wire: try reader.readKind(), from: &reader)
+            result.updateValue(try Value(wire: try reader.readKind(), from: &reader), forKey: key)
         }
-        guard pending == nil else { throw WireError(.corrupted, "a key has no value") }
+        reader.ascend()
         return result
     }
 }

@@ -18,8 +18,8 @@ extension WireInteger {
     }
 
     @inlinable @inline(__always)
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Self {
-        try reader.readInteger(kind)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try reader.readInteger(kind)
     }
 
     @inlinable
@@ -29,7 +29,8 @@ extension WireInteger {
 
     @inlinable
     public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self] {
-        kind == wireListKind ? try reader.readIntegers(kind) : try reader.readOtherList(kind)
+        if kind == wireListKind { return try reader.readIntegers(kind) }
+        return kind == .list ? try reader.readElements() : try reader.readExpanded(kind)
     }
 }
 
@@ -63,8 +64,8 @@ extension Int128: WireValue {
         writer.write(high: Int64(truncatingIfNeeded: self >> 64), low: UInt64(truncatingIfNeeded: self), as: head)
     }
 
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Int128 {
-        try reader.readInteger(kind)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try reader.readInteger(kind)
     }
 }
 
@@ -76,8 +77,8 @@ extension UInt128: WireValue {
         writer.write(high: UInt64(truncatingIfNeeded: self >> 64), low: UInt64(truncatingIfNeeded: self), as: head)
     }
 
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> UInt128 {
-        try reader.readInteger(kind)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try reader.readInteger(kind)
     }
 }
 

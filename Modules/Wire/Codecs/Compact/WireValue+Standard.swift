@@ -15,8 +15,8 @@ extension Bool: WireValue {
     public func write(to writer: inout CompactWriter, as head: WireHead) { writer.write(self, as: head) }
 
     @inlinable @inline(__always)
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Bool {
-        try reader.readBool(kind)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try reader.readBool(kind)
     }
 }
 
@@ -27,8 +27,8 @@ extension Double: WireValue {
     public func write(to writer: inout CompactWriter, as head: WireHead) { writer.write(self, as: head) }
 
     @inlinable @inline(__always)
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Double {
-        try reader.readDouble(kind)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try reader.readDouble(kind)
     }
 
     @inlinable
@@ -49,8 +49,8 @@ extension Float: WireValue {
     public func write(to writer: inout CompactWriter, as head: WireHead) { writer.write(self, as: head) }
 
     @inlinable @inline(__always)
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Float {
-        try reader.readFloat(kind)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try reader.readFloat(kind)
     }
 
     @inlinable
@@ -71,8 +71,8 @@ extension String: WireValue {
     public func write(to writer: inout CompactWriter, as head: WireHead) { writer.write(self, as: head) }
 
     @inlinable @inline(__always)
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> String {
-        try reader.readString(kind)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try reader.readString(kind)
     }
 }
 
@@ -83,8 +83,8 @@ extension UUID: WireValue {
     public func write(to writer: inout CompactWriter, as head: WireHead) { writer.write(self, as: head) }
 
     @inlinable @inline(__always)
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> UUID {
-        try reader.readUUID(kind)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = try reader.readUUID(kind)
     }
 
     @inlinable
@@ -108,8 +108,8 @@ extension Date: WireValue {
     }
 
     @inlinable @inline(__always)
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Date {
-        Date(timeIntervalSinceReferenceDate: try reader.readDouble(kind))
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self.init(timeIntervalSinceReferenceDate: try reader.readDouble(kind))
     }
 
     @inlinable
@@ -130,9 +130,8 @@ extension Data: WireValue {
         withUnsafeBytes { writer.write($0, as: head) }
     }
 
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Data {
-        if kind == .bytes { return Data(try reader.readBytes(kind)) }
-        return Data(try UInt8.readList(kind, from: &reader))
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        self = kind == .bytes ? Data(try reader.readBytes(kind)) : Data(try UInt8.readList(kind, from: &reader))
     }
 }
 
@@ -163,7 +162,7 @@ extension CompactReader {
     /// Reads a block, or a list of any other form.
     @inlinable
     mutating func readBlock<Element: WireValue>(_ kind: WireKind, _ wanted: WireKind) throws(WireError) -> [Element] {
-        guard kind == wanted else { return try readOtherList(kind) }
+        guard kind == wanted else { return kind == .list ? try readElements() : try readExpanded(kind) }
         let width = MemoryLayout<Element>.stride
         let count = try readCount(width: width)
         let source = try bytes.readRaw(count * width)
@@ -171,15 +170,5 @@ extension CompactReader {
             UnsafeMutableRawBufferPointer(buffer).copyMemory(from: source)
             initialized = count
         }
-    }
-
-    @inlinable
-    mutating func readOtherList<Element: WireValue>(_ kind: WireKind) throws(WireError) -> [Element] {
-        var values: [Element] = []
-        try readElements(kind, reserve: { values.reserveCapacity($0) }, of: Element.self) {
-            kind, reader throws(WireError) in
-            values.append(try Element.read(kind, from: &reader))
-        }
-        return values
     }
 }

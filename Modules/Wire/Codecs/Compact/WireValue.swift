@@ -10,7 +10,7 @@ public protocol WireValue {
 
     func write(to writer: inout CompactWriter, as head: WireHead)
     /// - Parameter kind: what was written, which the reader has just passed.
-    static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Self
+    init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError)
 
     /// Arrays of fixed-width numbers are written as one block.
     static func writeList(_ values: [Self], to writer: inout CompactWriter, as head: WireHead)
@@ -23,18 +23,15 @@ extension WireValue {
     @inlinable
     public static func writeList(_ values: [Self], to writer: inout CompactWriter, as head: WireHead) {
         writer.openList(count: values.count, as: head)
-        for value in values { value.write(to: &writer, as: .element) }
+        values.withUnsafeBufferPointer { values in
+            for index in values.indices { values[index].write(to: &writer, as: .element) }
+        }
         writer.closeList()
     }
 
     @inlinable
     public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self] {
-        var values: [Self] = []
-        try reader.readElements(kind, reserve: { values.reserveCapacity($0) }, of: Self.self) {
-            kind, reader throws(WireError) in
-            values.append(try Self.read(kind, from: &reader))
-        }
-        return values
+        kind == .list ? try reader.readElements() : try reader.readExpanded(kind)
     }
 }
 
@@ -48,33 +45,43 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
 
     /// - Throws: `unknownCase`, naming the value.
     @inlinable
-    public static func read(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> Self {
-        let rawValue = try RawValue.read(kind, from: &reader)
+    public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        let rawValue = try RawValue(wire: kind, from: &reader)
         guard let value = Self(rawValue: rawValue) else { throw .unknownCase("\(rawValue)", keys: Self.self) }
-        return value
+        self = value
     }
 }
 
-// MARK: - Lists of any form
+// MARK: - Lists
 
 extension CompactReader {
-    /// Reads a list or a block, one element at a time.
-    @inlinable @inline(__always)
-    mutating func readElements<Element>(
-        _ kind: WireKind, reserve: (Int) -> Void, of type: Element.Type,
-        _ body: (WireKind, inout CompactReader) throws(WireError) -> Void
-    ) throws(WireError) {
-        if _fastPath(kind == .list) {
-            let count = try readCount()
-            try checkMemory(of: count, Element.self)
-            reserve(count)
-            try descend()
-            for _ in 0..<count { try body(try readKind(), &self) }
-            ascend()
-        } else {
-            try expandBlock(kind).read(self) { reader throws(WireError) in
-                try reader.readElements(.list, reserve: reserve, of: Element.self, body)
+    /// Reads the count and elements of a list.
+    @inlinable
+    mutating func readElements<Element: WireValue>() throws(WireError) -> [Element] {
+        let count = try readCount()
+        try checkMemory(of: count, Element.self)
+        try descend()
+        var failure: WireError?
+        let elements = [Element](unsafeUninitializedCapacity: count) { buffer, initialized in
+            do throws(WireError) {
+                while initialized < count {
+                    buffer.initializeElement(at: initialized, to: try Element(wire: try readKind(), from: &self))
+                    initialized += 1
+                }
+            } catch {
+                failure = error
             }
         }
+        if let failure { throw failure }
+        ascend()
+        return elements
+    }
+
+    /// Reads a block of other numbers than `Element` writes.
+    @inlinable
+    mutating func readExpanded<Element: WireValue>(_ kind: WireKind) throws(WireError) -> [Element] {
+        var elements: [Element] = []
+        try expandBlock(kind).read(self) { reader throws(WireError) in elements = try reader.readElements() }
+        return elements
     }
 }

@@ -1,1 +1,17 @@
-print("")
+// The house's codecs beside those of others: `swift run -c release benchmarks bench codecs`, with --json for machines.
+import MeshBus
+import MeshIdentity
+import MeshTesting
+import MeshTransport
+import MeshWire
+import PluginsToolKit
+
+await PluginsTool.main {
+    IdentityPlugin()
+    WirePlugin()
+    JSONCodecPlugin()
+    CompactCodecPlugin()
+    TransportPlugin()
+    TestingPlugin()
+    ComparisonsPlugin()
+}

@@ -18,7 +18,7 @@ struct CompactDecoder: Decoder {
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard kind == .namedRecord || kind == .record else { throw WireError.mismatch(kind, wanted: "a record") }
         let reader = CompactKeyedReader<Key>(
-            state: state, table: kind == .namedRecord ? state.pointee.keyTables.table(type) : nil, start: start,
+            state: state, table: kind == .namedRecord ? state.pointee.table(type) : nil, start: start,
             serial: state.pointee.nextSerial(), depth: try deeper(), isNamed: kind == .namedRecord)
         state.pointee.own(reader.serial, start: start, depth: reader.depth)
         return KeyedDecodingContainer(reader)
@@ -94,6 +94,6 @@ struct CompactSingleReader: SingleValueDecodingContainer {
     @inline(__always)
     private func read<Value: WireValue>() throws -> Value {
         seek()
-        return try Value.read(decoder.kind, from: &decoder.state.pointee.reader)
+        return try Value(wire: decoder.kind, from: &decoder.state.pointee.reader)
     }
 }

@@ -46,7 +46,7 @@ extension EncodeState {
         if Value.self == UUID.self {
             return state.pointee.writer.write(unsafeBitCast(value, to: UUID.self), as: head)
         }
-        switch state.pointee.classes[Value.self] {
+        switch state.pointee.classify(Value.self) {
         case .codable: try encodeCodable(value, in: state, as: head)
         case .direct(let type): writeDirect(value, as: type, in: state, head)
         case .unordered:

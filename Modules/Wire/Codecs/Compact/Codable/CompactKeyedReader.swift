@@ -27,7 +27,7 @@ struct CompactKeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private func read<Value: WireValue>(_ key: Key) throws(WireError) -> Value {
         do throws(WireError) {
             guard let kind = try find(key) else { throw .missing(key) }
-            return try Value.read(kind, from: &state.pointee.reader)
+            return try Value(wire: kind, from: &state.pointee.reader)
         } catch {
             throw located(error, key)
         }
@@ -37,7 +37,7 @@ struct CompactKeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private func readIfPresent<Value: WireValue>(_ key: Key) throws(WireError) -> Value? {
         do throws(WireError) {
             guard let kind = try find(key) else { return nil }
-            return try Value?.read(kind, from: &state.pointee.reader)
+            return try Value?(wire: kind, from: &state.pointee.reader)
         } catch {
             throw located(error, key)
         }

@@ -47,7 +47,7 @@ struct CompactListReader: UnkeyedDecodingContainer {
     @inline(__always)
     private mutating func read<Value: WireValue>() throws(WireError) -> Value {
         do throws(WireError) {
-            let value = try Value.read(try next(), from: &state.pointee.reader)
+            let value = try Value(wire: try next(), from: &state.pointee.reader)
             advance()
             return value
         } catch {

@@ -11,8 +11,8 @@
 struct DecodeState: ~Copyable {
     var reader: CompactReader
     let usesDirectPath: Bool
-    var classes: TypeClasses
-    var keyTables = KeyTables()
+    /// The thread's tables.
+    let scratch: UnsafeMutablePointer<CoderScratch>
 
     /// The serial number of the record that owns the cursor; 0 when none does.
     var owner: UInt32 = 0
@@ -27,10 +27,12 @@ struct DecodeState: ~Copyable {
     /// Blocks that are read as lists.
     private var expanded: [(bytes: UnsafeMutableRawBufferPointer, state: UnsafeMutablePointer<DecodeState>)] = []
 
-    init(reader: consuming CompactReader, usesDirectPath: Bool) {
+    init(
+        reader: consuming CompactReader, scratch: UnsafeMutablePointer<CoderScratch>, usesDirectPath: Bool
+    ) {
         self.reader = reader
+        self.scratch = scratch
         self.usesDirectPath = usesDirectPath
-        classes = TypeClasses(usesDirectPath: usesDirectPath)
     }
 
     deinit {
@@ -39,6 +41,15 @@ struct DecodeState: ~Copyable {
             block.state.deallocate()
             block.bytes.deallocate()
         }
+    }
+
+    @inline(__always)
+    func classify<Value>(_ type: Value.Type) -> TypeClass {
+        usesDirectPath ? scratch.pointee.directClasses[type] : scratch.pointee.codableClasses[type]
+    }
+
+    func table<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<UInt16>? {
+        scratch.pointee.decodingKeys.table(type)
     }
 
     mutating func nextSerial() -> UInt32 {
@@ -62,7 +73,7 @@ extension DecodeState {
         if Value.self == UUID.self, kind == .uuid {
             return unsafeBitCast(try state.pointee.reader.bytes.readUUID(), to: Value.self)
         }
-        if case .direct(let direct) = state.pointee.classes[Value.self] {
+        if case .direct(let direct) = state.pointee.classify(Value.self) {
             return try readDirect(direct, kind, in: state)
         }
         return try decodeCodable(type, kind, in: state)
@@ -73,7 +84,7 @@ extension DecodeState {
     private static func readDirect<Value, Direct: WireValue>(
         _ type: Direct.Type, _ kind: WireKind, in state: UnsafeMutablePointer<DecodeState>
     ) throws(WireError) -> Value {
-        let value = try Direct.read(kind, from: &state.pointee.reader)
+        let value = try Direct(wire: kind, from: &state.pointee.reader)
         return withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee }
     }
 
@@ -257,7 +268,7 @@ extension DecodeState {
         }
         inner.depth = reader.depth
         let state = UnsafeMutablePointer<DecodeState>.allocate(capacity: 1)
-        state.initialize(to: DecodeState(reader: inner, usesDirectPath: usesDirectPath))
+        state.initialize(to: DecodeState(reader: inner, scratch: scratch, usesDirectPath: usesDirectPath))
         expanded.append((bytes, state))
         return state
     }

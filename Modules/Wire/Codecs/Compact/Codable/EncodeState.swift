@@ -11,13 +11,13 @@
 /// that writes out of order: the message is then written once more with all nested containers *detached*, that is, in
 /// buffers of their own that are joined at the end, and without numbers for names and strings.
 struct EncodeState: ~Copyable {
-    var writer: CompactWriter
+    private let ownWriter: UnsafeMutablePointer<CompactWriter>
     let usesDirectPath: Bool
     let isDetached: Bool
     /// Containers were used out of order; what has been written is of no use.
     var mustDetach = false
-    var classes: TypeClasses
-    private(set) var keyTables = KeyTables()
+    /// The thread's tables.
+    let scratch: UnsafeMutablePointer<CoderScratch>
 
     private var frames: UnsafeMutablePointer<EncodeFrame>
     private var framesCapacity = 16
@@ -28,20 +28,31 @@ struct EncodeState: ~Copyable {
 
     private var splices: [(offset: Int, state: UnsafeMutablePointer<EncodeState>)] = []
 
-    init(writer: consuming CompactWriter, usesDirectPath: Bool, isDetached: Bool) {
-        self.writer = writer
+    /// - Parameter writer: must outlive the state.
+    init(
+        writer: UnsafeMutablePointer<CompactWriter>, scratch: UnsafeMutablePointer<CoderScratch>, usesDirectPath: Bool,
+        isDetached: Bool
+    ) {
+        ownWriter = writer
+        self.scratch = scratch
         self.usesDirectPath = usesDirectPath
         self.isDetached = isDetached
-        classes = TypeClasses(usesDirectPath: usesDirectPath)
         frames = .allocate(capacity: framesCapacity)
     }
 
     deinit {
         frames.deallocate()
         for splice in splices {
+            splice.state.pointee.ownWriter.deinitialize(count: 1)
+            splice.state.pointee.ownWriter.deallocate()
             splice.state.deinitialize(count: 1)
             splice.state.deallocate()
         }
+    }
+
+    var writer: CompactWriter {
+        @inline(__always) unsafeAddress { UnsafePointer(ownWriter) }
+        @inline(__always) nonmutating unsafeMutableAddress { ownWriter }
     }
 }
 
@@ -220,8 +231,13 @@ extension EncodeState {
         return .element
     }
 
+    @inline(__always)
+    func classify<Value>(_ type: Value.Type) -> TypeClass {
+        usesDirectPath ? scratch.pointee.directClasses[type] : scratch.pointee.codableClasses[type]
+    }
+
     mutating func table<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<UInt16>? {
-        isDetached ? nil : keyTables.table(type)
+        isDetached ? nil : scratch.pointee.encodingKeys.table(type)
     }
 }
 
@@ -230,9 +246,12 @@ extension EncodeState {
 extension EncodeState {
     /// A state of its own for a nested container, whose bytes are put where the next byte would be.
     mutating func detach() -> UnsafeMutablePointer<EncodeState> {
+        let part = UnsafeMutablePointer<CompactWriter>.allocate(capacity: 1)
+        part.initialize(to: writer.detached())
         let state = UnsafeMutablePointer<EncodeState>.allocate(capacity: 1)
         state.initialize(
-            to: EncodeState(writer: writer.detached(), usesDirectPath: usesDirectPath, isDetached: true))
+            to: EncodeState(
+                writer: part, scratch: scratch, usesDirectPath: usesDirectPath, isDetached: true))
         state.pointee.push(.element, isNested: true)
         splices.append((writer.bytes.position, state))
         return state

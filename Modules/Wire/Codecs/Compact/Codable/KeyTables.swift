@@ -7,6 +7,9 @@ struct KeyTables: ~Copyable {
     private var numbers: UnsafeMutablePointer<UInt16>?
     private var count = 0
     private var last = 0
+    /// The message whose numbers each table holds.
+    private var messages: UnsafeMutablePointer<UInt32>?
+    private var message: UInt32 = 0
 
     /// Types with a table; others are looked up by name.
     private static var typesMax: Int { 48 }
@@ -17,6 +20,13 @@ struct KeyTables: ~Copyable {
     deinit {
         types?.deallocate()
         numbers?.deallocate()
+        messages?.deallocate()
+    }
+
+    /// Begins another message: all numbers are void.
+    mutating func removeAll() {
+        message &+= 1
+        if count == Self.typesMax || message == 0 { count = 0 }
     }
 
     /// A table of `width` numbers, 0 where there is none yet; nil for keys that need a look-up by name.
@@ -24,29 +34,42 @@ struct KeyTables: ~Copyable {
         guard MemoryLayout<Key>.size <= 1 else { return nil }
         let address = unsafeBitCast(type as Any.Type, to: UnsafeRawPointer.self)
         if types == nil { allocate() }
-        guard let types, let numbers else { return nil }
-        if last < count, types[last] == address { return numbers + last * Self.width }
-        for index in 0..<count where types[index] == address {
-            last = index
-            return numbers + index * Self.width
+        guard let types else { return nil }
+        if last >= count || types[last] != address {
+            guard let place = (0..<count).first(where: { types[$0] == address }) ?? add(address) else { return nil }
+            last = place
         }
-        guard count < Self.typesMax else { return nil }
+        return currentTable(last)
+    }
+
+    private mutating func add(_ address: UnsafeRawPointer) -> Int? {
+        guard count < Self.typesMax, let types, let messages else { return nil }
         types[count] = address
-        last = count
+        messages[count] = message &- 1
         count += 1
-        let table = numbers + last * Self.width
-        table.initialize(repeating: 0, count: Self.width)
+        return count - 1
+    }
+
+    @inline(__always)
+    private func currentTable(_ place: Int) -> UnsafeMutablePointer<UInt16>? {
+        guard let numbers, let messages else { return nil }
+        let table = numbers + place * Self.width
+        if messages[place] != message {
+            messages[place] = message
+            table.initialize(repeating: 0, count: Self.width)
+        }
         return table
     }
 
     /// The place of a key in its table.
     @inline(__always)
     static func ordinal<Key: CodingKey>(_ key: Key) -> Int {
-        MemoryLayout<Key>.size == 0 ? 0 : withUnsafeBytes(of: key) { Int($0[0]) }
+        MemoryLayout<Key>.size == 0 ? 0 : Int(unsafeBitCast(key, to: UInt8.self))
     }
 
     private mutating func allocate() {
         types = .allocate(capacity: Self.typesMax)
         numbers = .allocate(capacity: Self.typesMax * Self.width)
+        messages = .allocate(capacity: Self.typesMax)
     }
 }

@@ -1,0 +1,67 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// What a thread keeps from one message to the next: buffers and tables, at most about 150 KB. For a small message,
+/// making them anew takes longer than the message.
+struct CoderScratch: ~Copyable {
+    var writer = CompactWriter(bytes: WireWriter(capacity: 512))
+    var names = TextIndex()
+    var strings = TextIndex()
+    var directClasses = TypeClasses(usesDirectPath: true)
+    var codableClasses = TypeClasses(usesDirectPath: false)
+    var encodingKeys = KeyTables()
+    var decodingKeys = KeyTables()
+
+    /// A larger buffer is not kept.
+    static var bytesMax: Int { 65_536 }
+
+    /// The calling thread's, taken out for the duration of `body`; a new one when that one is in use, which is so
+    /// when a value's own coding uses a codec.
+    @inline(__always)
+    static func withScratch<Result, Failure: Error>(
+        _ body: (UnsafeMutablePointer<CoderScratch>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let scratch: UnsafeMutablePointer<CoderScratch>
+        if let kept = pthread_getspecific(threadKey) {
+            pthread_setspecific(threadKey, nil)
+            scratch = kept.assumingMemoryBound(to: CoderScratch.self)
+        } else {
+            scratch = .allocate(capacity: 1)
+            scratch.initialize(to: CoderScratch())
+        }
+        defer { keep(scratch) }
+        return try body(scratch)
+    }
+
+    @inline(__always)
+    private static func keep(_ scratch: UnsafeMutablePointer<CoderScratch>) {
+        if pthread_getspecific(threadKey) == nil, pthread_setspecific(threadKey, scratch) == 0 { return }
+        destroy(scratch)
+    }
+
+    private static let threadKey: pthread_key_t = {
+        var key = pthread_key_t()
+        let status = pthread_key_create(&key) { scratch in
+            #if canImport(Darwin)
+                CoderScratch.destroy(scratch)
+            #else
+                if let scratch { CoderScratch.destroy(scratch) }
+            #endif
+        }
+        precondition(status == 0, "pthread_key_create failed: \(status)")
+        return key
+    }()
+
+    private static func destroy(_ scratch: UnsafeMutableRawPointer) {
+        let scratch = scratch.assumingMemoryBound(to: CoderScratch.self)
+        scratch.deinitialize(count: 1)
+        scratch.deallocate()
+    }
+}

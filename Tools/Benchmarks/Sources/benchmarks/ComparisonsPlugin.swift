@@ -1,0 +1,54 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshTesting
+import PluginsToolKit
+import Protobuf
+import SwiftProtobuf
+
+/// What the codecs of MeshWire are compared with beside JSON: Foundation's binary property list, and swift-protobuf with
+/// generated code.
+struct ComparisonsPlugin: Plugin {
+    var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "benchmark.comparisons", kind: "benchmark", module: "benchmarks", version: "0.1.0",
+            summary: "Other libraries' codecs, to compare ours with", requires: ["testing.conformance"])
+    }
+
+    func contribute(to registry: inout ExtensionRegistry) throws {
+        let event = SamplePayloads.event()
+        let metrics = SamplePayloads.metrics()
+        let workout = SamplePayloads.workout()
+        let track = SamplePayloads.track()
+        let forms = [
+            plist("event", event), plist("metrics", metrics), plist("state", workout), plist("track", track),
+            protobuf("event") { ProtoEnvelope(metadata: $0, event: event) },
+            protobuf("metrics") { ProtoEnvelope(metadata: $0, metrics: metrics) },
+            protobuf("state") { ProtoEnvelope(metadata: $0, state: workout) },
+            protobuf("track") { ProtoEnvelope(metadata: $0, track: track) },
+        ]
+        for form in forms { registry.add(form, to: .comparedForms) }
+    }
+
+    private func plist<Payload: Codable & Sendable>(_ id: String, _ payload: Payload) -> ComparedForm {
+        let envelope = SessionSyncEnvelope(
+            metadata: .benchmarkSample(payloadType: "sample.\(id)"), payload: payload)
+        return ComparedForm(
+            payload: id, name: "plist",
+            encode: {
+                let encoder = PropertyListEncoder()
+                encoder.outputFormat = .binary
+                return try encoder.encode(envelope)
+            },
+            decode: { _ = try PropertyListDecoder().decode(SessionSyncEnvelope<Payload>.self, from: $0) },
+            count: \.count)
+    }
+
+    /// Generated messages into bytes and back. Messages are made beforehand: a program built on protobuf holds them.
+    private func protobuf(_ id: String, _ make: (SessionSyncMetadata) -> ProtoEnvelope) -> ComparedForm {
+        let envelope = make(.benchmarkSample(payloadType: "sample.\(id)"))
+        return ComparedForm(
+            payload: id, name: "protobuf", encode: { try envelope.serializedBytes() as [UInt8] },
+            decode: { _ = try ProtoEnvelope(serializedBytes: $0) }, count: \.count)
+    }
+}
