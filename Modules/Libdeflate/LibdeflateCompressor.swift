@@ -2,7 +2,8 @@
     internal import CLibdeflate
     public import MeshWire
 
-    /// Deflates large bodies with libdeflate (Eric Biggers), in less time than zlib and to fewer bytes.
+    /// Deflates large bodies with libdeflate (Eric Biggers): on JSON at level 6, beside a zlib stream that is reused,
+    /// to some 5 % fewer bytes, in the same time at 8 KB and in two thirds of it at 150 KB. Below 8 KB zlib is faster.
     ///
     /// ```swift
     /// FrameEncoder(codec: CompactCodec(), compression: .zlib(compressor: LibdeflateCompressor()))

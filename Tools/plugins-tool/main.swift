@@ -14,6 +14,7 @@ await PluginsTool.main {
     WirePlugin()
     JSONCodecPlugin()
     CompactCodecPlugin()
+    CBORCodecPlugin()
     #if Libdeflate
         LibdeflatePlugin()
     #endif

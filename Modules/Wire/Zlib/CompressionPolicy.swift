@@ -31,7 +31,7 @@ public struct CompressionPolicy: Sendable {
     ///   - compressor: deflates the large bodies instead of zlib, which is the default.
     ///   - compressorBytes: bodies from this size on are large.
     public static func zlib(
-        minimumBytes: Int = 768, level: Int = 6, compressor: (any BodyDeflating)? = nil, compressorBytes: Int = 3072
+        minimumBytes: Int = 768, level: Int = 6, compressor: (any BodyDeflating)? = nil, compressorBytes: Int = 8192
     ) -> CompressionPolicy {
         var policy = CompressionPolicy(method: .zlib(nil), minimumBytes: minimumBytes, level: level)
         policy.compressor = compressor.map { Compressor(deflating: $0, minimumBytes: compressorBytes) }
