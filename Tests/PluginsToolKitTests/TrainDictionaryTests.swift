@@ -53,11 +53,11 @@ struct TrainDictionaryTests {
                 == "there are no samples; name files, each with one body, or a folder of them")
         #expect(
             message { _ = try TrainedDictionary(from: Self.bodies(4), size: 512) }
-                == "4 samples are too few; give 5 or more, better a hundred")
+                == "at least 5 samples are needed, better a hundred; found 4")
         let small = SampleBodies([[UInt8]](repeating: [1, 2, 3, 4, 5], count: 20))
         #expect(
             message { _ = try TrainedDictionary(from: small, size: 512) }
-                == "0 samples of at least 6 bytes are too few; give 5 or more, better a hundred")
+                == "at least 5 samples of 6 bytes or more are needed, better a hundred; found 0")
         let strangers = SampleBodies((0..<20).map { [UInt8](repeating: $0, count: 6) })
         #expect(
             message { _ = try TrainedDictionary(from: strangers, size: 512) }

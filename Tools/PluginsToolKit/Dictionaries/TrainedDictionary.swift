@@ -20,9 +20,9 @@ struct TrainedDictionary {
         }
         let usable = samples.filter { $0.count >= SampleBodies.bodyBytesMin }
         guard usable.count >= Self.heldOutStride else {
-            let fewer = usable.count < samples.count ? " of at least \(SampleBodies.bodyBytesMin) bytes" : ""
+            let size = usable.count < samples.count ? " of \(SampleBodies.bodyBytesMin) bytes or more" : ""
             throw ToolError(
-                "\(usable.count) samples\(fewer) are too few; give \(Self.heldOutStride) or more, better a hundred")
+                "at least \(Self.heldOutStride) samples\(size) are needed, better a hundred; found \(usable.count)")
         }
         let isHeldOut = { $0 % Self.heldOutStride == Self.heldOutStride - 1 }
         let training = usable.indices.filter { !isHeldOut($0) }.map { usable[$0] }
