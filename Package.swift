@@ -5,7 +5,10 @@ import PackageDescription
 // and what it uses. Products, test targets and settings are derived from the rows below.
 
 struct Module {
-    enum Form { case library, executable, systemLibrary, internalLibrary }
+    enum Form {
+        case library, executable, internalLibrary
+        case systemLibrary(pkgConfig: String, apt: String, brew: String)
+    }
 
     let name: String
     let path: String
@@ -36,10 +39,16 @@ let argumentParser = Target.Dependency.product(
     name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLineTools"]))
 let textTable = Target.Dependency.product(
     name: "TextTable", package: "TextTable", condition: .when(traits: ["CommandLineTools"]))
+// A library of the system that is needed under its trait only.
+let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"]))
 
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
 let modules: [Module] = [
-    Module("CZlib", "Modules/CZlib", floor: 0, form: .systemLibrary),
+    Module(
+        "CZlib", "Modules/CZlib", floor: 0, form: .systemLibrary(pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib")),
+    Module(
+        "CLibdeflate", "Modules/CLibdeflate", floor: 0,
+        form: .systemLibrary(pkgConfig: "libdeflate", apt: "libdeflate-dev", brew: "libdeflate")),
     Module("MeshBus", "Modules/Bus", floor: 0, tests: []),
 
     Module("MeshIdentity", "Modules/Identity", floor: 1, uses: ["MeshBus"], tests: []),
@@ -64,6 +73,10 @@ let modules: [Module] = [
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"],
         tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"]),
+    Module(
+        "MeshLibdeflate", "Modules/Libdeflate", floor: 5,
+        uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
+        tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
         "MeshSession", "Modules/Session", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport"],
@@ -102,7 +115,7 @@ let modules: [Module] = [
         needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
-        uses: ["PluginsToolKit", "SessionMesh", "MeshTesting", "WorkoutExample"]),
+        uses: ["PluginsToolKit", "SessionMesh", "MeshLibdeflate", "MeshTesting", "WorkoutExample"]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
         uses: ["MeshGPX", "WorkoutExample", "SessionMesh"], needs: [argumentParser, textTable]),
@@ -120,10 +133,9 @@ func targets(of module: Module) -> [Target] {
     let swiftSettings = settings + [.define("FLOOR_\(module.floor)")]
     let target: Target =
         switch module.form {
-        case .systemLibrary:
+        case .systemLibrary(let pkgConfig, let apt, let brew):
             .systemLibrary(
-                name: module.name, path: module.path, pkgConfig: "zlib",
-                providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])])
+                name: module.name, path: module.path, pkgConfig: pkgConfig, providers: [.apt([apt]), .brew([brew])])
         case .executable:
             .executableTarget(
                 name: module.name, dependencies: dependencies, path: module.path, swiftSettings: swiftSettings)
@@ -153,6 +165,7 @@ let package = Package(
     traits: [
         .trait(name: "SwiftLog", description: "MeshDiagnostics forwards diagnostic events to swift-log."),
         .trait(name: "CommandLineTools", description: "The executables plugins-tool and mesh."),
+        .trait(name: "Libdeflate", description: "MeshLibdeflate compresses large bodies faster; needs libdeflate."),
         .default(enabledTraits: ["SwiftLog", "CommandLineTools"]),
     ],
     dependencies: [

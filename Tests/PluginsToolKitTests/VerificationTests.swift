@@ -1,4 +1,7 @@
 import MeshBus
+import MeshIdentity
+import MeshTesting
+import MeshWire
 import Testing
 
 @testable import PluginsToolKit
@@ -23,5 +26,23 @@ struct VerificationTests {
         #expect {
             try Verification(of: nil, on: bus)
         } throws: { "\($0)".hasPrefix("no codec is registered") }
+    }
+    @Test("a codec is examined by every codec rule, under its plugin's id")
+    func codecs() async throws {
+        let bus = try PluginBus {
+            IdentityPlugin()
+            WirePlugin()
+            JSONCodecPlugin()
+            CompactCodecPlugin()
+            PlainPlugin()
+        }
+        #expect(try Verification(of: nil, on: bus).codecs.map(\.plugin) == ["codec.json", "codec.compact"])
+        let rows = try await Verification(of: "codec.compact", on: bus).rows { #expect($0 == "codec.compact") }
+        #expect(rows.map(\.rule) == CodecConformance.rules.map(\.id))
+        #expect(Set(rows.map(\.plugin)) == ["codec.compact"])
+        #expect(rows.filter { $0.outcome != .passed } == [])
+        #expect {
+            try Verification(of: "core.plain", on: bus)
+        } throws: { "\($0)" == "'core.plain' offers nothing to examine; these do: codec.compact, codec.json" }
     }
 }

@@ -3,6 +3,10 @@ import PluginsToolKit
 import SessionMesh
 import WorkoutExample
 
+#if Libdeflate
+    import MeshLibdeflate
+#endif
+
 await PluginsTool.main {
     BusPlugin()
     IdentityPlugin()
@@ -10,6 +14,10 @@ await PluginsTool.main {
     WirePlugin()
     JSONCodecPlugin()
     CompactCodecPlugin()
+    CBORCodecPlugin()
+    #if Libdeflate
+        LibdeflatePlugin()
+    #endif
     EnginePlugin()
     TransportPlugin()
     LoopbackTransportPlugin()

@@ -1,10 +1,13 @@
 /// Compresses the bodies of one sender's frames by its policy.
 ///
-/// Keeps a zlib stream from the first body that is large enough, and a buffer of the largest compressed body.
+/// Keeps a zlib stream (and the policy's compressor) from the first body that is large enough, and a buffer of the
+/// largest compressed body.
 final class BodyCompressor {
     private let policy: CompressionPolicy
     private let limits: FrameLimits
     private var deflater: ZlibDeflater?
+    /// The policy's compressor, from the first body that is large enough for it.
+    private var largeDeflater: (any BodyDeflater)?
     private var output = WireWriter(capacity: 64)
     /// The connection's stream has parts behind it that the reader has seen.
     private var isStreaming = false
@@ -43,19 +46,31 @@ final class BodyCompressor {
     private func compressAlone(
         _ body: UnsafeRawBufferPointer, _ dictionary: CompressionDictionary?
     ) throws(WireError) -> FrameFlags? {
-        let deflater = try startedDeflater()
         output.reset()
         if let dictionary { output.write(dictionary.id) }
         output.writeVarint(UInt64(body.count))
         let room = body.count - output.count - 1
         guard room > 0 else { return nil }
         let start = output.count
-        guard let count = try deflater.compress(body, into: output.room(for: room), dictionary: dictionary) else {
-            return nil
-        }
+        guard let count = try deflate(body, into: output.room(for: room), dictionary) else { return nil }
         guard limits.isWithinRatio(body.count, compressed: count) else { return nil }
         output.position = start + count
         return dictionary == nil ? .zlib : .zlibWithDictionary
+    }
+
+    private func deflate(
+        _ body: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer, _ dictionary: CompressionDictionary?
+    ) throws(WireError) -> Int? {
+        guard let compressor = policy.compressor, body.count >= compressor.minimumBytes, dictionary == nil else {
+            return try startedDeflater().compress(body, into: room, dictionary: dictionary)
+        }
+        let deflater = try startedDeflater(of: compressor)
+        guard let count = try deflater.compress(body, into: room) else { return nil }
+        guard count > 0, count <= room.count else {
+            throw WireError(
+                .compressionFailed, "\(compressor.deflating.name) claims \(count) bytes in a room of \(room.count)")
+        }
+        return count
     }
 
     private func compressPart(_ body: UnsafeRawBufferPointer) throws(WireError) -> FrameFlags? {
@@ -94,6 +109,13 @@ final class BodyCompressor {
         if let deflater { return deflater }
         let started = try ZlibDeflater(level: policy.level)
         deflater = started
+        return started
+    }
+
+    private func startedDeflater(of compressor: CompressionPolicy.Compressor) throws(WireError) -> any BodyDeflater {
+        if let largeDeflater { return largeDeflater }
+        let started = try compressor.deflating.makeDeflater(level: policy.level)
+        largeDeflater = started
         return started
     }
 }

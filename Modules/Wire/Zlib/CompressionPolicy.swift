@@ -9,18 +9,33 @@ public struct CompressionPolicy: Sendable {
         case connection
     }
 
+    /// Takes the place of zlib for bodies from a size on.
+    struct Compressor: Sendable {
+        let deflating: any BodyDeflating
+        let minimumBytes: Int
+    }
+
     let method: Method
     /// Smaller bodies are stored.
     public let minimumBytes: Int
     /// From 1, fastest, to 9, smallest.
     public let level: Int
+    var compressor: Compressor?
 
     /// Nothing is compressed.
     public static let stored = CompressionPolicy(method: .stored, minimumBytes: .max, level: 1)
 
     /// Each body on its own. Below some 768 bytes that costs microseconds and gains little.
-    public static func zlib(minimumBytes: Int = 768, level: Int = 6) -> CompressionPolicy {
-        CompressionPolicy(method: .zlib(nil), minimumBytes: minimumBytes, level: level)
+    ///
+    /// - Parameters:
+    ///   - compressor: deflates the large bodies instead of zlib, which is the default.
+    ///   - compressorBytes: bodies from this size on are large.
+    public static func zlib(
+        minimumBytes: Int = 768, level: Int = 6, compressor: (any BodyDeflating)? = nil, compressorBytes: Int = 8192
+    ) -> CompressionPolicy {
+        var policy = CompressionPolicy(method: .zlib(nil), minimumBytes: minimumBytes, level: level)
+        policy.compressor = compressor.map { Compressor(deflating: $0, minimumBytes: compressorBytes) }
+        return policy
     }
 
     /// Each body on its own, against a dictionary that the readers must have too. Pays for small bodies.

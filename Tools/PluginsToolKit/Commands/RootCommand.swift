@@ -18,7 +18,7 @@
                 """,
             subcommands: [
                 ListCommand.self, DescribeCommand.self, LimitsCommand.self, BenchCommand.self, VerifyCommand.self,
-                GraphCommand.self,
+                GraphCommand.self, TrainDictionaryCommand.self,
             ])
     }
 

@@ -6,7 +6,7 @@
     struct VerifyCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: "verify",
-            abstract: "Examine by the conformance rules: every plugin that offers itself, or one.",
+            abstract: "Examine by the conformance rules: every plugin that offers a transport or a codec, or one.",
             discussion: """
                 Rows: plugin, rule, summary, outcome (passed, failed, skipped), detail. The exit code is 1 when a rule \
                 failed.

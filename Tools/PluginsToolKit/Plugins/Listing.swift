@@ -24,9 +24,11 @@ extension PluginBus {
     /// What the plugin offers to others, for people: `codec json`.
     func contributions(of plugin: PluginID) -> [String] {
         let codecs = contributions(to: .codecs).filter { $0.plugin == plugin }.map { "codec \($0.value.id.name)" }
+        let compressors = contributions(to: .compressors).filter { $0.plugin == plugin }
+            .map { "compressor \($0.value.name)" }
         let benchmarks = contributions(to: .benchmarks).filter { $0.plugin == plugin }
             .map { "benchmark \($0.value.id)" }
-        return codecs + benchmarks
+        return codecs + compressors + benchmarks
     }
 }
 

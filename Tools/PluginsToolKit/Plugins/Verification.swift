@@ -7,24 +7,29 @@ import MeshWire
 /// Which plugins can be examined by the conformance rules, and the examination.
 struct Verification {
     let transports: [Contribution<TransportFixture>]
+    let codecs: [Contribution<any PayloadCodec>]
+    /// Writes the payloads that transports carry.
     private let codec: any PayloadCodec
 
     /// - Parameter name: one plugin; nil for all that can be examined.
     /// - Throws: `ToolError` that says which plugins can be.
     init(of name: String?, on bus: PluginBus) throws {
-        let all = bus.contributions(to: .transportFixtures)
+        let allTransports = bus.contributions(to: .transportFixtures)
+        let allCodecs = bus.contributions(to: .codecs)
         if let name {
             let plugin = try bus.descriptor(named: name).id
-            transports = all.filter { $0.plugin == plugin }
-            if transports.isEmpty {
-                throw ToolError(
-                    "'\(name)' offers nothing to examine; these do: \(Set(all.map(\.plugin)).sorted().list)")
+            transports = allTransports.filter { $0.plugin == plugin }
+            codecs = allCodecs.filter { $0.plugin == plugin }
+            if transports.isEmpty, codecs.isEmpty {
+                let examinable = Set(allTransports.map(\.plugin) + allCodecs.map(\.plugin))
+                throw ToolError("'\(name)' offers nothing to examine; these do: \(examinable.sorted().list)")
             }
         } else {
-            transports = all
+            transports = allTransports
+            codecs = allCodecs
         }
-        let codecs = bus.contributions(to: .codecs).map(\.value)
-        guard let codec = codecs.first(where: { $0.id.name == "compact" }) ?? codecs.first else {
+        let payloadCodecs = allCodecs.map(\.value)
+        guard let codec = payloadCodecs.first(where: { $0.id.name == "compact" }) ?? payloadCodecs.first else {
             throw ToolError(
                 "no codec is registered to write payloads with; list a plugin that brings one, such as CompactCodecPlugin"
             )
@@ -35,6 +40,10 @@ struct Verification {
     /// - Parameter progress: is told which plugin is examined.
     func rows(progress: (String) -> Void) async -> [ConformanceReport.Row] {
         var rows: [ConformanceReport.Row] = []
+        for codec in codecs {
+            progress(codec.plugin.rawValue)
+            rows += await CodecConformance.examine(codec.value, as: codec.plugin).rows
+        }
         for transport in transports {
             progress(transport.plugin.rawValue)
             rows += await TransportConformance.examine(transport.value, as: transport.plugin, codec: codec).rows

@@ -1,15 +1,17 @@
 import Foundation
+import MeshIdentity
 import MeshTesting
 import MeshWire
 
-/// libFuzzer brings the main function. Which decoder is attacked is told by the environment: FUZZ_TARGET=frame.
+/// The codecs under attack. libFuzzer brings the main function.
+private let codecs: [any PayloadCodec] = [CompactCodec(), CBORCodec(), JSONCodec()]
+
+/// Which decoder is attacked is told by the environment: FUZZ_TARGET=frame.
 private let target: FuzzTarget = {
-    let targets = (try? FuzzTarget.all(codecs: [CompactCodec(), CBORCodec(), JSONCodec()])) ?? []
+    let targets = (try? FuzzTarget.all(codecs: codecs)) ?? []
     let name = ProcessInfo.processInfo.environment["FUZZ_TARGET"] ?? ""
     guard let target = targets.first(where: { $0.name == name }) else {
-        FileHandle.standardError.write(
-            Data("fuzz: set FUZZ_TARGET to one of \(targets.map(\.name).joined(separator: ", "))\n".utf8))
-        exit(2)
+        leave("set FUZZ_TARGET to one of \(targets.map(\.name).joined(separator: ", "))")
     }
     return target
 }()
@@ -23,4 +25,38 @@ public func fuzzOne(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
         // libFuzzer keeps the input of whatever crashes.
         fatalError("\(error)")
     }
+}
+
+/// With FUZZ_SEEDS=FOLDER writes sample payloads, in FOLDER/CODEC for each codec, and ends.
+@_cdecl("LLVMFuzzerInitialize")
+public func fuzzInitialize(
+    _ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let folder = ProcessInfo.processInfo.environment["FUZZ_SEEDS"] else { return 0 }
+    do {
+        for codec in codecs {
+            try writeSeeds(of: codec, to: URL(filePath: folder).appending(path: codec.id.name))
+        }
+    } catch {
+        leave("\(error)")
+    }
+    exit(0)
+}
+
+private func writeSeeds(of codec: any PayloadCodec, to folder: URL) throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let seeds: [(name: String, bytes: [UInt8])] = [
+        ("event", try codec.encode(SamplePayloads.event())),
+        ("metrics", try codec.encode(SamplePayloads.metrics())),
+        ("workout", try codec.encode(SamplePayloads.workout())),
+        ("track", try codec.encode(SamplePayloads.track(count: 12))),
+        ("dictionary", try codec.encode(["a": [1, -2, 300], "b": []])),
+        ("lists", try codec.encode([[[1, 2, 255], []], [[0]]] as [[[UInt8]]])),
+    ]
+    for seed in seeds { try Data(seed.bytes).write(to: folder.appending(path: seed.name)) }
+}
+
+private func leave(_ reason: String) -> Never {
+    FileHandle.standardError.write(Data("fuzz: \(reason)\n".utf8))
+    exit(2)
 }

@@ -1,0 +1,41 @@
+#if Libdeflate
+    internal import CLibdeflate
+    public import MeshWire
+
+    /// Deflates large bodies with libdeflate (Eric Biggers): on JSON at level 6, beside a zlib stream that is reused,
+    /// to some 5 % fewer bytes, in the same time at 8 KB and in two thirds of it at 150 KB. Below 8 KB zlib is faster.
+    ///
+    /// ```swift
+    /// FrameEncoder(codec: CompactCodec(), compression: .zlib(compressor: LibdeflateCompressor()))
+    /// ```
+    public struct LibdeflateCompressor: BodyDeflating {
+        public var name: String { "libdeflate" }
+
+        public init() {}
+
+        public func makeDeflater(level: Int) throws(WireError) -> any BodyDeflater {
+            try LibdeflateDeflater(level: level)
+        }
+    }
+
+    /// Owns one libdeflate compressor: some 700 KB at level 6, up to 9 MB above. One owner at a time.
+    private final class LibdeflateDeflater: BodyDeflater {
+        private let compressor: OpaquePointer
+
+        init(level: Int) throws(WireError) {
+            let level = Int32(min(max(level, 1), 9))
+            guard let compressor = libdeflate_alloc_compressor(level) else {
+                throw WireError(.compressionFailed, "libdeflate has no memory")
+            }
+            self.compressor = compressor
+        }
+
+        deinit { libdeflate_free_compressor(compressor) }
+
+        func compress(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int? {
+            let count = libdeflate_deflate_compress(
+                compressor, bytes.baseAddress, bytes.count, output.baseAddress, output.count)
+            return count == 0 ? nil : count
+        }
+    }
+#endif

@@ -1,0 +1,20 @@
+#if Libdeflate
+    public import MeshBus
+    internal import MeshWire
+
+    /// Registers `LibdeflateCompressor`.
+    public struct LibdeflatePlugin: Plugin {
+        public init() {}
+
+        public var descriptor: PluginDescriptor {
+            PluginDescriptor(
+                id: "compressor.libdeflate", kind: "compressor", module: "MeshLibdeflate", version: "0.1.0",
+                summary: "Deflates large bodies faster than zlib, for the same readers",
+                requires: ["core.wire"])
+        }
+
+        public func contribute(to registry: inout ExtensionRegistry) {
+            registry.add(LibdeflateCompressor(), to: .compressors)
+        }
+    }
+#endif

@@ -1,0 +1,49 @@
+import Foundation
+import MeshWire
+
+/// Bodies from a person's files, one each.
+struct SampleBodies: Sequence {
+    private let bodies: [[UInt8]]
+
+    /// Strings of fewer bytes are nothing that a dictionary could save.
+    static let bodyBytesMin = 6
+
+    init(_ bodies: [[UInt8]]) { self.bodies = bodies }
+
+    /// - Parameter paths: files; a folder stands for the files in it, by name, without hidden ones.
+    /// - Throws: `ToolError` that names the file.
+    init(paths: [String]) throws {
+        bodies = try paths.flatMap(Self.files(at:)).map(Self.body(at:))
+    }
+
+    var count: Int { bodies.count }
+
+    func makeIterator() -> some IteratorProtocol<[UInt8]> { bodies.makeIterator() }
+
+    private static func files(at path: String) throws -> [String] {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw ToolError("there is no file '\(path)'")
+        }
+        guard isFolder.boolValue else { return [path] }
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+            throw ToolError("the folder '\(path)' cannot be read; check its permissions")
+        }
+        return names.filter { !$0.hasPrefix(".") }.sorted().map { (path as NSString).appendingPathComponent($0) }
+            .filter { FileManager.default.fileExists(atPath: $0, isDirectory: &isFolder) && !isFolder.boolValue }
+    }
+
+    private static func body(at path: String) throws -> [UInt8] {
+        // One byte more than a body may have tells a larger file, whatever its size.
+        let limit = FrameLimits().inflatedBytes
+        let handle = FileHandle(forReadingAtPath: path)
+        defer { try? handle?.close() }
+        guard let handle, let data = try? handle.read(upToCount: limit + 1) ?? Data() else {
+            throw ToolError("'\(path)' cannot be read; check that it is a file and its permissions")
+        }
+        guard data.count <= limit else {
+            throw ToolError("'\(path)' is larger than a body can be (\(limit.grouped) bytes)")
+        }
+        return Array(data)
+    }
+}
