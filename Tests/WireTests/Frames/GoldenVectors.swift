@@ -166,7 +166,7 @@ extension GoldenVector {
     /// An envelope of a later version that has added two fields to its metadata.
     private static func laterFields() -> [UInt8] {
         var writer = WireWriter()
-        _ = writer.write(Sample.metadata(), interning: InterningTable(capacity: 0))
+        writer.write(Sample.metadata(), tableOf: 0)
         var body = writer.array()
         body[0] |= 1 << 4
         body += [7, 1, 2, 0xAA, 0xBB, 0x90, 0x01, 0]

@@ -229,7 +229,7 @@ struct HostileFrameTests {
         #expect(throws: WireError.self) { try encoder.encode(.snapshot(snapshot)) }
 
         var writer = WireWriter()
-        _ = writer.write(Sample.metadata(), interning: InterningTable(capacity: 0))
+        writer.write(Sample.metadata(), tableOf: 0)
         let metadata = writer.array()
         var decoder = FrameDecoder(codecs: Sample.codecs)
         let many = metadata + [1, 0xFF, 0xFF, 0x7F]

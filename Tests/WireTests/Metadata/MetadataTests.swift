@@ -15,7 +15,7 @@ struct MetadataTests {
             for _ in 0..<100 {
                 let metadata = SessionSyncMetadata.chance(using: &generator)
                 var writer = WireWriter()
-                if let change = writer.write(metadata, interning: writing) { writing.apply(change, from: metadata) }
+                if let change = writer.write(metadata, interning: &writing) { writing.apply(change, from: metadata) }
                 var reader = WireReader(writer.bytes)
                 let read = try reader.readMetadata(interning: &reading)
                 let isAtEnd = reader.isAtEnd
@@ -44,7 +44,9 @@ struct MetadataTests {
                     metadata.causalTimestamp = Date(timeIntervalSinceReferenceDate: causal)
                     metadata.monotonicTimestamp = monotonic
                     var writer = WireWriter()
-                    if let change = writer.write(metadata, interning: writing) { writing.apply(change, from: metadata) }
+                    if let change = writer.write(metadata, interning: &writing) {
+                        writing.apply(change, from: metadata)
+                    }
                     var reader = WireReader(writer.bytes)
                     let read = try reader.readMetadata(interning: &reading)
                     #expect(read.essence == metadata.essence, "\(stamp) \(causal) \(monotonic)")
@@ -63,7 +65,7 @@ struct MetadataTests {
             metadata.monotonicTimestamp = nil
             metadata.promise = nil
             var writer = WireWriter()
-            _ = writer.write(metadata, interning: InterningTable(capacity: 0))
+            writer.write(metadata, tableOf: 0)
             return writer.count
         }
         let seconds = Double(Sample.milliseconds) / 1000
@@ -129,7 +131,7 @@ struct MetadataTests {
     @Test("connection state out of turn is refused")
     func definitions() throws {
         var writer = WireWriter()
-        _ = writer.write(Sample.metadata(), interning: InterningTable(capacity: 1))
+        writer.write(Sample.metadata(), tableOf: 1)
         var bytes = writer.array()
         #expect(bytes[1] == 1)
         for (head, isGood) in [(1, true), (3, false), (125, false), (2, false)] as [(UInt8, Bool)] {
@@ -148,7 +150,7 @@ struct MetadataTests {
     func extensions() throws {
         let metadata = Sample.metadata()
         var writer = WireWriter()
-        _ = writer.write(metadata, interning: InterningTable(capacity: 0))
+        writer.write(metadata, tableOf: 0)
         var bytes = writer.array()
         bytes[0] |= 1 << 4
         let fields: [UInt8] = [1, 3, 9, 9, 9, 0xFF, 0x01, 0, 2, 1, 7]
@@ -175,7 +177,7 @@ struct MetadataTests {
         var metadata = Sample.metadata(eventID: Sample.session)
         metadata.acknowledgedSequence = 300
         var writer = WireWriter()
-        _ = writer.write(metadata, interning: InterningTable(capacity: 0))
+        writer.write(metadata, tableOf: 0)
         for length in 0..<writer.count {
             var reader = WireReader(UnsafeRawBufferPointer(rebasing: writer.bytes[..<length]))
             var table = InterningTable(capacity: 0)
