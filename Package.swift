@@ -96,12 +96,15 @@ let modules: [Module] = [
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh"]),
     Module(
+        "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
+        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"], tests: ["MeshIdentity", "MeshEngine"]),
+    Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
-        uses: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTransport", "MeshTesting"],
+        uses: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTransport", "MeshTesting", "MeshSimulation"],
         needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
-        uses: ["PluginsToolKit", "SessionMesh", "MeshTesting", "WorkoutExample"]),
+        uses: ["PluginsToolKit", "SessionMesh", "MeshTesting", "MeshSimulation", "WorkoutExample"]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
         uses: ["MeshGPX", "WorkoutExample", "SessionMesh"], needs: [argumentParser, textTable]),

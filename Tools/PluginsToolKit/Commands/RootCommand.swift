@@ -17,7 +17,8 @@
                 What goes wrong is one line on stderr and a non-zero exit.
                 """,
             subcommands: [
-                ListCommand.self, DescribeCommand.self, LimitsCommand.self, BenchCommand.self, GraphCommand.self,
+                ListCommand.self, DescribeCommand.self, LimitsCommand.self, BenchCommand.self, SimulateCommand.self,
+                GraphCommand.self,
             ])
     }
 
@@ -28,7 +29,12 @@
 
         /// - Parameter text: the readable form.
         func print<Row: Encodable>(_ rows: [Row], text: () -> String) throws {
-            Swift.print(json ? try Report(rows: rows).json() : text())
+            try print(object: Report(rows: rows), text: text)
+        }
+
+        /// For what is not made of rows.
+        func print(object: some Encodable, text: () -> String) throws {
+            Swift.print(json ? try object.json() : text())
         }
     }
 #endif
