@@ -28,7 +28,8 @@ where
     public let snapshotPayloadType: String
     /// Which store of this peer writes: 32 random bits drawn when the store was created, 0 without one.
     public let incarnation: UInt32
-    public let epoch: UInt32
+    /// Names the group in metadata: 0 before there is one.
+    public var epoch: UInt32 { 0 }
 
     public internal(set) var store: SessionSyncStore<State>
     var clock = HybridLogicalClock()
@@ -38,7 +39,7 @@ where
     public init(
         sessionID: UUID, featureID: String, localPeerID: String, payloadType: String, snapshotPayloadType: String,
         initialState: State, reducer: Reducer, conflictPolicy: ConflictPolicy, incarnation: UInt32 = 0,
-        epoch: UInt32 = 0
+        seed: UInt64 = 0, members: [SessionSource] = [], options: SessionEngineOptions<State, Event> = .init()
     ) {
         self.sessionID = sessionID
         self.featureID = featureID
@@ -46,7 +47,6 @@ where
         self.payloadType = payloadType
         self.snapshotPayloadType = snapshotPayloadType
         self.incarnation = incarnation
-        self.epoch = epoch
         self.reducer = reducer
         self.conflictPolicy = conflictPolicy
         store = SessionSyncStore(state: initialState, localPeerID: localPeerID)
