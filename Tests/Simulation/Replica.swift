@@ -66,6 +66,12 @@ struct Replica<Feature: SimulatedFeature> {
         life += 1
     }
 
+    /// The same store goes on as another source: somebody else has written in this one's name.
+    mutating func reincarnate(incarnation: UInt32, seed: UInt64) {
+        engine = engine.reincarnated(as: incarnation, seed: seed)
+        stored = engine
+    }
+
     /// The store of an earlier moment is put back.
     mutating func restore(_ earlier: Engine, seed: UInt64) {
         stored = earlier

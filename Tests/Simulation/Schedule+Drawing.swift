@@ -108,7 +108,7 @@ extension SplitMix64 {
     mutating func exponential(mean: Int) -> Int {
         let word = next()
         let zeros = word.leadingZeroBitCount
-        let rest = Double((word << UInt64(zeros) << 1) >> 11) * 0x1p-53
+        let rest = Double(((word << UInt64(zeros)) << 1) >> 11) * 0x1p-53
         return Int((Double(zeros) + 1 - rest) * 0.693_147 * Double(mean))
     }
 }

@@ -10,7 +10,7 @@ public import MeshEngine
 /// A feature whose engines the simulator runs against each other.
 ///
 /// To the implementer: the state should show the order of its events, because states are what peers compare.
-public protocol SimulatedFeature {
+public protocol SimulatedFeature: SendableMetatype {
     associatedtype State: Codable & Equatable & Sendable
     associatedtype Event: Codable & Sendable
     associatedtype Reducer: SessionSyncReducer<State, Event>

@@ -143,6 +143,6 @@ extension World {
         guard situation.isRunning else { return }
         situations[passage.to].busyUntil = now + situation.frameCost
         outcome.frames += 1
-        try handle(passage.frame, from: passage.from, at: passage.to)
+        try handle(passage.frame, at: passage.to)
     }
 }

@@ -1,6 +1,8 @@
+import MeshSimulation
 import MeshTesting
 import PluginsToolKit
 import SessionMesh
+import WorkoutExample
 
 await PluginsTool.main {
     BusPlugin()
@@ -16,4 +18,7 @@ await PluginsTool.main {
     DiagnosticsPlugin()
     SharedStatePlugin()
     TestingPlugin()
+    WorkoutPlugin()
+    SimulationPlugin()
+    WorkoutSimulationPlugin()
 }

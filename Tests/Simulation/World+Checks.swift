@@ -1,0 +1,149 @@
+import MeshEngine
+import MeshIdentity
+
+// After each step, for what the step touched.
+extension World {
+    /// A step has put events in their places at a peer.
+    func note(
+        applied: [SessionAppliedEvent<Feature.Event>], at peer: Int, isLocal: Bool
+    ) throws(Violation) {
+        for event in applied {
+            let metadata = event.envelope.metadata
+            if event.replayedCount > 0 {
+                outcome.rollbacks += 1
+                outcome.deepestRollback = max(outcome.deepestRollback, event.replayedCount)
+            }
+            if isLocal, metadata.stamp <= ghost.latestStamps[peer] {
+                throw Violation("\(metadata.place) is not stamped later than what its author had seen")
+            }
+            ghost.latestStamps[peer] = max(ghost.latestStamps[peer], metadata.stamp)
+            ghost.noteName(metadata)
+        }
+        try checkBounds(peer)
+        try checkAgainstOthers(peer)
+    }
+
+    /// Nothing is inserted at or below the cut.
+    func checkAbove(
+        _ cut: HybridTimestamp, _ applied: [SessionAppliedEvent<Feature.Event>], at peer: Int
+    ) throws(Violation) {
+        for event in applied where event.envelope.metadata.stamp <= cut {
+            throw Violation("\(Schedule.name(of: peer)) inserts \(event.envelope.metadata.place) below its cut")
+        }
+    }
+
+    private func checkBounds(_ peer: Int) throws(Violation) {
+        let engine = replicas[peer].engine
+        guard engine.ownUnconfirmedCount <= conditions.ownEventsMax else {
+            throw Violation("\(Schedule.name(of: peer)) has \(engine.ownUnconfirmedCount) own events unconfirmed")
+        }
+        let sources = engine.held.entries.count + 1
+        guard engine.gapCount <= replicas[peer].options.gapMax * sources else {
+            throw Violation("\(Schedule.name(of: peer)) has \(engine.gapCount) events waiting")
+        }
+    }
+
+    /// Peers that hold the same events have made the same of them.
+    private func checkAgainstOthers(_ peer: Int) throws(Violation) {
+        let engine = replicas[peer].engine
+        guard !engine.isProvisional else { return }
+        for other in replicas.indices where other != peer {
+            let otherEngine = replicas[other].engine
+            guard engine.held == otherEngine.held, engine.group == otherEngine.group, !otherEngine.isProvisional,
+                engine.membership.first == otherEngine.membership.first
+            else { continue }
+            guard engine.state == otherEngine.state else {
+                throw Violation(
+                    "\(Schedule.name(of: peer)) and \(Schedule.name(of: other)) hold the same events and differ")
+            }
+        }
+    }
+
+    /// A member has said that an event is final: then it is where everybody else says, and in every member's store.
+    func noteConfirmed(_ confirmed: SessionConfirmedEvent<Feature.Event>, at peer: Int) throws(Violation) {
+        let engine = replicas[peer].engine
+        guard let group = engine.group else { throw Violation("\(Schedule.name(of: peer)) confirms without a group") }
+        try ghost.confirm(confirmed, in: group, by: Schedule.name(of: peer))
+        let place = confirmed.envelope.metadata.place
+        for member in engine.membership.open where member.source != engine.source {
+            guard let other = replicas.first(where: { $0.stored.source == member.source }) else { continue }
+            if other.stored.group == group, other.stored.held[place.source] < place.sequence {
+                throw Violation("\(Schedule.name(of: peer)) confirms \(place), which \(member.source) has not stored")
+            }
+        }
+    }
+}
+
+// Every 64 steps, and at the end.
+extension World {
+    func checkEverything() throws(Violation) {
+        for peer in replicas.indices {
+            try checkBounds(peer)
+            try checkAgainstOthers(peer)
+            try checkFoldedIsAcknowledged(peer)
+        }
+    }
+
+    /// What is folded can no longer be sent: every open member must have it in its store.
+    private func checkFoldedIsAcknowledged(_ peer: Int) throws(Violation) {
+        let image = replicas[peer].engine.image
+        guard let group = image.group else { return }
+        for member in image.membership.open where member.source != image.source {
+            guard let other = replicas.first(where: { $0.stored.source == member.source }), other.stored.group == group
+            else { continue }
+            for folded in image.base.vector.entries where folded.sequence > other.stored.held[folded.source] {
+                throw Violation("\(Schedule.name(of: peer)) has folded \(folded), which \(member.source) has not stored")
+            }
+        }
+    }
+
+    /// Everybody who was mended agrees on everything.
+    func checkEnd() throws(Violation) {
+        let core = replicas.indices.filter { conditions.abandoned & 1 << UInt8($0) == 0 }
+        guard let group = replicas[core[0]].engine.group else { throw Violation("nobody has founded a group") }
+        for peer in core { try checkJoined(peer, group) }
+        if core.count == replicas.count {
+            try checkAllConfirmed(core, group)
+        } else {
+            try checkCoreHolds(core)
+        }
+        try checkEverything()
+    }
+
+    private func checkJoined(_ peer: Int, _ group: SessionSource) throws(Violation) {
+        let engine = replicas[peer].engine
+        let name = Schedule.name(of: peer)
+        guard engine.group == group, engine.isSealed else { throw Violation("\(name) has not joined \(group)") }
+        guard !engine.isProvisional else { throw Violation("\(name) still shows a provisional snapshot") }
+    }
+
+    private func checkAllConfirmed(_ core: [Int], _ group: SessionSource) throws(Violation) {
+        outcome.lostWithStores = try ghost.checkExactlyOnce(group)
+        let stream = ghost.streams[group] ?? []
+        outcome.confirmed = stream.count
+        let expected = ghost.expectedState(group)
+        for peer in core {
+            let engine = replicas[peer].engine
+            let name = Schedule.name(of: peer)
+            guard engine.ownUnconfirmedCount == 0, engine.confirmedCount >= UInt64(stream.count) else {
+                throw Violation("\(name) has confirmed \(engine.confirmedCount) of \(stream.count)")
+            }
+            guard engine.state == expected else { throw Violation("\(name)'s state is not what the final order gives") }
+            guard engine.chain.value == replicas[core[0]].engine.chain.value else {
+                throw Violation("\(name)'s chain differs")
+            }
+            guard engine.sideEffectsDue.isEmpty else { throw Violation("\(name) has not run all side effects") }
+        }
+    }
+
+    /// Without those who stay away nothing more is confirmed; the others still have each other's events.
+    private func checkCoreHolds(_ core: [Int]) throws(Violation) {
+        for author in core {
+            let source = replicas[author].engine.source
+            let sequence = replicas[author].engine.held[source]
+            for peer in core where replicas[peer].engine.held[source] != sequence {
+                throw Violation("\(Schedule.name(of: peer)) lacks events of \(source)")
+            }
+        }
+    }
+}
