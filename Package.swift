@@ -97,7 +97,8 @@ let modules: [Module] = [
         uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh"]),
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"], tests: ["MeshIdentity", "MeshEngine"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"],
+        tests: ["MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTransport", "MeshTesting", "MeshSimulation"],

@@ -64,7 +64,8 @@ struct FrameNetwork {
     }
 
     private mutating func delay(_ index: Int, at now: UInt64) -> UInt64 {
-        var delay = UInt64(conditions.latency * 1_000 + links[index].random.exponential(mean: conditions.jitter * 1_000))
+        var delay = UInt64(
+            conditions.latency * 1_000 + links[index].random.exponential(mean: conditions.jitter * 1_000))
         if conditions.longTail > 0, links[index].random.happens(rate: conditions.longTail) {
             delay += links[index].random.upTo(UInt64(Conditions.tailMax) * 1_000)
             counts[.longTail] += 1

@@ -4,7 +4,8 @@ extension Schedule: CustomStringConvertible {
         let taps = taps.map { ($0.at, "tap by \(Self.name(of: $0.peer))") }
         let faults = faults.map { ($0.at, $0.description) }
         let lines = (taps + faults).sorted { $0.0 < $1.0 }.map { "  \(milliseconds($0.0))  \($0.1)" }
-        return (["\(peerCount) peers, \(isPaired ? "paired" : "strangers")", conditions.description] + lines
+        return
+            (["\(peerCount) peers, \(isPaired ? "paired" : "strangers")", conditions.description] + lines
             + ["  \(milliseconds(Self.healing))  all mended"]).joined(separator: "\n")
     }
 

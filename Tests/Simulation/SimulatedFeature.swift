@@ -36,12 +36,16 @@ public struct SimulationSubject: Sendable {
     let run: @Sendable (Schedule, SimulationOptions) -> SeedOutcome
 
     public init<Feature: SimulatedFeature>(_ feature: Feature.Type) {
-        id = Feature.id
-        run = { schedule, options in
+        self.init(id: Feature.id) { schedule, options in
             let world = World<Feature>(schedule, options)
             world.run()
             return world.outcome
         }
+    }
+
+    init(id: String, run: @escaping @Sendable (Schedule, SimulationOptions) -> SeedOutcome) {
+        self.id = id
+        self.run = run
     }
 }
 

@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// Offers features to simulate.
+/// Offers features to simulate and the measurements of the engine.
 public struct SimulationPlugin: Plugin {
     public init() {}
 
@@ -13,5 +13,6 @@ public struct SimulationPlugin: Plugin {
     public func contribute(to registry: inout ExtensionRegistry) {
         registry.add(SimulationSubject(ListFeature.self), to: .simulations)
         registry.add(SimulationSubject(TextFeature.self), to: .simulations)
+        registry.add(EngineBenchmark.benchmarkCase, to: .benchmarks)
     }
 }

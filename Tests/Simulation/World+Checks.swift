@@ -92,7 +92,8 @@ extension World {
             guard let other = replicas.first(where: { $0.stored.source == member.source }), other.stored.group == group
             else { continue }
             for folded in image.base.vector.entries where folded.sequence > other.stored.held[folded.source] {
-                throw Violation("\(Schedule.name(of: peer)) has folded \(folded), which \(member.source) has not stored")
+                throw Violation(
+                    "\(Schedule.name(of: peer)) has folded \(folded), which \(member.source) has not stored")
             }
         }
     }

@@ -36,7 +36,8 @@ enum WorkoutFeature: SimulatedFeature {
         default:
             .sample(
                 at: moment, position: WorkoutPosition(latitude: 45.7, longitude: 14.3 + Double(number) / 10_000),
-                moved: Double(choice >> 8 % 5_000) / 1_000, heartRate: choice % 3 == 0 ? nil : Int(80 + choice >> 8 % 90))
+                moved: Double(choice >> 8 % 5_000) / 1_000,
+                heartRate: choice % 3 == 0 ? nil : Int(80 + choice >> 8 % 90))
         }
     }
 }

@@ -6,7 +6,8 @@
     struct SimulateCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: "simulate",
-            abstract: "Run engines against each other over a bad network in virtual time, and check that they converge.",
+            abstract:
+                "Run engines against each other over a bad network in virtual time, and check that they converge.",
             discussion: """
                 Everything follows from the seed. Prints failing seeds with what went wrong in them, and exits with 1 when \
                 there are any. Keys with --json: seeds, failures (seed, reason), operations, frames, faults (counts by \
@@ -56,7 +57,9 @@
             let simulation = Simulation(subjects: subjects, options: SimulationOptions(mutation: mutate))
             let progress = ProgressLine()
             let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
-            let report = simulation.run(range) { shrink && !$0.failures.isEmpty } progress: { report in
+            let report = simulation.run(range) {
+                shrink && !$0.failures.isEmpty
+            } progress: { report in
                 guard report.seeds % 64 == 0 else { return }
                 progress.show("\(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing")
             }
@@ -70,7 +73,8 @@
             let chosen = all.filter { feature == nil || $0.id == feature }
             guard chosen.isEmpty else { return chosen }
             let known = all.map(\.id).sorted().joined(separator: ", ")
-            throw ToolError(feature.map { "no feature is called '\($0)'; there are \(known)" } ?? "no plugin offers a feature")
+            throw ToolError(
+                feature.map { "no feature is called '\($0)'; there are \(known)" } ?? "no plugin offers a feature")
         }
 
         private func proveMutations(_ subjects: [SimulationSubject]) throws {
@@ -84,7 +88,9 @@
             try output.print(rows) {
                 Table(
                     columns: ["Mutation", .number("Seed"), .number("Seeds"), "Caught because"],
-                    rows: rows.map { [$0.mutation, $0.seed.map { "\($0)" } ?? "-", "\($0.seeds)", $0.reason ?? "not caught"] }
+                    rows: rows.map {
+                        [$0.mutation, $0.seed.map { "\($0)" } ?? "-", "\($0.seeds)", $0.reason ?? "not caught"]
+                    }
                 ).text()
             }
             if !rows.allSatisfy(\.isCaught) { throw ExitCode.failure }
