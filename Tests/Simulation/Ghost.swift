@@ -16,8 +16,6 @@ struct Violation: Error {
 
 /// What an onlooker knows who sees every store at once: no engine has it, and checks are made against it.
 struct Ghost<Feature: SimulatedFeature> {
-    typealias Replicas = [Replica<Feature>]
-
     /// The place of an event in the final order of a group.
     struct Place {
         let envelope: SessionSyncEnvelope<Feature.Event>
@@ -54,12 +52,11 @@ struct Ghost<Feature: SimulatedFeature> {
         accepted[metadata.eventID]?.append(metadata.place)
     }
 
-    mutating func forgive(eventsOnlyIn peer: Int, of replicas: Replicas) {
+    /// A store is gone: what no other one has may be lost from now on.
+    mutating func forgive(eventsNotIn survivors: [Replica<Feature>.Engine]) {
         for (id, names) in accepted where !mayBeLost.contains(id) {
-            let isElsewhere = replicas.indices.contains { other in
-                other != peer && names.contains { replicas[other].stored.includes($0) }
-            }
-            if !isElsewhere { mayBeLost.insert(id) }
+            let survives = survivors.contains { store in names.contains { store.includes($0) } }
+            if !survives { mayBeLost.insert(id) }
         }
     }
 

@@ -39,7 +39,7 @@ extension Schedule {
         return faults.sorted { $0.at < $1.at }
     }
 
-    /// Lost stores: alone, both at once, one soon after the other, while apart. Restored ones.
+    /// Lost stores: alone, both at once, one soon after the other, while apart. Without any, often a restored one.
     private static func storeFaults(random: inout SplitMix64) -> [PlannedFault] {
         var faults: [PlannedFault] = []
         for _ in 0..<random.element([0, 1, 1, 2, 3]) {
@@ -60,6 +60,11 @@ extension Schedule {
                         fault: partition))
             default: break
             }
+        }
+        if faults.isEmpty, random.happens(rate: 0.5) {
+            let restored = Fault.restoreStore(age: 50 + random.below(750))
+            faults.append(
+                PlannedFault(at: 500 + random.below(span - 500), duration: 0, peer: random.below(2), fault: restored))
         }
         return faults
     }

@@ -43,6 +43,7 @@ public struct Simulation: Sendable {
         let start = ContinuousClock.now
         var report = SimulationReport()
         for seed in seeds {
+            TrapNotice.willRun(seed)
             report.add(outcome(of: Schedule(seed: seed)))
             report.wallSeconds = (ContinuousClock.now - start) / .seconds(1)
             progress(report)

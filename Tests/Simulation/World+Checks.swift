@@ -81,7 +81,17 @@ extension World {
             try checkBounds(peer)
             try checkAgainstOthers(peer)
             try checkFoldedIsAcknowledged(peer)
+            for other in 0..<peer { try checkChains(peer, other) }
         }
+    }
+
+    /// Peers that have confirmed equally many events of one group have confirmed the same ones.
+    private func checkChains(_ peer: Int, _ other: Int) throws(Violation) {
+        guard replicas[peer].engine.group != nil, replicas[peer].engine.group == replicas[other].engine.group,
+            replicas[peer].engine.confirmedCount == replicas[other].engine.confirmedCount,
+            replicas[peer].engine.chain.value != replicas[other].engine.chain.value
+        else { return }
+        throw Violation("the chains of \(Schedule.name(of: peer)) and \(Schedule.name(of: other)) differ")
     }
 
     /// What is folded can no longer be sent: every open member must have it in its store.

@@ -69,6 +69,7 @@ extension World {
             replicas[peer].engine.tick(at: moment(peer))
             if conditions.stateOnly > 0, random.happens(rate: conditions.stateOnly) { sendStateOnly(peer) }
             try settle(peer)
+            if keepsBackups { backups[peer].append((now, replicas[peer].stored)) }
         }
         queue.enter(.exchange(peer: peer), at: now + 40_000 + random.upTo(20_000))
     }
@@ -212,12 +213,22 @@ extension World {
     }
 
     func loseStore(_ peer: Int) {
-        ghost.forgive(eventsOnlyIn: peer, of: replicas)
+        ghost.forgive(eventsNotIn: otherStores(than: peer))
         replicas[peer].loseStore(incarnation: UInt32(truncatingIfNeeded: random.next()), seed: random.next())
         outcome.reincarnations += 1
     }
 
-    func restoreStore(_ peer: Int, age: Int) {}
+    /// The store as it was at the last exchange before that time, or at the first.
+    func restoreStore(_ peer: Int, age: Int) {
+        let time = now - min(now, UInt64(age) * 1_000)
+        guard let backup = backups[peer].last(where: { $0.time <= time }) ?? backups[peer].first else { return }
+        ghost.forgive(eventsNotIn: otherStores(than: peer) + [backup.store])
+        replicas[peer].restore(backup.store, seed: random.next())
+    }
+
+    private func otherStores(than peer: Int) -> [Engine] {
+        replicas.indices.filter { $0 != peer }.map { replicas[$0].stored }
+    }
 }
 
 /// How an event of a newer version looks to those who cannot read it: what it is made of.

@@ -50,6 +50,9 @@ final class World<Feature: SimulatedFeature> {
     var situations: [Situation]
     var ghost: Ghost<Feature>
     var stepCount = 0
+    /// By peer: its store at each exchange, in seeds that restore one.
+    var backups: [[(time: UInt64, store: Engine)]]
+    let keepsBackups: Bool
     private var passages: [Passage?] = []
     private var freeSlots: [Int] = []
 
@@ -62,6 +65,8 @@ final class World<Feature: SimulatedFeature> {
         conditions = schedule.conditions
         situations = schedule.conditions.skew.map { Situation(clockOffset: $0) }
         ghost = Ghost(peerCount: schedule.peerCount)
+        backups = Array(repeating: [], count: schedule.peerCount)
+        keepsBackups = schedule.faults.contains { if case .restoreStore = $0.fault { true } else { false } }
         if schedule.conditions.skew.contains(where: { $0 != 0 }) { outcome.faults[.clockSkew] += 1 }
         if schedule.conditions.newer != 0 { outcome.faults[.mixedVersions] += 1 }
         if schedule.conditions.abandoned != 0 { outcome.faults[.abandonedPeer] += 1 }
