@@ -1,8 +1,9 @@
 /// Deliberate mistakes, each at one line of one rule. A simulation that does not find one of them proves nothing.
+@usableFromInline
 package struct EngineMutations: OptionSet, Sendable, Hashable {
-    package let rawValue: UInt64
+    @usableFromInline package let rawValue: UInt64
 
-    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    @inlinable package init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 extension EngineMutations {
@@ -33,37 +34,37 @@ extension EngineMutations {
         ("reissueCovered", .reissueCovered, "re-issue without looking at ids"),
         ("gapHeld", .gapHeld, "a buffered event counts as held"),
         ("rangeIgnored", .rangeIgnored, "range requests are not answered"),
-        ("confirmUnordered", .confirmUnordered, "confirmation skips over an event that waits"),
+        ("confirmByAny", .confirmByAny, "one acknowledgement is enough to confirm"),
         ("orderByArrival", .orderByArrival, "equal milliseconds keep the order of arrival"),
         ("clockDeaf", .clockDeaf, "the clock does not observe remote stamps"),
     ]
 
-    package static let confirmAtCut = EngineMutations(rawValue: 1 << 0)
-    package static let eagerCut = EngineMutations(rawValue: 1 << 1)
-    package static let promiseUnheld = EngineMutations(rawValue: 1 << 2)
-    package static let sealOnSight = EngineMutations(rawValue: 1 << 3)
-    package static let foldAtCut = EngineMutations(rawValue: 1 << 4)
-    package static let sendBeforePersist = EngineMutations(rawValue: 1 << 5)
-    package static let clockForgotten = EngineMutations(rawValue: 1 << 6)
-    package static let promiseUnpersisted = EngineMutations(rawValue: 1 << 7)
-    package static let adoptLoses = EngineMutations(rawValue: 1 << 8)
-    package static let reissueNewIDs = EngineMutations(rawValue: 1 << 9)
-    package static let keepStamps = EngineMutations(rawValue: 1 << 10)
-    package static let copyVector = EngineMutations(rawValue: 1 << 11)
-    package static let snapshotAsBase = EngineMutations(rawValue: 1 << 12)
-    package static let policyRemoteOnly = EngineMutations(rawValue: 1 << 13)
-    package static let policyFrozen = EngineMutations(rawValue: 1 << 14)
-    package static let noReplay = EngineMutations(rawValue: 1 << 15)
-    package static let tokensKept = EngineMutations(rawValue: 1 << 16)
-    package static let floorlessReplace = EngineMutations(rawValue: 1 << 17)
-    package static let noToken = EngineMutations(rawValue: 1 << 18)
-    package static let lateOld = EngineMutations(rawValue: 1 << 19)
-    package static let bothFound = EngineMutations(rawValue: 1 << 20)
-    package static let silentDrop = EngineMutations(rawValue: 1 << 21)
-    package static let reissueCovered = EngineMutations(rawValue: 1 << 22)
-    package static let gapHeld = EngineMutations(rawValue: 1 << 23)
-    package static let rangeIgnored = EngineMutations(rawValue: 1 << 24)
-    package static let confirmUnordered = EngineMutations(rawValue: 1 << 25)
-    package static let orderByArrival = EngineMutations(rawValue: 1 << 26)
-    package static let clockDeaf = EngineMutations(rawValue: 1 << 27)
+    @inlinable package static var confirmAtCut: EngineMutations { EngineMutations(rawValue: 1 << 0) }
+    @inlinable package static var eagerCut: EngineMutations { EngineMutations(rawValue: 1 << 1) }
+    @inlinable package static var promiseUnheld: EngineMutations { EngineMutations(rawValue: 1 << 2) }
+    @inlinable package static var sealOnSight: EngineMutations { EngineMutations(rawValue: 1 << 3) }
+    @inlinable package static var foldAtCut: EngineMutations { EngineMutations(rawValue: 1 << 4) }
+    @inlinable package static var sendBeforePersist: EngineMutations { EngineMutations(rawValue: 1 << 5) }
+    @inlinable package static var clockForgotten: EngineMutations { EngineMutations(rawValue: 1 << 6) }
+    @inlinable package static var promiseUnpersisted: EngineMutations { EngineMutations(rawValue: 1 << 7) }
+    @inlinable package static var adoptLoses: EngineMutations { EngineMutations(rawValue: 1 << 8) }
+    @inlinable package static var reissueNewIDs: EngineMutations { EngineMutations(rawValue: 1 << 9) }
+    @inlinable package static var keepStamps: EngineMutations { EngineMutations(rawValue: 1 << 10) }
+    @inlinable package static var copyVector: EngineMutations { EngineMutations(rawValue: 1 << 11) }
+    @inlinable package static var snapshotAsBase: EngineMutations { EngineMutations(rawValue: 1 << 12) }
+    @inlinable package static var policyRemoteOnly: EngineMutations { EngineMutations(rawValue: 1 << 13) }
+    @inlinable package static var policyFrozen: EngineMutations { EngineMutations(rawValue: 1 << 14) }
+    @inlinable package static var noReplay: EngineMutations { EngineMutations(rawValue: 1 << 15) }
+    @inlinable package static var tokensKept: EngineMutations { EngineMutations(rawValue: 1 << 16) }
+    @inlinable package static var floorlessReplace: EngineMutations { EngineMutations(rawValue: 1 << 17) }
+    @inlinable package static var noToken: EngineMutations { EngineMutations(rawValue: 1 << 18) }
+    @inlinable package static var lateOld: EngineMutations { EngineMutations(rawValue: 1 << 19) }
+    @inlinable package static var bothFound: EngineMutations { EngineMutations(rawValue: 1 << 20) }
+    @inlinable package static var silentDrop: EngineMutations { EngineMutations(rawValue: 1 << 21) }
+    @inlinable package static var reissueCovered: EngineMutations { EngineMutations(rawValue: 1 << 22) }
+    @inlinable package static var gapHeld: EngineMutations { EngineMutations(rawValue: 1 << 23) }
+    @inlinable package static var rangeIgnored: EngineMutations { EngineMutations(rawValue: 1 << 24) }
+    @inlinable package static var confirmByAny: EngineMutations { EngineMutations(rawValue: 1 << 25) }
+    @inlinable package static var orderByArrival: EngineMutations { EngineMutations(rawValue: 1 << 26) }
+    @inlinable package static var clockDeaf: EngineMutations { EngineMutations(rawValue: 1 << 27) }
 }

@@ -11,9 +11,9 @@ public struct SessionRecord<Event: Sendable>: Sendable {
     public enum Content: Sendable {
         case event(Event)
         /// An event that the writer could not read: its bytes, the codec's number and the payload type.
-        case opaque(bytes: [UInt8], codec: UInt8, payloadType: String)
+        indirect case opaque(bytes: [UInt8], codec: UInt8, payloadType: String)
         /// `old` has lost its store; `new` follows it, from `final` on.
-        case replacement(SessionReplacement)
+        indirect case replacement(SessionReplacement)
     }
 
     public var source: SessionSource

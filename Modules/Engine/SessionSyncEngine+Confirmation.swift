@@ -1,0 +1,136 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A confirmed entry that waits to be taken, or for its side effect.
+struct ConfirmedEntry<Event: Sendable>: Sendable {
+    var position: UInt64
+    var entry: LogEntry<Event>
+    var source: SessionSource
+}
+
+extension SessionSyncEngine {
+    /// Moves the cut, confirms what lies below it and is acknowledged, and folds what is confirmed.
+    ///
+    /// The cut is the lowest promise of all members that counts: nothing more will come at or below it, so the order
+    /// of what is held there is settled. It stays at zero while unsealed.
+    @inlinable
+    mutating func advance() {
+        guard sealed else { return }
+        let cut = interpreter.mutations.contains(.eagerCut) ? clock.latest : lowestPromise
+        if cut.rawValue > cutStamp.rawValue { cutStamp = cut }
+        if settledCount < log.entries.count, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
+            confirm()
+        }
+    }
+
+    @inlinable
+    var lowestPromise: HybridTimestamp {
+        var lowest = sources.records[0].isOpen ? clock.latest.rawValue : .max
+        var slot = 1
+        while slot < sources.records.count {
+            if sources.records[slot].isOpen { lowest = min(lowest, promised(slot).rawValue) }
+            slot += 1
+        }
+        return HybridTimestamp(rawValue: lowest)
+    }
+
+    /// Up to where a member has promised to write nothing more than is held of it.
+    @inlinable
+    func promised(_ slot: Int) -> HybridTimestamp {
+        if interpreter.mutations.contains(.promiseUnheld), let last = sources.records[slot].promises.pending.last {
+            return last.stamp
+        }
+        let floor = sources.records[slot].floor
+        let usable = sources.records[slot].promises.usable
+        return usable.rawValue > floor.rawValue ? usable : floor
+    }
+
+    /// Confirmed is a prefix of the order that lies below the cut and that every open member holds.
+    @usableFromInline
+    mutating func confirm() {
+        while settledCount < log.entries.count, log.entries[settledCount].stamp <= cutStamp {
+            let entry = log.entries[settledCount]
+            guard isAcknowledged(entry) || mutations.contains(.confirmAtCut), mayConfirm else { break }
+            settledCount += 1
+            announce(entry)
+        }
+        foldConfirmed()
+    }
+
+    /// Its author and this engine hold it; every other open member has to say so.
+    private func isAcknowledged(_ entry: LogEntry<Event>) -> Bool {
+        let others = sources.indices.filter { $0 != 0 && $0 != entry.slot && sources[$0].isOpen }
+        if mutations.contains(.confirmByAny), others.count > 1 {
+            return others.contains { sources[$0].acknowledges(entry.slot, entry.sequence) }
+        }
+        return others.allSatisfy { sources[$0].acknowledges(entry.slot, entry.sequence) }
+    }
+
+    /// What was confirmed and not taken is bounded: confirmation waits for the caller.
+    private var mayConfirm: Bool {
+        confirmed.count < options.confirmedMax && due.count < options.confirmedMax
+    }
+
+    private mutating func announce(_ entry: LogEntry<Event>) {
+        let known = ConfirmedEntry(
+            position: confirmationChain.position, entry: entry, source: sources[entry.slot].source)
+        confirmationChain.append(digest(entry))
+        pending.changesMembership = true
+        if entry.slot == 0 {
+            ownUnconfirmed -= 1
+            ownUnconfirmedBytes -= bytes(of: entry)
+        }
+        guard !entry.isReplacement else { return }
+        confirmed.append(known)
+        if options.keepsSideEffects { due.append(known) }
+    }
+
+    /// What the chain says about an entry.
+    private func digest(_ entry: LogEntry<Event>) -> UInt64 {
+        var digest = entry.stamp.rawValue ^ sources[entry.slot].digest &* 31 &+ entry.sequence
+        if let id = entry.eventID {
+            digest ^= withUnsafeBytes(of: id.uuid) { $0.loadUnaligned(as: UInt64.self).littleEndian } &* 17
+        }
+        if let eventDigest = options.eventDigest, case .event(let event) = entry.content {
+            digest ^= eventDigest(event) &* 13
+        }
+        return digest
+    }
+
+    /// The base moves to a checkpoint at or before the confirmed position, never beyond: so what is folded was
+    /// acknowledged, and a range is never gone for a member. It stays before an event that this version cannot read, as
+    /// long as there is room.
+    private mutating func foldConfirmed() {
+        var limit = settledCount
+        if mutations.contains(.foldAtCut) { limit = log.entries.prefix { $0.stamp <= cutStamp }.count }
+        if let opaque = log.entries.prefix(limit).firstIndex(where: \.isOpaque),
+            log.entries.count < options.ownUnconfirmedMax
+        {
+            limit = opaque
+        }
+        let count = log.foldable(upTo: limit)
+        // Each fold moves what remains: worth it for a good part only.
+        guard count > 0, count * 4 >= log.entries.count else { return }
+        fold(count)
+    }
+
+    mutating func fold(_ count: Int) {
+        for entry in log.entries.prefix(count) {
+            sources[entry.slot].folded = max(sources[entry.slot].folded, entry.sequence)
+        }
+        log.fold(count)
+        settledCount = max(0, settledCount - count)
+        pending.movesBase = true
+    }
+
+    mutating func recountOwn() {
+        let own = log.entries.dropFirst(settledCount).filter { $0.slot == 0 }
+        ownUnconfirmed = own.count
+        ownUnconfirmedBytes = own.reduce(0) { $0 + bytes(of: $1) }
+    }
+}

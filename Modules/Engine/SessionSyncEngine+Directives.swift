@@ -1,0 +1,232 @@
+import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// An entry that the last call put in its place.
+@usableFromInline
+struct AppliedEntry<Event: Sendable>: Sendable {
+    @usableFromInline var entry: LogEntry<Event>
+    @usableFromInline var outcome: SessionEventOutcome
+    @usableFromInline var replayedCount: Int
+
+    @inlinable
+    init(entry: LogEntry<Event>, outcome: SessionEventOutcome, replayedCount: Int = 0) {
+        self.entry = entry
+        self.outcome = outcome
+        self.replayedCount = replayedCount
+    }
+}
+
+/// What the caller is to be told next, coalesced: however many calls there were, one answer for each peer.
+@usableFromInline
+struct PendingDirectives: Sendable {
+    @usableFromInline var changesMembership = false
+    var movesBase = false
+    var replacesEverything = true
+    var isDigestDue = false
+    /// Peers that are to hear a control at once.
+    var controls: Set<String> = []
+    var copies: Set<String> = []
+    /// Own events that a peer lacks, by sequence.
+    var answers: [String: [UInt64]] = [:]
+    var alarms: [SessionAlarm] = []
+
+    /// Of each kind of alarm the first ones matter.
+    static let alarmsMax = 64
+
+    init() {}
+
+    @usableFromInline
+    mutating func raise(_ alarm: SessionAlarm) {
+        if alarms.count < Self.alarmsMax, !alarms.contains(alarm) { alarms.append(alarm) }
+    }
+
+    mutating func answer(_ peerID: String, _ sequences: [UInt64], limit: Int) {
+        guard !sequences.isEmpty else { return }
+        let all = Set(sequences).union(answers[peerID] ?? [])
+        answers[peerID] = Array(all.sorted().prefix(limit))
+    }
+
+    mutating func replaceEverything() {
+        replacesEverything = true
+        answers = [:]
+        copies = []
+    }
+}
+
+extension SessionSyncEngine {
+    /// What to do after a batch of calls. What it lists is forgotten here: carry it out, in the order that
+    /// `SessionDirectives` states. Complexity: O(what has changed).
+    public mutating func takeDirectives() -> SessionDirectives<State, Event> {
+        // Messages first: their promises may need a longer lease, which has to be persisted.
+        let outgoing = takeOutgoing()
+        let holdsBack = mutations.contains(.sendBeforePersist) && !outgoing.isEmpty
+        let directives = SessionDirectives(
+            persist: holdsBack ? nil : takePersistence(), confirmed: confirmed.compactMap(confirmedEvent), outgoing: outgoing,
+            alarms: pending.alarms)
+        confirmed.removeAll(keepingCapacity: true)
+        pending.alarms = []
+        if sealed, settledCount < log.entries.count, !directives.confirmed.isEmpty { confirm() }
+        return directives
+    }
+
+    /// Every event that the last call put in its place, in order: more than one after a gap has closed.
+    public mutating func takeApplied() -> [SessionAppliedEvent<Event>] {
+        defer { applied.removeAll(keepingCapacity: true) }
+        return applied.compactMap { applied in
+            envelope(of: applied.entry).map {
+                SessionAppliedEvent(envelope: $0, outcome: applied.outcome, replayedCount: applied.replayedCount)
+            }
+        }
+    }
+
+    /// The side effects of confirmed events up to and including this position have run; only with
+    /// `options.keepsSideEffects`.
+    public mutating func markSideEffects(through position: UInt64) {
+        guard due.contains(where: { $0.position <= position }) else { return }
+        due.removeAll { $0.position <= position }
+        pending.changesMembership = true
+        if sealed { confirm() }
+    }
+
+    /// Confirmed events whose side effects have not been marked; after a relaunch they run again, and their ids tell
+    /// what had been done. Empty without `options.keepsSideEffects`.
+    public var sideEffectsDue: [SessionConfirmedEvent<Event>] { due.compactMap(confirmedEvent) }
+
+    private func confirmedEvent(_ confirmed: ConfirmedEntry<Event>) -> SessionConfirmedEvent<Event>? {
+        guard case .event(let event) = confirmed.entry.content else { return nil }
+        var metadata = interpreter.metadata(of: confirmed.entry, source: confirmed.source)
+        metadata.epoch = groupTag
+        return SessionConfirmedEvent(
+            position: confirmed.position, envelope: SessionSyncEnvelope(metadata: metadata, payload: event),
+            outcome: confirmed.entry.outcome ?? .applied)
+    }
+
+    private mutating func takePersistence() -> SessionPersistence? {
+        var appended: [SessionRange] = []
+        for slot in sources.indices where sources[slot].held > sources[slot].persisted {
+            let first = max(sources[slot].persisted, sources[slot].folded) + 1
+            if first <= sources[slot].held {
+                appended.append(
+                    SessionRange(source: sources[slot].source, first: first, last: sources[slot].held))
+            }
+            sources[slot].persisted = sources[slot].held
+        }
+        guard
+            !appended.isEmpty || pending.movesBase || pending.changesMembership || pending.replacesEverything
+        else { return nil }
+        let persistence = SessionPersistence(
+            appended: appended, movesBase: pending.movesBase, changesMembership: pending.changesMembership,
+            replacesEverything: pending.replacesEverything)
+        pending.movesBase = false
+        pending.changesMembership = false
+        pending.replacesEverything = false
+        return persistence
+    }
+
+    // MARK: - Messages
+
+    private mutating func takeOutgoing() -> [SessionOutgoing<State, Event>] {
+        var outgoing: [SessionOutgoing<State, Event>] = []
+        if pending.isDigestDue {
+            outgoing.append(.control(makeControlEnvelope(isDigest: true, for: nil), to: nil))
+        } else {
+            for peerID in pending.controls.sorted() {
+                outgoing.append(.control(makeControlEnvelope(isDigest: false, for: nil), to: peerID))
+            }
+        }
+        for (peerID, sequences) in pending.answers.sorted(by: { $0.key < $1.key }) {
+            outgoing += answer(peerID, Set(sequences))
+        }
+        for peerID in pending.copies.sorted() {
+            let control = makeControlEnvelope(isDigest: false, for: nil)
+            var metadata = control.metadata
+            metadata.payloadType = snapshotPayloadType
+            metadata.sequence = sources[0].held + 1
+            metadata.explicitEventID = nil
+            outgoing.append(.checkpoint(makeCheckpoint(control.payload), metadata, to: peerID))
+        }
+        pending.isDigestDue = false
+        pending.controls = []
+        pending.answers = [:]
+        pending.copies = []
+        return outgoing
+    }
+
+    private mutating func answer(_ peerID: String, _ sequences: Set<UInt64>) -> [SessionOutgoing<State, Event>] {
+        let entries = log.entries.filter { $0.slot == 0 && sequences.contains($0.sequence) }
+        let events = entries.compactMap(envelope)
+        let replacements = entries.filter(\.isReplacement)
+        var outgoing: [SessionOutgoing<State, Event>] = events.isEmpty ? [] : [.events(events, to: peerID)]
+        if !replacements.isEmpty {
+            outgoing.append(.control(makeControlEnvelope(isDigest: false, for: replacements), to: peerID))
+        }
+        return outgoing
+    }
+
+    /// What every message between engines says.
+    private mutating func makeControlEnvelope(
+        isDigest: Bool, for replacements: [LogEntry<Event>]?
+    ) -> SessionSyncEnvelope<SessionControl> {
+        let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
+        extendLease(beyond: stamp)
+        let milestone = confirmationChain.milestones.last
+        let control = SessionControl(
+            group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
+            held: mutations.contains(.gapHeld) ? heldWithGaps : held, asks: tokens(\.token), echoes: tokens(\.echo),
+            wants: missing, isDigest: isDigest, replacements: (replacements ?? []).compactMap(replacementRecord),
+            position: milestone?.position ?? 0, chain: milestone?.value ?? 0,
+            forked: sources.records.filter(\.isForked).map { SourceSequence(source: $0.source, sequence: $0.held) })
+        let metadata = SessionSyncMetadata(
+            sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, eventID: controlID(stamp),
+            sequence: 0, causalTimestamp: moment, payloadType: SessionControl.payloadType, stamp: stamp,
+            incarnation: incarnation, epoch: groupTag,
+            promise: SequencePromise(sequence: sources[0].held, stamp: stamp))
+        return SessionSyncEnvelope(metadata: metadata, payload: control)
+    }
+
+    private mutating func makeCheckpoint(_ control: SessionControl) -> SessionCheckpoint<State, Event> {
+        SessionCheckpoint(
+            control: control, membership: membership,
+            base: SessionBase(reduced: log.base, vector: sources.vector(\.folded), count: log.baseCount),
+            log: log.entries.map { $0.record(of: sources[$0.slot].source) }, settledCount: settledCount, cut: cutStamp,
+            chain: confirmationChain)
+    }
+
+    /// An envelope of an event in the log; nil for what is not an event of this type.
+    func envelope(of entry: LogEntry<Event>) -> SessionSyncEnvelope<Event>? {
+        guard case .event(let event) = entry.content else { return nil }
+        var metadata = interpreter.metadata(of: entry, source: sources[entry.slot].source)
+        metadata.epoch = groupTag
+        return SessionSyncEnvelope(metadata: metadata, payload: event)
+    }
+
+    private func replacementRecord(_ entry: LogEntry<Event>) -> SessionRecord<Never>? {
+        guard case .replacement(let replacement) = entry.content else { return nil }
+        return SessionRecord(
+            source: source, sequence: entry.sequence, stamp: entry.stamp, causalTimestamp: entry.causalTimestamp,
+            content: .replacement(replacement))
+    }
+
+    private func tokens(_ value: (SourceRecord<Event>) -> UInt32?) -> [LivenessToken] {
+        sources.records.compactMap { record in value(record).map { LivenessToken(source: record.source, value: $0) } }
+    }
+
+    private var heldWithGaps: SequenceVector {
+        sources.vector { $0.gap.first == nil ? $0.held : $0.gap.last }
+    }
+
+    private var moment: Date { Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000) }
+
+    /// Controls share sequence 0, and the engine draws no randomness for them: their stamp tells them apart.
+    private func controlID(_ stamp: HybridTimestamp) -> UUID {
+        SessionSyncMetadata(
+            sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, sequence: .max,
+            causalTimestamp: moment, payloadType: SessionControl.payloadType, stamp: stamp, incarnation: incarnation
+        ).eventID
+    }
+}
