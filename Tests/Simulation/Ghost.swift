@@ -32,14 +32,11 @@ struct Ghost<Feature: SimulatedFeature> {
     /// By peer: the side effects run since its store was created.
     private var sideEffects: [Set<UUID>]
     private var lives: [Int]
-    /// By peer: the highest stamp that has ever been applied there.
-    var latestStamps: [HybridTimestamp]
     var lastNumber: UInt32 = 0
 
     init(peerCount: Int) {
         sideEffects = Array(repeating: [], count: peerCount)
         lives = Array(repeating: 0, count: peerCount)
-        latestStamps = Array(repeating: .zero, count: peerCount)
     }
 
     mutating func accept(_ envelope: SessionSyncEnvelope<Feature.Event>) {

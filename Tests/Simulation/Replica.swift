@@ -25,6 +25,9 @@ struct Replica<Feature: SimulatedFeature> {
     var engine: Engine
     /// An engine as it was, of which only the image counts: it is made when somebody reads the store.
     private(set) var stored: Engine
+    /// The highest stamp applied since the store was created, and what of it was written.
+    private(set) var latestStamp = HybridTimestamp.zero
+    private var storedStamp = HybridTimestamp.zero
     /// How often this peer has begun with an empty store.
     private(set) var life = 0
     let options: Options
@@ -49,33 +52,41 @@ struct Replica<Feature: SimulatedFeature> {
             options: options)
     }
 
-    mutating func persist() { stored = engine }
+    mutating func note(_ stamp: HybridTimestamp) { latestStamp = max(latestStamp, stamp) }
+
+    mutating func persist() {
+        stored = engine
+        storedStamp = latestStamp
+    }
 
     /// Back to what was written.
-    mutating func relaunch(seed: UInt64) {
-        engine = Engine(
+    mutating func relaunch(seed: UInt64) throws {
+        engine = try Engine(
             restoring: stored.image, reducer: Feature.reducer, conflictPolicy: Feature.policy, seed: seed,
             options: options)
         stored = engine
+        latestStamp = storedStamp
     }
 
     mutating func loseStore(incarnation: UInt32, seed: UInt64) {
         let source = SessionSource(peerID: engine.localPeerID, incarnation: incarnation)
+        latestStamp = .zero
         engine = Self.engine(source, members: [], seed: seed, options: options)
-        stored = engine
+        persist()
         life += 1
     }
 
     /// The same store goes on as another source: somebody else has written in this one's name.
-    mutating func reincarnate(incarnation: UInt32, seed: UInt64) {
-        engine = engine.reincarnated(as: incarnation, seed: seed)
+    mutating func reincarnate(incarnation: UInt32, seed: UInt64) throws {
+        engine = try engine.reincarnated(as: incarnation, seed: seed)
         stored = engine
     }
 
     /// The store of an earlier moment is put back.
-    mutating func restore(_ earlier: Engine, seed: UInt64) {
+    mutating func restore(_ earlier: Engine, seed: UInt64) throws {
         stored = earlier
-        relaunch(seed: seed)
+        storedStamp = .zero
+        try relaunch(seed: seed)
     }
 }
 

@@ -13,10 +13,10 @@ extension World {
                 outcome.rollbacks += 1
                 outcome.deepestRollback = max(outcome.deepestRollback, event.replayedCount)
             }
-            if isLocal, metadata.stamp <= ghost.latestStamps[peer] {
+            if isLocal, metadata.stamp <= replicas[peer].latestStamp {
                 throw Violation("\(metadata.place) is not stamped later than what its author had seen")
             }
-            ghost.latestStamps[peer] = max(ghost.latestStamps[peer], metadata.stamp)
+            replicas[peer].note(metadata.stamp)
             ghost.noteName(metadata)
         }
         try checkBounds(peer)
@@ -34,7 +34,8 @@ extension World {
 
     private func checkBounds(_ peer: Int) throws(Violation) {
         let engine = replicas[peer].engine
-        guard engine.ownUnconfirmedCount <= conditions.ownEventsMax else {
+        // What was issued again after a join comes on top, and replacements.
+        guard engine.ownUnconfirmedCount <= 3 * conditions.ownEventsMax + 8 else {
             throw Violation("\(Schedule.name(of: peer)) has \(engine.ownUnconfirmedCount) own events unconfirmed")
         }
         let sources = engine.held.entries.count + 1

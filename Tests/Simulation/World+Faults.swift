@@ -13,7 +13,7 @@ extension World {
             situations[peer].pausedUntil = now + UInt64(planned.duration) * 1_000
         case .crash:
             outcome.faults[.crash] += 1
-            relaunch(peer)
+            try relaunch(peer)
         case .loseStore:
             outcome.faults[.lostStore] += 1
             if schedule.faults.contains(where: { $0.at == planned.at && $0.peer < peer && $0.fault == .loseStore }) {
@@ -22,7 +22,7 @@ extension World {
             loseStore(peer)
         case .restoreStore(let age):
             outcome.faults[.restoredStore] += 1
-            restoreStore(peer, age: age)
+            try restoreStore(peer, age: age)
         case .clockJump(let jump):
             outcome.faults[.clockJump] += 1
             situations[peer].clockOffset += jump

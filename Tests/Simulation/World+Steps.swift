@@ -40,6 +40,7 @@ extension World {
         let number = ghost.lastNumber
         let moment = moment(peer)
         let event = Feature.event(number: number, choice: tap.choice, moment: moment)
+        let isFull = replicas[peer].engine.ownUnconfirmedCount >= conditions.ownEventsMax
         let envelope: SessionSyncEnvelope<Feature.Event>
         do {
             envelope = try replicas[peer].engine.submitLocal(event, at: moment)
@@ -50,13 +51,14 @@ extension World {
             // The reducer has refused: no sequence was taken.
             return try settle(peer)
         }
+        if isFull { throw Violation("\(Schedule.name(of: peer)) takes an event beyond its bound") }
         try note(applied: replicas[peer].engine.takeApplied(), at: peer, isLocal: true)
-        if crashes(.crashBeforePersist) { return relaunch(peer) }
+        if crashes(.crashBeforePersist) { return try relaunch(peer) }
         let directives = replicas[peer].engine.takeDirectives()
         replicas[peer].persist()
         outcome.operations += 1
         ghost.accept(envelope)
-        if crashes(.crashAfterPersist) { return relaunch(peer) }
+        if crashes(.crashAfterPersist) { return try relaunch(peer) }
         for other in replicas.indices where other != peer {
             send(envelope, NewerEvent(number: number, choice: tap.choice), from: peer, to: other)
         }
@@ -99,7 +101,7 @@ extension World {
             if !hasAdopted { try checkAbove(cut, applied, at: peer) }
             try note(applied: applied, at: peer, isLocal: false)
         }
-        if crashes(.crashBeforePersist, share: 0.25) { return relaunch(peer) }
+        if crashes(.crashBeforePersist, share: 0.25) { return try relaunch(peer) }
         try settle(peer)
     }
 
@@ -116,18 +118,18 @@ extension World {
         if directives.persist != nil { replicas[peer].persist() }
         if !directives.confirmed.isEmpty {
             for confirmed in directives.confirmed { try noteConfirmed(confirmed, at: peer) }
-            if runSideEffects(directives.confirmed, peer) { return }
+            if try runSideEffects(directives.confirmed, peer) { return }
         }
         for outgoing in directives.outgoing { send(outgoing, from: peer) }
         for alarm in directives.alarms { try heed(alarm, at: peer) }
     }
 
     /// - Returns: whether the peer crashed before it could mark them.
-    private func runSideEffects(_ events: [SessionConfirmedEvent<Feature.Event>], _ peer: Int) -> Bool {
+    private func runSideEffects(_ events: [SessionConfirmedEvent<Feature.Event>], _ peer: Int) throws(Violation) -> Bool {
         guard let last = events.last else { return false }
         for event in events { ghost.runSideEffect(event.envelope.metadata.eventID, peer, replicas[peer].life) }
         if crashes(.crashBeforeMark) {
-            relaunch(peer)
+            try relaunch(peer)
             return true
         }
         replicas[peer].engine.markSideEffects(through: last.position)
@@ -139,7 +141,8 @@ extension World {
         case .forked(let place) where place.source == replicas[peer].engine.source:
             outcome.forks += 1
             outcome.reincarnations += 1
-            replicas[peer].reincarnate(incarnation: UInt32(truncatingIfNeeded: random.next()), seed: random.next())
+            let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
+            try restoring(peer) { try $0.reincarnate(incarnation: incarnation, seed: seed) }
         case .forked: break
         default: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         }
@@ -204,8 +207,21 @@ extension World {
         return true
     }
 
-    func relaunch(_ peer: Int) {
-        replicas[peer].relaunch(seed: random.next())
+    func relaunch(_ peer: Int) throws(Violation) {
+        let seed = random.next()
+        try restoring(peer) { try $0.relaunch(seed: seed) }
+        runDueSideEffects(peer)
+    }
+
+    private func restoring(_ peer: Int, _ change: (inout Replica<Feature>) throws -> Void) throws(Violation) {
+        do {
+            try change(&replicas[peer])
+        } catch {
+            throw Violation("\(Schedule.name(of: peer)) cannot read its own store: \(error)")
+        }
+    }
+
+    private func runDueSideEffects(_ peer: Int) {
         let due = replicas[peer].engine.sideEffectsDue
         guard let last = due.last else { return }
         for event in due { ghost.runSideEffect(event.envelope.metadata.eventID, peer, replicas[peer].life) }
@@ -219,11 +235,13 @@ extension World {
     }
 
     /// The store as it was at the last exchange before that time, or at the first.
-    func restoreStore(_ peer: Int, age: Int) {
+    func restoreStore(_ peer: Int, age: Int) throws(Violation) {
         let time = now - min(now, UInt64(age) * 1_000)
         guard let backup = backups[peer].last(where: { $0.time <= time }) ?? backups[peer].first else { return }
         ghost.forgive(eventsNotIn: otherStores(than: peer) + [backup.store])
-        replicas[peer].restore(backup.store, seed: random.next())
+        let seed = random.next()
+        try restoring(peer) { try $0.restore(backup.store, seed: seed) }
+        runDueSideEffects(peer)
     }
 
     private func otherStores(than peer: Int) -> [Engine] {
