@@ -58,7 +58,11 @@ extension EventLog {
             if sources.precedes(entries[middle], entry)
                 || mutations.contains(.orderByArrival)
                     && entries[middle].stamp.milliseconds == entry.stamp.milliseconds
-            { low = middle + 1 } else { high = middle }
+            {
+                low = middle + 1
+            } else {
+                high = middle
+            }
         }
         return low
     }

@@ -49,7 +49,8 @@ extension SessionSyncEngine {
         let held = take(entry)
         var new = applied.map(\.entry)
         applied = []
-        if entry.sequence == shown + 1, !new.contains(where: { $0.slot == entry.slot && $0.sequence == entry.sequence }) {
+        if entry.sequence == shown + 1, !new.contains(where: { $0.slot == entry.slot && $0.sequence == entry.sequence })
+        {
             new.insert(entry, at: 0)
         }
         var outcome: SessionEventOutcome?

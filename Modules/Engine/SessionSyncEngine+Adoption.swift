@@ -79,9 +79,11 @@ extension SessionSyncEngine {
             } else {
                 if let known, sources[known].isOpen || record.sequence <= sources[known].held { continue }
             }
-            let id = record.eventID ?? interpreter.metadata(
-                of: LogEntry(record, slot: 0), source: record.source
-            ).eventID
+            let id =
+                record.eventID
+                ?? interpreter.metadata(
+                    of: LogEntry(record, slot: 0), source: record.source
+                ).eventID
             if included.contains(id), !mutations.contains(.reissueCovered) { continue }
             _ = author(
                 record.content, eventID: mutations.contains(.reissueNewIDs) ? nil : id,

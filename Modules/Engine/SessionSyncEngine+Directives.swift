@@ -66,7 +66,8 @@ extension SessionSyncEngine {
         let outgoing = takeOutgoing()
         let holdsBack = mutations.contains(.sendBeforePersist) && !outgoing.isEmpty
         let directives = SessionDirectives(
-            persist: holdsBack ? nil : takePersistence(), confirmed: confirmed.compactMap(confirmedEvent), outgoing: outgoing,
+            persist: holdsBack ? nil : takePersistence(), confirmed: confirmed.compactMap(confirmedEvent),
+            outgoing: outgoing,
             alarms: pending.alarms)
         confirmed.removeAll(keepingCapacity: true)
         pending.alarms = []
