@@ -76,6 +76,8 @@ extension SessionSyncEngine {
         view.vector[key] = entry.sequence
         bound(&view.log)
         provisional = view
+        // It is seen: what the user does next comes after it.
+        observe(entry.stamp)
         applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
         return outcome
     }
