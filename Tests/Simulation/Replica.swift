@@ -28,6 +28,9 @@ struct Replica<Feature: SimulatedFeature> {
     /// The highest stamp applied since the store was created, and what of it was written.
     private(set) var latestStamp = HybridTimestamp.zero
     private var storedStamp = HybridTimestamp.zero
+    /// Whether the store was put back to an earlier moment and goes on under the same name: until its engine notices and
+    /// takes another one, acknowledgements and promises of that name are not true.
+    private(set) var isImpostor = false
     /// How often this peer has begun with an empty store.
     private(set) var life = 0
     let options: Options
@@ -71,6 +74,7 @@ struct Replica<Feature: SimulatedFeature> {
     mutating func loseStore(incarnation: UInt32, seed: UInt64) {
         let source = SessionSource(peerID: engine.localPeerID, incarnation: incarnation)
         latestStamp = .zero
+        isImpostor = false
         engine = Self.engine(source, members: [], seed: seed, options: options)
         persist()
         life += 1
@@ -79,13 +83,15 @@ struct Replica<Feature: SimulatedFeature> {
     /// The same store goes on as another source: somebody else has written in this one's name.
     mutating func reincarnate(incarnation: UInt32, seed: UInt64) throws {
         engine = try engine.reincarnated(as: incarnation, seed: seed)
-        stored = engine
+        isImpostor = false
+        persist()
     }
 
     /// The store of an earlier moment is put back.
     mutating func restore(_ earlier: Engine, seed: UInt64) throws {
         stored = earlier
         storedStamp = .zero
+        isImpostor = true
         try relaunch(seed: seed)
     }
 }

@@ -47,8 +47,8 @@ extension World {
     /// Peers that hold the same events have made the same of them.
     private func checkAgainstOthers(_ peer: Int) throws(Violation) {
         let engine = replicas[peer].engine
-        guard !engine.isProvisional else { return }
-        for other in replicas.indices where other != peer {
+        guard !engine.isProvisional, !replicas[peer].isImpostor else { return }
+        for other in replicas.indices where other != peer && !replicas[other].isImpostor {
             let otherEngine = replicas[other].engine
             guard engine.held == otherEngine.held, engine.group == otherEngine.group, !otherEngine.isProvisional,
                 engine.membership.first == otherEngine.membership.first
@@ -62,16 +62,23 @@ extension World {
 
     /// A member has said that an event is final: then it is where everybody else says, and in every member's store.
     func noteConfirmed(_ confirmed: SessionConfirmedEvent<Feature.Event>, at peer: Int) throws(Violation) {
+        guard !replicas[peer].isImpostor else { return }
         let engine = replicas[peer].engine
         guard let group = engine.group else { throw Violation("\(Schedule.name(of: peer)) confirms without a group") }
         try ghost.confirm(confirmed, in: group, by: Schedule.name(of: peer))
         let place = confirmed.envelope.metadata.place
         for member in engine.membership.open where member.source != engine.source {
-            guard let other = replicas.first(where: { $0.stored.source == member.source }) else { continue }
+            guard let other = trustedReplica(of: member.source) else { continue }
             if other.stored.group == group, other.stored.held[place.source] < place.sequence {
                 throw Violation("\(Schedule.name(of: peer)) confirms \(place), which \(member.source) has not stored")
             }
         }
+    }
+}
+
+extension World {
+    fileprivate func trustedReplica(of source: SessionSource) -> Replica<Feature>? {
+        replicas.first { $0.stored.source == source && !$0.isImpostor }
     }
 }
 
@@ -88,7 +95,8 @@ extension World {
 
     /// Peers that have confirmed equally many events of one group have confirmed the same ones.
     private func checkChains(_ peer: Int, _ other: Int) throws(Violation) {
-        guard replicas[peer].engine.group != nil, replicas[peer].engine.group == replicas[other].engine.group,
+        guard !replicas[peer].isImpostor, !replicas[other].isImpostor, replicas[peer].engine.group != nil,
+            replicas[peer].engine.group == replicas[other].engine.group,
             replicas[peer].engine.confirmedCount == replicas[other].engine.confirmedCount,
             replicas[peer].engine.chain.value != replicas[other].engine.chain.value
         else { return }
@@ -98,10 +106,9 @@ extension World {
     /// What is folded can no longer be sent: every open member must have it in its store.
     private func checkFoldedIsAcknowledged(_ peer: Int) throws(Violation) {
         let image = replicas[peer].engine.image
-        guard let group = image.group else { return }
+        guard let group = image.group, !replicas[peer].isImpostor else { return }
         for member in image.membership.open where member.source != image.source {
-            guard let other = replicas.first(where: { $0.stored.source == member.source }), other.stored.group == group
-            else { continue }
+            guard let other = trustedReplica(of: member.source), other.stored.group == group else { continue }
             for folded in image.base.vector.entries where folded.sequence > other.stored.held[folded.source] {
                 throw Violation(
                     "\(Schedule.name(of: peer)) has folded \(folded), which \(member.source) has not stored")

@@ -125,7 +125,8 @@ extension World {
     }
 
     /// - Returns: whether the peer crashed before it could mark them.
-    private func runSideEffects(_ events: [SessionConfirmedEvent<Feature.Event>], _ peer: Int) throws(Violation) -> Bool {
+    private func runSideEffects(_ events: [SessionConfirmedEvent<Feature.Event>], _ peer: Int) throws(Violation) -> Bool
+    {
         guard let last = events.last else { return false }
         for event in events { ghost.runSideEffect(event.envelope.metadata.eventID, peer, replicas[peer].life) }
         if crashes(.crashBeforeMark) {
@@ -144,6 +145,8 @@ extension World {
             let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
             try restoring(peer) { try $0.reincarnate(incarnation: incarnation, seed: seed) }
         case .forked: break
+        // Somebody with a restored store has said what is not true.
+        case .promiseBroken where keepsBackups, .diverged where keepsBackups: break
         default: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         }
     }
