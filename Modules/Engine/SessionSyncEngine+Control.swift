@@ -131,7 +131,7 @@ extension SessionSyncEngine {
                     || wants.contains { $0.first <= entry.sequence && entry.sequence <= $0.last })
         }
         pending.answer(
-            sources[slot].source.peerID, found.prefix(options.rangeMax).map(\.sequence), limit: options.rangeMax)
+            sources[slot].source.peerID, found.prefix(options.rangeMax).map { $0.sequence }, limit: options.rangeMax)
     }
 
     mutating func seal() {
@@ -144,7 +144,7 @@ extension SessionSyncEngine {
 extension EngineMessage {
     /// Lists that no honest engine sends are not read at all.
     fileprivate var isWithinBounds: Bool {
-        let limit = SourceTable<Event>.countMax
+        let limit = SourceTable.countMax
         let lists = [
             control.members.count, control.held.entries.count, control.asks.count, control.echoes.count,
             control.wants.count, control.replacements.count, control.forked.count,

@@ -74,6 +74,7 @@ final class World {
     // What the checks know.
     var accepted: Set<Int> = []
     var mayBeLost: Set<Int> = []
+    var eventIDs: [Int: UUID] = [:]
     var nextID = 0
     var streams: [SessionSource: [UInt64: Int]] = [:]
     var effects: [[Int]: Set<Int>] = [:]
@@ -173,6 +174,7 @@ final class World {
         if random.chance(crashRate) { return try relaunch(peer) }
         try persist(peer)
         accepted.insert(id)
+        eventIDs[id] = envelope.metadata.eventID
         for other in 0..<size where other != peer { transmit(peer, other, .event(envelope)) }
         try settle(peer)
     }
