@@ -33,6 +33,11 @@ extension SessionSyncEngine {
     /// At or below it the order of what is held will not change.
     public var cut: HybridTimestamp { cutStamp }
 
+    /// How much a peer's clock is ahead of the local one; nil before the first round trip of controls.
+    public func clockOffset(of peerID: String) -> ClockOffsetEstimate? {
+        sources.records.last { $0.source.peerID == peerID && !$0.isClosed }?.roundTrips.estimate
+    }
+
     /// Held of each source without a gap.
     public var held: SequenceVector { sources.vector { $0.held } }
 

@@ -35,6 +35,8 @@ struct SourceRecord: Sendable {
     /// The number that it wants to have returned.
     var echo: UInt32?
     var isForked = false
+    var lastHeard: ClockEcho?
+    var roundTrips = RoundTrips()
 
     init(_ source: SessionSource) {
         self.source = source

@@ -215,7 +215,6 @@ final class World {
             }
         case .state(let snapshot): _ = try engines[peer].applySnapshot(snapshot)
         }
-        isUnsaved[peer] = true
         highest("gap", engines[peer].gapCount)
         highest("log", engines[peer].logCount)
         if random.chance(crashRate / 4) { return try relaunch(peer) }
@@ -234,9 +233,9 @@ final class World {
         for event in directives.confirmed { try checkConfirmed(event, at: peer) }
         confirmed[peer] += directives.confirmed.map(\.envelope.payload.id)
         if directives.persist != nil { isUnsaved[peer] = true }
-        if !directives.outgoing.isEmpty && !mutations.contains(.sendBeforePersist) || !directives.confirmed.isEmpty {
-            save(peer)
-        }
+        // An idle promise costs no write: only what the directives ask for is written, and only when something leaves.
+        let leaves = !directives.outgoing.isEmpty && !mutations.contains(.sendBeforePersist)
+        if leaves && isUnsaved[peer] || !directives.confirmed.isEmpty { save(peer) }
         for outgoing in directives.outgoing {
             switch outgoing {
             case .control(let envelope, let to): send(peer, to, .control(envelope))
