@@ -50,12 +50,12 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
 
 extension EventLog {
     /// Where the entry belongs. O(log n).
-    func place(of entry: LogEntry<Event>, in sources: SourceTable<Event>, _ mutations: EngineMutations) -> Int {
+    func place(of entry: LogEntry<Event>, in sources: SourceTable, _ mutations: EngineMutations) -> Int {
         var low = 0
         var high = entries.count
         while low < high {
             let middle = (low + high) / 2
-            if sources.precedes(entries[middle], entry)
+            if Self.precedes(entries[middle], entry, in: sources)
                 || mutations.contains(.orderByArrival)
                     && entries[middle].stamp.milliseconds == entry.stamp.milliseconds
             {
@@ -65,6 +65,14 @@ extension EventLog {
             }
         }
         return low
+    }
+
+    /// The total order of events.
+    @inlinable
+    static func precedes(_ left: LogEntry<Event>, _ right: LogEntry<Event>, in sources: SourceTable) -> Bool {
+        if left.stamp.rawValue != right.stamp.rawValue { return left.stamp.rawValue < right.stamp.rawValue }
+        if left.slot != right.slot { return sources.records[left.slot].rank < sources.records[right.slot].rank }
+        return left.sequence < right.sequence
     }
 
     /// Whether an entry of that stamp belongs at the end, whoever wrote it.
@@ -86,7 +94,7 @@ extension EventLog {
     @inlinable
     mutating func append<Reducer, ConflictPolicy>(
         _ entry: LogEntry<Event>, metadata: SessionSyncMetadata,
-        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable<Event>
+        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
     ) throws -> SessionEventOutcome {
         let outcome: SessionEventOutcome
         do {
@@ -103,7 +111,7 @@ extension EventLog {
     @inlinable
     mutating func appendRegardless<Reducer, ConflictPolicy>(
         _ entry: LogEntry<Event>, metadata: SessionSyncMetadata,
-        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable<Event>
+        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
     ) -> SessionEventOutcome {
         if let outcome = try? append(entry, metadata: metadata, by: interpreter, sources: sources) { return outcome }
         if let id = entry.eventID { _ = current.remember(id) }
@@ -123,7 +131,7 @@ extension EventLog {
     @inlinable
     mutating func insert<Reducer, ConflictPolicy>(
         _ entry: LogEntry<Event>, at place: Int,
-        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable<Event>
+        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
     ) -> (outcome: SessionEventOutcome, replayed: Int) {
         let later = entries.count - place
         let metadata = interpreter.metadata(of: entry, source: sources[entry.slot].source)
@@ -150,7 +158,7 @@ extension EventLog {
     /// Reduces again everything after the last checkpoint.
     @inlinable
     mutating func replay<Reducer, ConflictPolicy>(
-        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable<Event>
+        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
     ) {
         let last = marks[marks.count - 1]
         current = last.reduced
@@ -174,7 +182,7 @@ extension EventLog {
     @usableFromInline
     mutating func restore<Reducer, ConflictPolicy>(
         before end: Int, by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>,
-        sources: SourceTable<Event>
+        sources: SourceTable
     ) {
         let last = marks[marks.count - 1]
         current = last.reduced

@@ -33,6 +33,4 @@ struct GapBuffer<Event: Sendable>: Sendable {
         guard entries.first?.sequence == sequence else { return nil }
         return entries.removeFirst()
     }
-
-    mutating func removeAll() { entries = [] }
 }

@@ -47,7 +47,7 @@ extension SessionSyncEngine {
         let key = sources.vectorKey(entry.slot)
         let shown = visibleVector[key] ?? 0
         let held = take(entry)
-        var new = applied.map(\.entry)
+        var new = applied.map { $0.entry }
         applied = []
         if entry.sequence == shown + 1, !new.contains(where: { $0.slot == entry.slot && $0.sequence == entry.sequence })
         {

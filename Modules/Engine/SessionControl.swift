@@ -26,6 +26,8 @@ public struct SessionControl: Hashable, Sendable, Codable {
     /// How many events the sender has confirmed, at a multiple of 32, and the chain over them.
     public var position: UInt64
     public var chain: UInt64
+    /// When the sender last heard of whom, for the estimate of clock offsets.
+    public var clockEchoes: [ClockEcho]
     /// Sources of which the sender has seen two events of one sequence.
     public var forked: [SourceSequence]
 
@@ -33,7 +35,7 @@ public struct SessionControl: Hashable, Sendable, Codable {
         group: SessionSource? = nil, members: [SessionSource] = [], firstSequence: UInt64 = 1,
         held: SequenceVector = SequenceVector(), asks: [LivenessToken] = [], echoes: [LivenessToken] = [],
         wants: [SessionRange] = [], isDigest: Bool = false, replacements: [SessionRecord<Never>] = [],
-        position: UInt64 = 0, chain: UInt64 = 0, forked: [SourceSequence] = []
+        position: UInt64 = 0, chain: UInt64 = 0, clockEchoes: [ClockEcho] = [], forked: [SourceSequence] = []
     ) {
         self.group = group
         self.members = members
@@ -46,6 +48,7 @@ public struct SessionControl: Hashable, Sendable, Codable {
         self.replacements = replacements
         self.position = position
         self.chain = chain
+        self.clockEchoes = clockEchoes
         self.forked = forked
     }
 }

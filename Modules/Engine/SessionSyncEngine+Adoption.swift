@@ -33,6 +33,7 @@ extension SessionSyncEngine {
             }
         }
         sources = table
+        gaps = [:]
         log = EventLog(base: checkpoint.base.reduced, baseCount: checkpoint.base.count)
         log.entries = checkpoint.log.compactMap { record in
             sources.slot(of: record.source).map { LogEntry(record, slot: $0) }
@@ -98,8 +99,8 @@ extension SessionSyncEngine {
     /// What the copy says of each source; what is held is derived from what the copy holds, never taken over.
     ///
     /// - Returns: nil when the copy contradicts itself.
-    private func table(of checkpoint: SessionCheckpoint<State, Event>) throws -> SourceTable<Event>? {
-        var table = SourceTable<Event>(local: source)
+    private func table(of checkpoint: SessionCheckpoint<State, Event>) throws -> SourceTable? {
+        var table = SourceTable(local: source)
         let membership = checkpoint.membership
         for entry in membership.closed {
             let slot = try table.slot(adding: entry.source)
@@ -129,7 +130,7 @@ extension SessionSyncEngine {
                 return nil
             }
             let entry = LogEntry(record, slot: slot)
-            if let last, !table.precedes(last, entry) { return nil }
+            if let last, !EventLog<State, Event>.precedes(last, entry, in: table) { return nil }
             last = entry
             table[slot].held = max(table[slot].held, record.sequence)
         }

@@ -108,7 +108,7 @@ extension SessionSyncEngine {
     private mutating func foldConfirmed() {
         var limit = settledCount
         if mutations.contains(.foldAtCut) { limit = log.entries.prefix { $0.stamp <= cutStamp }.count }
-        if let opaque = log.entries.prefix(limit).firstIndex(where: \.isOpaque),
+        if let opaque = log.entries.prefix(limit).firstIndex(where: { $0.isOpaque }),
             log.entries.count < options.ownUnconfirmedMax
         {
             limit = opaque

@@ -9,6 +9,7 @@ public import MeshIdentity
 /// What a message between engines says, whether it came as a control or with a copy.
 struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
     var source: SessionSource
+    var sentAt: Date
     var promise: SequencePromise?
     var control: SessionControl
     var checkpoint: SessionCheckpoint<State, Event>?
@@ -22,7 +23,8 @@ extension SessionSyncEngine {
         try check(envelope.metadata, payloadType: SessionControl.payloadType)
         _ = try take(
             EngineMessage(
-                source: SessionSource(envelope.metadata), promise: envelope.metadata.promise, control: envelope.payload),
+                source: SessionSource(envelope.metadata), sentAt: envelope.metadata.causalTimestamp,
+                promise: envelope.metadata.promise, control: envelope.payload),
             at: moment)
     }
 
@@ -38,7 +40,8 @@ extension SessionSyncEngine {
         try check(metadata, payloadType: snapshotPayloadType)
         return try take(
             EngineMessage(
-                source: SessionSource(metadata), promise: metadata.promise, control: checkpoint.control,
+                source: SessionSource(metadata), sentAt: metadata.causalTimestamp, promise: metadata.promise,
+                control: checkpoint.control,
                 checkpoint: checkpoint),
             at: moment)
     }
@@ -62,6 +65,7 @@ extension SessionSyncEngine {
         let slot = try sources.slot(adding: message.source)
         // An old incarnation, late.
         guard !sources[slot].isClosed || mutations.contains(.lateOld) else { return false }
+        measureClock(message, slot, moment)
         pending.changesMembership = true
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
         let isMember = message.control.group != nil && message.control.group == groupName && sources[slot].isOpen
@@ -70,6 +74,13 @@ extension SessionSyncEngine {
             return false
         }
         return try takeFromStranger(message, slot)
+    }
+
+    private mutating func measureClock(_ message: EngineMessage<State, Event>, _ slot: Int, _ moment: Date) {
+        sources[slot].lastHeard = ClockEcho(source: message.source, sentAt: message.sentAt, receivedAt: moment)
+        guard let echo = message.control.clockEchoes.first(where: { $0.source == source }) else { return }
+        sources[slot].roundTrips.add(
+            sentHere: echo.sentAt, receivedThere: echo.receivedAt, sentThere: message.sentAt, receivedHere: moment)
     }
 
     /// A message of the group from a member that lists this one: this, and adopting, are the only things that seal.
@@ -131,7 +142,7 @@ extension SessionSyncEngine {
                     || wants.contains { $0.first <= entry.sequence && entry.sequence <= $0.last })
         }
         pending.answer(
-            sources[slot].source.peerID, found.prefix(options.rangeMax).map(\.sequence), limit: options.rangeMax)
+            sources[slot].source.peerID, found.prefix(options.rangeMax).map { $0.sequence }, limit: options.rangeMax)
     }
 
     mutating func seal() {
@@ -144,10 +155,11 @@ extension SessionSyncEngine {
 extension EngineMessage {
     /// Lists that no honest engine sends are not read at all.
     fileprivate var isWithinBounds: Bool {
-        let limit = SourceTable<Event>.countMax
+        let limit = SourceTable.countMax
         let lists = [
             control.members.count, control.held.entries.count, control.asks.count, control.echoes.count,
             control.wants.count, control.replacements.count, control.forked.count,
+            control.clockEchoes.count,
             checkpoint?.membership.open.count ?? 0, checkpoint?.membership.closed.count ?? 0,
             checkpoint?.membership.first.count ?? 0, checkpoint?.base.vector.entries.count ?? 0,
         ]

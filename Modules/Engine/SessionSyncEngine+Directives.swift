@@ -161,7 +161,7 @@ extension SessionSyncEngine {
     private mutating func answer(_ peerID: String, _ sequences: Set<UInt64>) -> [SessionOutgoing<State, Event>] {
         let entries = log.entries.filter { $0.slot == 0 && sequences.contains($0.sequence) }
         let events = entries.compactMap(envelope)
-        let replacements = entries.filter(\.isReplacement)
+        let replacements = entries.filter { $0.isReplacement }
         var outgoing: [SessionOutgoing<State, Event>] = events.isEmpty ? [] : [.events(events, to: peerID)]
         if !replacements.isEmpty {
             outgoing.append(.control(makeControlEnvelope(isDigest: false, for: replacements), to: peerID))
@@ -178,10 +178,12 @@ extension SessionSyncEngine {
         let milestone = confirmationChain.milestones.last
         let control = SessionControl(
             group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
-            held: mutations.contains(.gapHeld) ? heldWithGaps : held, asks: tokens(\.token), echoes: tokens(\.echo),
+            held: mutations.contains(.gapHeld) ? heldWithGaps : held, asks: tokens { $0.token },
+            echoes: tokens { $0.echo },
             wants: missing, isDigest: isDigest, replacements: (replacements ?? []).compactMap(replacementRecord),
             position: milestone?.position ?? 0, chain: milestone?.value ?? 0,
-            forked: sources.records.filter(\.isForked).map { SourceSequence(source: $0.source, sequence: $0.held) })
+            clockEchoes: sources.records.compactMap { $0.lastHeard },
+            forked: sources.records.filter { $0.isForked }.map { SourceSequence(source: $0.source, sequence: $0.held) })
         let metadata = SessionSyncMetadata(
             sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, eventID: controlID(stamp),
             sequence: 0, causalTimestamp: moment, payloadType: SessionControl.payloadType, stamp: stamp,
@@ -193,7 +195,7 @@ extension SessionSyncEngine {
     private mutating func makeCheckpoint(_ control: SessionControl) -> SessionCheckpoint<State, Event> {
         SessionCheckpoint(
             control: control, membership: membership,
-            base: SessionBase(reduced: log.base, vector: sources.vector(\.folded), count: log.baseCount),
+            base: SessionBase(reduced: log.base, vector: sources.vector { $0.folded }, count: log.baseCount),
             log: log.entries.map { $0.record(of: sources[$0.slot].source) }, settledCount: settledCount, cut: cutStamp,
             chain: confirmationChain)
     }
@@ -213,12 +215,16 @@ extension SessionSyncEngine {
             content: .replacement(replacement))
     }
 
-    private func tokens(_ value: (SourceRecord<Event>) -> UInt32?) -> [LivenessToken] {
+    private func tokens(_ value: (SourceRecord) -> UInt32?) -> [LivenessToken] {
         sources.records.compactMap { record in value(record).map { LivenessToken(source: record.source, value: $0) } }
     }
 
     private var heldWithGaps: SequenceVector {
-        sources.vector { $0.gap.first == nil ? $0.held : $0.gap.last }
+        SequenceVector(
+            sources.indices.map { slot in
+                SourceSequence(
+                    source: sources[slot].source, sequence: max(sources[slot].held, gaps[slot]?.last ?? 0))
+            })
     }
 
     private var moment: Date { Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000) }

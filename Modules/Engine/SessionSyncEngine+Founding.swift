@@ -107,7 +107,7 @@ extension SessionSyncEngine {
         let entry = author(
             .replacement(SessionReplacement(old: sources[old].source, new: sources[new].source, final: final)),
             causalTimestamp: Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000))
-        sources[old].gap.removeAll()
+        gaps[old] = nil
         sources[old].isOpen = false
         sources[old].isClosed = true
         sources[old].final = final

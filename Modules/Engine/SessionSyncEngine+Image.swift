@@ -13,7 +13,7 @@ extension SessionSyncEngine {
             sessionID: sessionID, featureID: featureID, payloadType: payloadType,
             snapshotPayloadType: snapshotPayloadType, source: source, sequence: sources[0].held, clock: clock.latest,
             clockLease: clockLease, group: groupName, isSealed: sealed, hasEnded: ended, membership: membership,
-            base: SessionBase(reduced: log.base, vector: sources.vector(\.folded), count: log.baseCount),
+            base: SessionBase(reduced: log.base, vector: sources.vector { $0.folded }, count: log.baseCount),
             log: log.entries.map { $0.record(of: sources[$0.slot].source) }, settledCount: settledCount, cut: cutStamp,
             held: held,
             promises: sources.records.compactMap { record in

@@ -22,9 +22,9 @@ extension SessionSyncEngine {
 
     public var membership: SessionMembership {
         SessionMembership(
-            open: sources.records.filter(\.isOpen).map { .init(source: $0.source, floor: $0.floor) }
+            open: sources.records.filter { $0.isOpen }.map { .init(source: $0.source, floor: $0.floor) }
                 .sorted { $0.source < $1.source },
-            closed: sources.records.filter(\.isClosed).map { SourceSequence(source: $0.source, sequence: $0.final) }
+            closed: sources.records.filter { $0.isClosed }.map { SourceSequence(source: $0.source, sequence: $0.final) }
                 .sorted { $0.source < $1.source },
             first: sources.records.filter { $0.first > 1 }
                 .map { SourceSequence(source: $0.source, sequence: $0.first) }.sorted { $0.source < $1.source })
@@ -33,8 +33,13 @@ extension SessionSyncEngine {
     /// At or below it the order of what is held will not change.
     public var cut: HybridTimestamp { cutStamp }
 
+    /// How much a peer's clock is ahead of the local one; nil before the first round trip of controls.
+    public func clockOffset(of peerID: String) -> ClockOffsetEstimate? {
+        sources.records.last { $0.source.peerID == peerID && !$0.isClosed }?.roundTrips.estimate
+    }
+
     /// Held of each source without a gap.
-    public var held: SequenceVector { sources.vector(\.held) }
+    public var held: SequenceVector { sources.vector { $0.held } }
 
     /// What that member has acknowledged.
     public func acknowledged(by member: SessionSource) -> SequenceVector {
@@ -54,7 +59,7 @@ extension SessionSyncEngine {
     public var ownUnconfirmedCount: Int { ownUnconfirmed }
 
     /// Events that wait for earlier ones, of all sources.
-    public var gapCount: Int { sources.records.reduce(0) { $0 + $1.gap.count } }
+    public var gapCount: Int { gaps.values.reduce(0) { $0 + $1.count } }
 
     /// A running fingerprint of what was confirmed.
     public var chain: ConfirmationChain { confirmationChain }
@@ -64,9 +69,10 @@ extension SessionSyncEngine {
 
     /// What is known to be missing, and asked for with every control.
     public var missing: [SessionRange] {
-        sources.records.compactMap { record in
-            guard let first = record.gap.first, first.sequence > record.held + 1 else { return nil }
-            return SessionRange(source: record.source, first: record.held + 1, last: first.sequence - 1)
+        gaps.sorted { $0.key < $1.key }.compactMap { slot, gap in
+            guard let first = gap.first, first.sequence > sources[slot].held + 1 else { return nil }
+            return SessionRange(
+                source: sources[slot].source, first: sources[slot].held + 1, last: first.sequence - 1)
         }
     }
 

@@ -25,7 +25,7 @@ extension SessionSyncEngine {
     }
 
     /// Events in the log that this version cannot read.
-    public var unreadCount: Int { log.entries.count(where: \.isOpaque) }
+    public var unreadCount: Int { log.entries.count { $0.isOpaque } }
 
     /// Tries again what an earlier version could not read.
     func upcast(_ record: SessionRecord<Event>) -> SessionRecord<Event> {

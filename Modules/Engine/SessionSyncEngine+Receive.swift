@@ -29,7 +29,7 @@ extension SessionSyncEngine {
         guard metadata.epoch == groupTag, provisional == nil,
             let slot = sources.slot(of: metadata.sourcePeerID, metadata.incarnation), slot != 0,
             sources.records[slot].isOpen, metadata.sequence == sources.records[slot].held &+ 1,
-            sources.records[slot].gap.isEmpty, metadata.stamp.rawValue > cutStamp.rawValue,
+            gaps.isEmpty, metadata.stamp.rawValue > cutStamp.rawValue,
             metadata.stamp.rawValue < StampLimits.unusable, log.endsBefore(metadata.stamp)
         else { return nil }
         let entry = LogEntry<Event>(
@@ -97,14 +97,15 @@ extension SessionSyncEngine {
     }
 
     mutating func wait(_ entry: LogEntry<Event>) {
-        if sources[entry.slot].gap.isEmpty { pending.controls.insert(sources[entry.slot].source.peerID) }
-        sources[entry.slot].gap.insert(entry, limit: options.gapMax)
+        if gaps[entry.slot] == nil { pending.controls.insert(sources[entry.slot].source.peerID) }
+        gaps[entry.slot, default: GapBuffer()].insert(entry, limit: options.gapMax)
     }
 
     mutating func drainGap(_ slot: Int) {
-        while let entry = sources[slot].gap.next(sources[slot].held + 1) {
-            guard insert(entry) != nil else { return }
+        while let entry = gaps[slot]?.next(sources[slot].held + 1) {
+            guard insert(entry) != nil else { break }
         }
+        if gaps[slot]?.isEmpty == true { gaps[slot] = nil }
     }
 
     /// Puts an entry, the next of its source, at its place.

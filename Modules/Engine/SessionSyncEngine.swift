@@ -38,8 +38,10 @@ where
     public let options: SessionEngineOptions<State, Event>
 
     // What outlives the process, see `image`.
-    @usableFromInline var sources: SourceTable<Event>
+    @usableFromInline var sources: SourceTable
     @usableFromInline var log: EventLog<State, Event>
+    /// What waits for earlier events, by slot; it is not held.
+    @usableFromInline var gaps: [Int: GapBuffer<Event>] = [:]
     @usableFromInline var clock = HybridLogicalClock()
     /// The persisted bound of all promises made.
     @usableFromInline var clockLease = HybridTimestamp.zero

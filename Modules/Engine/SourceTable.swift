@@ -2,7 +2,7 @@ public import MeshIdentity
 
 /// Everything an engine knows of one source.
 @usableFromInline
-struct SourceRecord<Event: Sendable>: Sendable {
+struct SourceRecord: Sendable {
     @usableFromInline let source: SessionSource
     /// The place of the source among all known ones; decides between equal stamps.
     @usableFromInline var rank = 0
@@ -17,8 +17,6 @@ struct SourceRecord<Event: Sendable>: Sendable {
     var folded: UInt64 = 0
     /// The last sequence that the caller has been told to persist.
     var persisted: UInt64 = 0
-    /// What waits for earlier events; it is not held.
-    @usableFromInline var gap = GapBuffer<Event>()
 
     /// A member whose promises bound the cut.
     @usableFromInline var isOpen = false
@@ -37,6 +35,8 @@ struct SourceRecord<Event: Sendable>: Sendable {
     /// The number that it wants to have returned.
     var echo: UInt32?
     var isForked = false
+    var lastHeard: ClockEcho?
+    var roundTrips = RoundTrips()
 
     init(_ source: SessionSource) {
         self.source = source
@@ -58,8 +58,8 @@ struct SourceRecord<Event: Sendable>: Sendable {
 ///
 /// There are two, hardly ever more than a few: a source is found by looking at each.
 @usableFromInline
-struct SourceTable<Event: Sendable>: Sendable {
-    @usableFromInline var records: [SourceRecord<Event>]
+struct SourceTable: Sendable {
+    @usableFromInline var records: [SourceRecord]
 
     /// The local one and 1024 others.
     static var countMax: Int { 1025 }
@@ -69,7 +69,7 @@ struct SourceTable<Event: Sendable>: Sendable {
     }
 
     @inlinable
-    subscript(slot: Int) -> SourceRecord<Event> {
+    subscript(slot: Int) -> SourceRecord {
         _read { yield records[slot] }
         _modify { yield &records[slot] }
     }
@@ -109,14 +109,6 @@ struct SourceTable<Event: Sendable>: Sendable {
         }
     }
 
-    /// The total order of events.
-    @inlinable
-    func precedes(_ left: LogEntry<Event>, _ right: LogEntry<Event>) -> Bool {
-        if left.stamp.rawValue != right.stamp.rawValue { return left.stamp.rawValue < right.stamp.rawValue }
-        if left.slot != right.slot { return records[left.slot].rank < records[right.slot].rank }
-        return left.sequence < right.sequence
-    }
-
     /// Another source of the same peer of which events are held.
     func heldIncarnation(of source: SessionSource) -> Int? {
         records.indices.last { slot in
@@ -130,9 +122,9 @@ struct SourceTable<Event: Sendable>: Sendable {
         records.firstIndex { $0.isOpen && $0.source.peerID == peerID }
     }
 
-    var openSources: [SessionSource] { records.filter(\.isOpen).map(\.source) }
+    var openSources: [SessionSource] { records.filter { $0.isOpen }.map { $0.source } }
 
-    func vector(_ sequence: (SourceRecord<Event>) -> UInt64) -> SequenceVector {
+    func vector(_ sequence: (SourceRecord) -> UInt64) -> SequenceVector {
         SequenceVector(
             records.compactMap { record in
                 let value = sequence(record)

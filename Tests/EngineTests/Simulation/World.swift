@@ -74,6 +74,7 @@ final class World {
     // What the checks know.
     var accepted: Set<Int> = []
     var mayBeLost: Set<Int> = []
+    var eventIDs: [Int: UUID] = [:]
     var nextID = 0
     var streams: [SessionSource: [UInt64: Int]] = [:]
     var effects: [[Int]: Set<Int>] = [:]
@@ -173,6 +174,7 @@ final class World {
         if random.chance(crashRate) { return try relaunch(peer) }
         try persist(peer)
         accepted.insert(id)
+        eventIDs[id] = envelope.metadata.eventID
         for other in 0..<size where other != peer { transmit(peer, other, .event(envelope)) }
         try settle(peer)
     }
@@ -213,7 +215,6 @@ final class World {
             }
         case .state(let snapshot): _ = try engines[peer].applySnapshot(snapshot)
         }
-        isUnsaved[peer] = true
         highest("gap", engines[peer].gapCount)
         highest("log", engines[peer].logCount)
         if random.chance(crashRate / 4) { return try relaunch(peer) }
@@ -232,9 +233,9 @@ final class World {
         for event in directives.confirmed { try checkConfirmed(event, at: peer) }
         confirmed[peer] += directives.confirmed.map(\.envelope.payload.id)
         if directives.persist != nil { isUnsaved[peer] = true }
-        if !directives.outgoing.isEmpty && !mutations.contains(.sendBeforePersist) || !directives.confirmed.isEmpty {
-            save(peer)
-        }
+        // An idle promise costs no write: only what the directives ask for is written, and only when something leaves.
+        let leaves = !directives.outgoing.isEmpty && !mutations.contains(.sendBeforePersist)
+        if leaves && isUnsaved[peer] || !directives.confirmed.isEmpty { save(peer) }
         for outgoing in directives.outgoing {
             switch outgoing {
             case .control(let envelope, let to): send(peer, to, .control(envelope))

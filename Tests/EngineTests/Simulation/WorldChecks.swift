@@ -15,6 +15,9 @@ extension World {
         if let known = streams[group]?[event.position], known != id {
             throw Broken(description: "\(engine.source) confirms \(id) at \(event.position), was \(known)")
         }
+        if let eventID = eventIDs[id], eventID != event.envelope.metadata.eventID {
+            throw Broken(description: "\(engine.source) confirms \(id) under another event id")
+        }
         streams[group, default: [:]][event.position] = id
         let metadata = event.envelope.metadata
         let author = SessionSource(peerID: metadata.sourcePeerID, incarnation: metadata.incarnation)
