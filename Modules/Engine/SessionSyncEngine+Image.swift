@@ -98,6 +98,7 @@ extension SessionSyncEngine {
             sources[slot].held = entry.sequence
             sources[slot].persisted = entry.sequence
         }
+        launchSequence = image.sequence
         sources[0].held = image.sequence
         sources[0].persisted = image.sequence
         for member in image.membership.open {
@@ -123,13 +124,21 @@ extension SessionSyncEngine {
     /// The same history as another source, after an alarm that the local source has forked: unsealed, so that it joins
     /// the group again by a copy and issues under its new name what the copy does not include.
     ///
+    /// The names of what was written since this launch may mean other events to the peers, so those are renamed at once.
+    /// What was written between restoring a store and an earlier launch of it cannot be told from what the store had.
+    ///
     /// - Parameters:
     ///   - incarnation: 32 fresh random bits, kept with the store from now on.
     ///   - seed: random.
     public func reincarnated(as incarnation: UInt32, seed: UInt64) throws -> Self {
         var image = image
         image.source = SessionSource(peerID: localPeerID, incarnation: incarnation)
-        image.sequence = 0
+        image.log = renamed(image.log, to: image.source)
+        image.sequence = UInt64(image.log.count { $0.source == image.source })
+        image.held = SequenceVector(
+            image.held.entries.map {
+                $0.source == source ? SourceSequence(source: source, sequence: min($0.sequence, launchSequence)) : $0
+            })
         image.group = nil
         image.isSealed = false
         image.membership = SessionMembership()
@@ -142,5 +151,19 @@ extension SessionSyncEngine {
             options: options)
         engine.pending.replaceEverything()
         return engine
+    }
+
+    private func renamed(_ records: [SessionRecord<Event>], to successor: SessionSource) -> [SessionRecord<Event>] {
+        var sequence: UInt64 = 0
+        let renamed = zip(records, log.entries).map { record, entry in
+            guard record.source == source, record.sequence > launchSequence, !entry.isReplacement else { return record }
+            sequence += 1
+            var record = record
+            record.eventID = eventID(of: entry)
+            record.source = successor
+            record.sequence = sequence
+            return record
+        }
+        return renamed.sorted { ($0.stamp, $0.source, $0.sequence) < ($1.stamp, $1.source, $1.sequence) }
     }
 }

@@ -35,6 +35,8 @@ where
     public let snapshotPayloadType: String
     /// Which store of this peer writes: 32 random bits drawn when the store was created, 0 without one.
     public let incarnation: UInt32
+    /// What this store had written when it was opened.
+    var launchSequence: UInt64 = 0
     public let options: SessionEngineOptions<State, Event>
 
     // What outlives the process, see `image`.
