@@ -43,6 +43,9 @@ struct Ghost<Feature: SimulatedFeature> {
         accepted[envelope.metadata.eventID] = [envelope.metadata.place]
     }
 
+    /// May be lost from now on, whatever others have under its name.
+    mutating func forgive(_ ids: [UUID]) { mayBeLost.formUnion(ids) }
+
     /// An event that was accepted before has been issued again by somebody who had it.
     mutating func noteName(_ metadata: SessionSyncMetadata) {
         guard let names = accepted[metadata.eventID], !names.contains(metadata.place) else { return }

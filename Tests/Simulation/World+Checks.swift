@@ -33,27 +33,27 @@ extension World {
     }
 
     private func checkBounds(_ peer: Int) throws(Violation) {
-        let engine = replicas[peer].engine
         // What was issued again after a join comes on top, and replacements.
-        guard engine.ownUnconfirmedCount <= 3 * conditions.ownEventsMax + 8 else {
-            throw Violation("\(Schedule.name(of: peer)) has \(engine.ownUnconfirmedCount) own events unconfirmed")
+        let own = replicas[peer].engine.ownUnconfirmedCount
+        guard own <= 3 * conditions.ownEventsMax + 8 else {
+            throw Violation("\(Schedule.name(of: peer)) has \(own) own events unconfirmed")
         }
-        let sources = engine.held.entries.count + 1
-        guard engine.gapCount <= replicas[peer].options.gapMax * sources else {
-            throw Violation("\(Schedule.name(of: peer)) has \(engine.gapCount) events waiting")
+        let waiting = replicas[peer].engine.gapCount
+        guard waiting <= replicas[peer].options.gapMax * (replicas[peer].engine.held.entries.count + 1) else {
+            throw Violation("\(Schedule.name(of: peer)) has \(waiting) events waiting")
         }
     }
 
     /// Peers that hold the same events have made the same of them.
     private func checkAgainstOthers(_ peer: Int) throws(Violation) {
-        let engine = replicas[peer].engine
-        guard !engine.isProvisional, !replicas[peer].isImpostor else { return }
+        guard !replicas[peer].engine.isProvisional, !replicas[peer].isImpostor else { return }
+        let held = replicas[peer].engine.held
         for other in replicas.indices where other != peer && !replicas[other].isImpostor {
-            let otherEngine = replicas[other].engine
-            guard engine.held == otherEngine.held, engine.group == otherEngine.group, !otherEngine.isProvisional,
-                engine.membership.first == otherEngine.membership.first
+            guard replicas[other].engine.held == held, replicas[other].engine.group == replicas[peer].engine.group,
+                !replicas[other].engine.isProvisional,
+                replicas[other].engine.membership.first == replicas[peer].engine.membership.first
             else { continue }
-            guard engine.state == otherEngine.state else {
+            guard replicas[peer].engine.state == replicas[other].engine.state else {
                 throw Violation(
                     "\(Schedule.name(of: peer)) and \(Schedule.name(of: other)) hold the same events and differ")
             }
@@ -63,22 +63,21 @@ extension World {
     /// A member has said that an event is final: then it is where everybody else says, and in every member's store.
     func noteConfirmed(_ confirmed: SessionConfirmedEvent<Feature.Event>, at peer: Int) throws(Violation) {
         guard !replicas[peer].isImpostor else { return }
-        let engine = replicas[peer].engine
-        guard let group = engine.group else { throw Violation("\(Schedule.name(of: peer)) confirms without a group") }
-        try ghost.confirm(confirmed, in: group, by: Schedule.name(of: peer))
+        let name = Schedule.name(of: peer)
+        guard let group = replicas[peer].engine.group else { throw Violation("\(name) confirms without a group") }
+        try ghost.confirm(confirmed, in: group, by: name)
         let place = confirmed.envelope.metadata.place
-        for member in engine.membership.open where member.source != engine.source {
-            guard let other = trustedReplica(of: member.source) else { continue }
-            if other.stored.group == group, other.stored.held[place.source] < place.sequence {
-                throw Violation("\(Schedule.name(of: peer)) confirms \(place), which \(member.source) has not stored")
+        for member in replicas[peer].engine.membership.open where member.source != replicas[peer].engine.source {
+            guard let other = trusted(member.source), replicas[other].stored.group == group else { continue }
+            if replicas[other].stored.held[place.source] < place.sequence {
+                throw Violation("\(name) confirms \(place), which \(member.source) has not stored")
             }
         }
     }
-}
 
-extension World {
-    fileprivate func trustedReplica(of source: SessionSource) -> Replica<Feature>? {
-        replicas.first { $0.stored.source == source && !$0.isImpostor }
+    /// The peer whose store writes as that source, and truly is it.
+    fileprivate func trusted(_ source: SessionSource) -> Int? {
+        replicas.indices.first { replicas[$0].stored.source == source && !replicas[$0].isImpostor }
     }
 }
 
@@ -105,13 +104,12 @@ extension World {
 
     /// What is folded can no longer be sent: every open member must have it in its store.
     private func checkFoldedIsAcknowledged(_ peer: Int) throws(Violation) {
-        let image = replicas[peer].engine.image
-        guard let group = image.group, !replicas[peer].isImpostor else { return }
-        for member in image.membership.open where member.source != image.source {
-            guard let other = trustedReplica(of: member.source), other.stored.group == group else { continue }
-            for folded in image.base.vector.entries where folded.sequence > other.stored.held[folded.source] {
-                throw Violation(
-                    "\(Schedule.name(of: peer)) has folded \(folded), which \(member.source) has not stored")
+        guard let group = replicas[peer].engine.group, !replicas[peer].isImpostor else { return }
+        let folded = replicas[peer].engine.image.base.vector.entries
+        for member in replicas[peer].engine.membership.open where member.source != replicas[peer].engine.source {
+            guard let other = trusted(member.source), replicas[other].stored.group == group else { continue }
+            for place in folded where place.sequence > replicas[other].stored.held[place.source] {
+                throw Violation("\(Schedule.name(of: peer)) has folded \(place), which \(member.source) has not stored")
             }
         }
     }

@@ -58,6 +58,7 @@ extension World {
         replicas[peer].persist()
         outcome.operations += 1
         ghost.accept(envelope)
+        if replicas[peer].isImpostor { replicas[peer].acceptedAsImpostor.append(envelope.metadata.eventID) }
         if crashes(.crashAfterPersist) { return try relaunch(peer) }
         for other in replicas.indices where other != peer {
             send(envelope, NewerEvent(number: number, choice: tap.choice), from: peer, to: other)
@@ -211,6 +212,9 @@ extension World {
     }
 
     func relaunch(_ peer: Int) throws(Violation) {
+        // Nobody can tell any more which events under these names are meant.
+        ghost.forgive(replicas[peer].acceptedAsImpostor)
+        replicas[peer].acceptedAsImpostor = []
         let seed = random.next()
         try restoring(peer) { try $0.relaunch(seed: seed) }
         runDueSideEffects(peer)

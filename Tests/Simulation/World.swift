@@ -1,41 +1,36 @@
 import MeshIdentity
 import MeshScenarioTransport
 
+/// What is due next.
+enum Step {
+    case frame(slot: Int)
+    case exchange(peer: Int)
+    case tap(Int)
+    case fault(Int)
+    case faultEnd(Int)
+    case mend
+}
+
+/// What surrounds a peer's engine.
+struct Situation {
+    var isRunning = true
+    /// Virtual microseconds before which nothing is handled.
+    var pausedUntil: UInt64 = 0
+    /// Microseconds that each frame takes.
+    var frameCost: UInt64 = 0
+    /// Milliseconds by which the wall clock is off.
+    var clockOffset = 0
+    /// What the peer is told of the others' reachability; nil is the truth.
+    var claim: Bool?
+    /// For frames that wait behind others of a slow consumer.
+    var busyUntil: UInt64 = 0
+}
+
 /// One seed's run: peers, the network between them and what goes wrong, in virtual time on one thread.
 ///
 /// Until `Schedule.healing` only safety is demanded: nothing that must never happen happens. Then everything is mended
 /// but the peers that the seed abandons, and by `Schedule.end` the others must agree.
 final class World<Feature: SimulatedFeature> {
-    enum Step {
-        case frame(slot: Int)
-        case exchange(peer: Int)
-        case tap(Int)
-        case fault(Int)
-        case faultEnd(Int)
-        case mend
-    }
-
-    /// What surrounds a peer's engine.
-    struct Situation {
-        var isRunning = true
-        /// Virtual microseconds before which nothing is handled.
-        var pausedUntil: UInt64 = 0
-        /// Microseconds that each frame takes.
-        var frameCost: UInt64 = 0
-        /// Milliseconds by which the wall clock is off.
-        var clockOffset = 0
-        /// What the peer is told of the others' reachability; nil is the truth.
-        var claim: Bool?
-        /// For frames that wait behind others of a slow consumer.
-        var busyUntil: UInt64 = 0
-    }
-
-    struct Passage {
-        let from: Int
-        let to: Int
-        let frame: Frame<Feature>
-    }
-
     let schedule: Schedule
     let options: SimulationOptions
     var outcome: SeedOutcome
@@ -53,7 +48,9 @@ final class World<Feature: SimulatedFeature> {
     /// By peer: its store at each exchange, in seeds that restore one.
     var backups: [[(time: UInt64, store: Engine)]]
     let keepsBackups: Bool
-    private var passages: [Passage?] = []
+    /// Frames under way, and by the same place in the list to whom.
+    private var passages: [Frame<Feature>?] = []
+    private var receivers: [Int] = []
     private var freeSlots: [Int] = []
 
     init(_ schedule: Schedule, _ options: SimulationOptions) {
@@ -125,29 +122,30 @@ extension World {
         let fate = network.fate(from: sender, to: receiver, at: now)
         for delay in [fate.first, fate.copy] {
             guard let delay else { continue }
-            let passage = Passage(from: sender, to: receiver, frame: frame)
             let slot: Int
             if let free = freeSlots.popLast() {
-                passages[free] = passage
+                passages[free] = frame
+                receivers[free] = receiver
                 slot = free
             } else {
                 slot = passages.count
-                passages.append(passage)
+                passages.append(frame)
+                receivers.append(receiver)
             }
             queue.enter(.frame(slot: slot), at: now + delay)
         }
     }
 
     private func arrive(_ slot: Int) throws(Violation) {
-        guard let passage = passages[slot] else { return }
-        let situation = situations[passage.to]
+        let peer = receivers[slot]
+        let situation = situations[peer]
         let readyAt = max(situation.pausedUntil, situation.busyUntil)
         if situation.isRunning, now < readyAt { return queue.enter(.frame(slot: slot), at: readyAt) }
-        passages[slot] = nil
+        let frame = passages[slot].take()
         freeSlots.append(slot)
-        guard situation.isRunning else { return }
-        situations[passage.to].busyUntil = now + situation.frameCost
+        guard situation.isRunning, let frame else { return }
+        situations[peer].busyUntil = now + situation.frameCost
         outcome.frames += 1
-        try handle(passage.frame, at: passage.to)
+        try handle(frame, at: peer)
     }
 }
