@@ -52,10 +52,11 @@ extension SessionSyncEngine {
         for entry in log.entries { applied.append(AppliedEntry(entry: entry, outcome: entry.outcome ?? .applied)) }
         recountOwn()
 
-        let keepsStamps = floor == .zero || mutations.contains(.keepStamps)
+        // A founder whose group has settled something without it comes from a store that was restored.
+        let keepsStamps = floor == .zero && checkpoint.cut == .zero || mutations.contains(.keepStamps)
         if keepsStamps {
             for record in mine where record.source == source { _ = take(LogEntry(record, slot: 0)) }
-        } else {
+        } else if floor > .zero {
             sources[0].first = oldSequence + 1
             sources[0].held = oldSequence
         }
@@ -72,13 +73,16 @@ extension SessionSyncEngine {
     private mutating func reissue(_ mine: [SessionRecord<Event>], keepsStamps: Bool) {
         var included = Set<UUID>()
         for entry in log.entries { included.insert(eventID(of: entry)) }
+        let known = min(sources[0].held, launchSequence)
+        let isReturning = sources[0].floor == .zero
         for record in mine {
             if case .replacement = record.content { continue }
-            let known = sources.slot(of: record.source)
+            let slot = sources.slot(of: record.source)
             if record.source == source {
                 if keepsStamps || mutations.contains(.adoptLoses) { continue }
-            } else {
-                if let known, sources[known].isOpen || record.sequence <= sources[known].held { continue }
+                if isReturning, record.sequence <= known { continue }
+            } else if let slot, !isDisplaced(record, slot) {
+                if sources[slot].isOpen || record.sequence <= sources[slot].held { continue }
             }
             let id =
                 record.eventID
@@ -90,6 +94,13 @@ extension SessionSyncEngine {
                 record.content, eventID: mutations.contains(.reissueNewIDs) ? nil : id,
                 causalTimestamp: record.causalTimestamp, monotonicTimestamp: record.monotonicTimestamp)
         }
+    }
+
+    /// Whether the copy has another event under the name of one that a member wrote before its store was restored.
+    private func isDisplaced(_ record: SessionRecord<Event>, _ slot: Int) -> Bool {
+        guard sources[slot].isOpen, record.sequence > sources[slot].folded else { return false }
+        guard let index = log.index(of: slot, record.sequence) else { return false }
+        return log.entries[index].stamp != record.stamp
     }
 
     func eventID(of entry: LogEntry<Event>) -> UUID {
