@@ -75,8 +75,8 @@ struct Ghost<Feature: SimulatedFeature> {
             return
         }
         guard let known = stream[position], known.envelope.metadata.hasPlace(of: place.envelope.metadata) else {
-            let known = stream[position].map { "\($0.envelope.metadata.place)" } ?? "no event"
-            throw Violation("\(peer) confirms \(place.envelope.metadata.place) at \(position), where \(known) was")
+            let known = stream[position].map { "\($0.envelope.metadata.place.text)" } ?? "no event"
+            throw Violation("\(peer) confirms \(place.envelope.metadata.place.text) at \(position), where \(known) was")
         }
         guard known.outcome == place.outcome else {
             throw Violation("\(peer) confirms \(place.outcome) at \(position), which was \(known.outcome)")
@@ -104,15 +104,15 @@ struct Ghost<Feature: SimulatedFeature> {
         for case let place? in streams[group] ?? [] where place.outcome != .repeated {
             let id = place.envelope.metadata.eventID
             guard seen.insert(id).inserted else {
-                throw Violation("\(place.envelope.metadata.place) is in the final order twice")
+                throw Violation("\(place.envelope.metadata.place.text) is in the final order twice")
             }
             guard accepted[id] != nil else {
-                throw Violation("\(place.envelope.metadata.place) is in the final order and was never accepted")
+                throw Violation("\(place.envelope.metadata.place.text) is in the final order and was never accepted")
             }
         }
         for (id, names) in accepted.sorted(by: { $0.value[0].precedes($1.value[0]) })
         where !seen.contains(id) && !mayBeLost.contains(id) {
-            throw Violation("\(names[0]) was accepted and is lost")
+            throw Violation("\(names[0].text) was accepted and is lost")
         }
         return accepted.count - seen.count
     }

@@ -17,6 +17,26 @@ enum Frame<Feature: SimulatedFeature> {
     case snapshot(SessionSyncSnapshot<Feature.State>)
 }
 
+extension Frame: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .event(let envelope): "event \(envelope.metadata.place.text)"
+        case .unread(let metadata, _): "unreadable event \(metadata.place.text)"
+        case .control(let envelope):
+            "control of \(envelope.metadata.source): group \(envelope.payload.group.map { "\($0)" } ?? "none"), "
+                + "members \(envelope.payload.members), holds \(envelope.payload.held.entries.map(\.text))"
+        case .checkpoint(let checkpoint, let metadata):
+            "copy of \(metadata.source) with \(checkpoint.base.count) + \(checkpoint.log.count) events"
+        case .snapshot(let snapshot):
+            "snapshot of \(snapshot.metadata.sourcePeerID) with \(snapshot.peerSequenceVector)"
+        }
+    }
+}
+
+extension SourceSequence {
+    var text: String { "\(source):\(sequence)" }
+}
+
 /// One peer: its engine, and its store as it was when it was last written.
 struct Replica<Feature: SimulatedFeature> {
     typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>

@@ -8,13 +8,14 @@ extension World {
         applied: [SessionAppliedEvent<Feature.Event>], at peer: Int, isLocal: Bool
     ) throws(Violation) {
         for event in applied {
+            trace(peer) { "places \(event.envelope.metadata.place.text) (\(event.outcome))" }
             let metadata = event.envelope.metadata
             if event.replayedCount > 0 {
                 outcome.rollbacks += 1
                 outcome.deepestRollback = max(outcome.deepestRollback, event.replayedCount)
             }
             if isLocal, metadata.stamp <= replicas[peer].latestStamp {
-                throw Violation("\(metadata.place) is not stamped later than what its author had seen")
+                throw Violation("\(metadata.place.text) is not stamped later than what its author had seen")
             }
             replicas[peer].note(metadata.stamp)
             ghost.noteName(metadata)
@@ -28,7 +29,7 @@ extension World {
         _ cut: HybridTimestamp, _ applied: [SessionAppliedEvent<Feature.Event>], at peer: Int
     ) throws(Violation) {
         for event in applied where event.envelope.metadata.stamp <= cut {
-            throw Violation("\(Schedule.name(of: peer)) inserts \(event.envelope.metadata.place) below its cut")
+            throw Violation("\(Schedule.name(of: peer)) inserts \(event.envelope.metadata.place.text) below its cut")
         }
     }
 
@@ -62,6 +63,7 @@ extension World {
 
     /// A member has said that an event is final: then it is where everybody else says, and in every member's store.
     func noteConfirmed(_ confirmed: SessionConfirmedEvent<Feature.Event>, at peer: Int) throws(Violation) {
+        trace(peer) { "confirms \(confirmed.envelope.metadata.place.text) at \(confirmed.position)" }
         guard !replicas[peer].isImpostor else { return }
         let name = Schedule.name(of: peer)
         guard let group = replicas[peer].engine.group else { throw Violation("\(name) confirms without a group") }
@@ -70,7 +72,7 @@ extension World {
         for member in replicas[peer].engine.membership.open where member.source != replicas[peer].engine.source {
             guard let other = trusted(member.source), replicas[other].stored.group == group else { continue }
             if replicas[other].stored.held[place.source] < place.sequence {
-                throw Violation("\(name) confirms \(place), which \(member.source) has not stored")
+                throw Violation("\(name) confirms \(place.text), which \(member.source) has not stored")
             }
         }
     }
@@ -109,7 +111,8 @@ extension World {
         for member in replicas[peer].engine.membership.open where member.source != replicas[peer].engine.source {
             guard let other = trusted(member.source), replicas[other].stored.group == group else { continue }
             for place in folded where place.sequence > replicas[other].stored.held[place.source] {
-                throw Violation("\(Schedule.name(of: peer)) has folded \(place), which \(member.source) has not stored")
+                throw Violation(
+                    "\(Schedule.name(of: peer)) has folded \(place.text), which \(member.source) has not stored")
             }
         }
     }

@@ -57,6 +57,7 @@ extension World {
         let directives = replicas[peer].engine.takeDirectives()
         replicas[peer].persist()
         outcome.operations += 1
+        trace(peer) { "taps \(envelope.metadata.place.text)" }
         ghost.accept(envelope)
         if replicas[peer].isImpostor { replicas[peer].acceptedAsImpostor.append(envelope.metadata.eventID) }
         if crashes(.crashAfterPersist) { return try relaunch(peer) }
@@ -80,6 +81,7 @@ extension World {
     func handle(_ frame: Frame<Feature>, at peer: Int) throws(Violation) {
         let cut = replicas[peer].engine.cut
         var hasAdopted = false
+        trace(peer) { "receives \(frame)" }
         do {
             switch frame {
             case .event(let envelope): _ = try replicas[peer].engine.receive(envelope)
@@ -139,6 +141,7 @@ extension World {
     }
 
     private func heed(_ alarm: SessionAlarm, at peer: Int) throws(Violation) {
+        trace(peer) { "raises \(alarm)" }
         switch alarm {
         case .forked(let place) where place.source == replicas[peer].engine.source:
             outcome.forks += 1
@@ -212,6 +215,7 @@ extension World {
     }
 
     func relaunch(_ peer: Int) throws(Violation) {
+        trace(peer) { "is launched again" }
         // Nobody can tell any more which events under these names are meant.
         ghost.forgive(replicas[peer].acceptedAsImpostor)
         replicas[peer].acceptedAsImpostor = []

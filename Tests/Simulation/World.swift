@@ -105,6 +105,14 @@ final class World<Feature: SimulatedFeature> {
 // MARK: - Time
 
 extension World {
+    /// Tells what a peer does to whoever looks at one seed.
+    func trace(_ peer: Int, _ text: () -> String) {
+        guard let trace = options.trace else { return }
+        trace("\(now / 1_000) ms  \(Schedule.name(of: peer)) \(text())")
+    }
+}
+
+extension World {
     /// The peer's wall clock.
     func wallMilliseconds(_ peer: Int) -> UInt64 {
         UInt64(1_767_225_600_000 + Int(now / 1_000) + situations[peer].clockOffset)
