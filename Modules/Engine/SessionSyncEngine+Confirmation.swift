@@ -1,16 +1,22 @@
 public import MeshIdentity
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
 
 /// A confirmed entry that waits to be taken, or for its side effect.
+@usableFromInline
 struct ConfirmedEntry<Event: Sendable>: Sendable {
-    var position: UInt64
-    var entry: LogEntry<Event>
-    var source: SessionSource
+    @usableFromInline var position: UInt64
+    @usableFromInline var entry: LogEntry<Event>
+
+    @inlinable
+    init(position: UInt64, entry: LogEntry<Event>) {
+        self.position = position
+        self.entry = entry
+    }
 }
 
 extension SessionSyncEngine {
@@ -51,7 +57,7 @@ extension SessionSyncEngine {
     }
 
     /// Confirmed is a prefix of the order that lies below the cut and that every open member holds.
-    @usableFromInline
+    @inlinable
     mutating func confirm() {
         while settledCount < log.entries.count, log.entries[settledCount].stamp <= cutStamp {
             let entry = log.entries[settledCount]
@@ -63,7 +69,8 @@ extension SessionSyncEngine {
     }
 
     /// Its author and this engine hold it; every other open member has to say so.
-    private func isAcknowledged(_ entry: LogEntry<Event>) -> Bool {
+    @inlinable
+    func isAcknowledged(_ entry: LogEntry<Event>) -> Bool {
         let others = sources.indices.filter { $0 != 0 && $0 != entry.slot && sources[$0].isOpen }
         if mutations.contains(.confirmByAny), others.count > 1 {
             return others.contains { sources[$0].acknowledges(entry.slot, entry.sequence) }
@@ -72,13 +79,14 @@ extension SessionSyncEngine {
     }
 
     /// What was confirmed and not taken is bounded: confirmation waits for the caller.
-    private var mayConfirm: Bool {
+    @inlinable
+    var mayConfirm: Bool {
         confirmed.count < options.confirmedMax && due.count < options.confirmedMax
     }
 
-    private mutating func announce(_ entry: LogEntry<Event>) {
-        let known = ConfirmedEntry(
-            position: confirmationChain.position, entry: entry, source: sources[entry.slot].source)
+    @inlinable
+    mutating func announce(_ entry: LogEntry<Event>) {
+        let known = ConfirmedEntry(position: confirmationChain.position, entry: entry)
         confirmationChain.append(digest(entry))
         pending.changesMembership = true
         if entry.slot == 0 {
@@ -91,7 +99,8 @@ extension SessionSyncEngine {
     }
 
     /// What the chain says about an entry.
-    private func digest(_ entry: LogEntry<Event>) -> UInt64 {
+    @inlinable
+    func digest(_ entry: LogEntry<Event>) -> UInt64 {
         var digest = entry.stamp.rawValue ^ sources[entry.slot].digest &* 31 &+ entry.sequence
         if let id = entry.eventID {
             digest ^= withUnsafeBytes(of: id.uuid) { $0.loadUnaligned(as: UInt64.self).littleEndian } &* 17
@@ -105,7 +114,8 @@ extension SessionSyncEngine {
     /// The base moves to a checkpoint at or before the confirmed position, never beyond: so what is folded was
     /// acknowledged, and a range is never gone for a member. It stays before an event that this version cannot read, as
     /// long as there is room.
-    private mutating func foldConfirmed() {
+    @inlinable
+    mutating func foldConfirmed() {
         var limit = settledCount
         if mutations.contains(.foldAtCut) { limit = log.entries.prefix { $0.stamp <= cutStamp }.count }
         if let opaque = log.entries.prefix(limit).firstIndex(where: { $0.isOpaque }),
@@ -119,6 +129,7 @@ extension SessionSyncEngine {
         fold(count)
     }
 
+    @inlinable
     mutating func fold(_ count: Int) {
         for entry in log.entries.prefix(count) {
             sources[entry.slot].folded = max(sources[entry.slot].folded, entry.sequence)
@@ -128,6 +139,7 @@ extension SessionSyncEngine {
         pending.movesBase = true
     }
 
+    @inlinable
     mutating func recountOwn() {
         let own = log.entries.dropFirst(settledCount).filter { $0.slot == 0 }
         ownUnconfirmed = own.count

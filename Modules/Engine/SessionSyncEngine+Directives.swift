@@ -25,11 +25,11 @@ struct AppliedEntry<Event: Sendable>: Sendable {
 @usableFromInline
 struct PendingDirectives: Sendable {
     @usableFromInline var changesMembership = false
-    var movesBase = false
+    @usableFromInline var movesBase = false
     var replacesEverything = true
     var isDigestDue = false
     /// Peers that are to hear a control at once.
-    var controls: Set<String> = []
+    @usableFromInline var controls: Set<String> = []
     var copies: Set<String> = []
     /// Own events that a peer lacks, by sequence.
     var answers: [String: [UInt64]] = [:]
@@ -100,7 +100,7 @@ extension SessionSyncEngine {
 
     private func confirmedEvent(_ confirmed: ConfirmedEntry<Event>) -> SessionConfirmedEvent<Event>? {
         guard case .event(let event) = confirmed.entry.content else { return nil }
-        var metadata = interpreter.metadata(of: confirmed.entry, source: confirmed.source)
+        var metadata = interpreter.metadata(of: confirmed.entry, source: sources[confirmed.entry.slot].source)
         metadata.epoch = groupTag
         return SessionConfirmedEvent(
             position: confirmed.position, envelope: SessionSyncEnvelope(metadata: metadata, payload: event),

@@ -27,7 +27,7 @@ extension SessionSyncEngine {
             },
             chain: confirmationChain,
             sideEffectsDue: due.map {
-                SessionConfirmedRecord(position: $0.position, record: $0.entry.record(of: $0.source))
+                SessionConfirmedRecord(position: $0.position, record: $0.entry.record(of: sources[$0.entry.slot].source))
             },
             snapshotRevision: snapshotRevision)
     }
@@ -72,8 +72,7 @@ extension SessionSyncEngine {
         confirmationChain = image.chain
         due = try image.sideEffectsDue.map { due in
             let slot = try sources.slot(adding: due.record.source)
-            return ConfirmedEntry(
-                position: due.position, entry: LogEntry(due.record, slot: slot), source: due.record.source)
+            return ConfirmedEntry(position: due.position, entry: LogEntry(due.record, slot: slot))
         }
         recountOwn()
         pending.replacesEverything = false
