@@ -59,43 +59,54 @@ extension SessionSyncEngine {
     /// Confirmed is a prefix of the order that lies below the cut and that every open member holds.
     @inlinable
     mutating func confirm() {
-        while settledCount < log.entries.count, log.entries[settledCount].stamp <= cutStamp {
-            let entry = log.entries[settledCount]
-            guard isAcknowledged(entry) || mutations.contains(.confirmAtCut), mayConfirm else { break }
+        while settledCount < log.entries.count, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
+            let slot = log.entries[settledCount].slot
+            guard
+                isAcknowledged(slot, log.entries[settledCount].sequence)
+                    || interpreter.mutations.contains(.confirmAtCut),
+                settledCount - announcedCount + due.count < options.confirmedMax
+            else { return }
+            if slot == 0 {
+                ownUnconfirmed -= 1
+                ownUnconfirmedBytes -= bytes(of: log.entries[settledCount])
+            }
             settledCount += 1
-            announce(entry)
         }
-        foldConfirmed()
     }
 
     /// Its author and this engine hold it; every other open member has to say so.
     @inlinable
-    func isAcknowledged(_ entry: LogEntry<Event>) -> Bool {
-        let others = sources.indices.filter { $0 != 0 && $0 != entry.slot && sources[$0].isOpen }
-        if mutations.contains(.confirmByAny), others.count > 1 {
-            return others.contains { sources[$0].acknowledges(entry.slot, entry.sequence) }
+    func isAcknowledged(_ source: Int, _ sequence: UInt64) -> Bool {
+        let isOneEnough = interpreter.mutations.contains(.confirmByAny)
+        var slot = 1
+        while slot < sources.records.count {
+            if slot != source, sources.records[slot].isOpen {
+                let acknowledges = sources.records[slot].acknowledges(source, sequence)
+                if acknowledges, isOneEnough { return true }
+                if !acknowledges, !isOneEnough { return false }
+            }
+            slot += 1
         }
-        return others.allSatisfy { sources[$0].acknowledges(entry.slot, entry.sequence) }
+        return true
     }
 
-    /// What was confirmed and not taken is bounded: confirmation waits for the caller.
+    /// Hands over what was confirmed since the last time. Only now does it count as such: the caller persists it before
+    /// it acts on it. Until then the entries stay in the log.
     @inlinable
-    var mayConfirm: Bool {
-        confirmed.count < options.confirmedMax && due.count < options.confirmedMax
-    }
-
-    @inlinable
-    mutating func announce(_ entry: LogEntry<Event>) {
-        let known = ConfirmedEntry(position: confirmationChain.position, entry: entry)
-        confirmationChain.append(digest(entry))
+    mutating func announce() -> [SessionConfirmedEvent<Event>] {
+        guard announcedCount < settledCount else { return [] }
+        var events: [SessionConfirmedEvent<Event>] = []
+        events.reserveCapacity(settledCount - announcedCount)
+        while announcedCount < settledCount {
+            let entry = log.entries[announcedCount]
+            let known = ConfirmedEntry(position: confirmationChain.position, entry: entry)
+            confirmationChain.append(digest(entry))
+            announcedCount += 1
+            if let event = confirmedEvent(known) { events.append(event) }
+            if options.keepsSideEffects, !entry.isReplacement { due.append(known) }
+        }
         pending.changesMembership = true
-        if entry.slot == 0 {
-            ownUnconfirmed -= 1
-            ownUnconfirmedBytes -= bytes(of: entry)
-        }
-        guard !entry.isReplacement else { return }
-        confirmed.append(known)
-        if options.keepsSideEffects { due.append(known) }
+        return events
     }
 
     /// What the chain says about an entry.
@@ -116,7 +127,8 @@ extension SessionSyncEngine {
     /// long as there is room.
     @inlinable
     mutating func foldConfirmed() {
-        var limit = settledCount
+        guard log.marks.count > 1 || mutations.contains(.foldAtCut) else { return }
+        var limit = announcedCount
         if mutations.contains(.foldAtCut) { limit = log.entries.prefix { $0.stamp <= cutStamp }.count }
         if let opaque = log.entries.prefix(limit).firstIndex(where: { $0.isOpaque }),
             log.entries.count < options.ownUnconfirmedMax
@@ -136,6 +148,7 @@ extension SessionSyncEngine {
         }
         log.fold(count)
         settledCount = max(0, settledCount - count)
+        announcedCount = max(0, announcedCount - count)
         pending.movesBase = true
     }
 

@@ -18,7 +18,7 @@ extension SessionSyncEngine {
     @inlinable
     public mutating func receive(_ envelope: SessionSyncEnvelope<Event>) throws -> SessionSyncReceiveResult<State> {
         try check(envelope.metadata, payloadType: payloadType)
-        applied.removeAll(keepingCapacity: true)
+        forgetApplied()
         return try receiveNext(envelope) ?? take(envelope.metadata, .event(envelope.payload))
     }
 
@@ -41,7 +41,7 @@ extension SessionSyncEngine {
         let outcome = log.appendRegardless(entry, metadata: metadata, by: interpreter, sources: sources)
         sources.records[slot].held &+= 1
         observe(metadata.stamp)
-        applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: 0))
+        isLastApplied = true
         if !sources.records[slot].promises.pending.isEmpty || promise != nil {
             settlePromises(slot, promise)
         }

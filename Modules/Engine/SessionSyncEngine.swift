@@ -53,6 +53,8 @@ where
     @usableFromInline var cutStamp = HybridTimestamp.zero
     /// How many entries of the log are confirmed.
     @usableFromInline var settledCount = 0
+    /// How many of those the caller has been told; the rest is confirmed again after a crash.
+    @usableFromInline var announcedCount = 0
     @usableFromInline var confirmationChain = ConfirmationChain()
     @usableFromInline var due: [ConfirmedEntry<Event>] = []
     @usableFromInline var snapshotRevision: UInt64 = 0
@@ -60,11 +62,12 @@ where
     // What does not.
     @usableFromInline let interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>
     @usableFromInline var applied: [AppliedEntry<Event>] = []
+    /// The last call put one more entry in its place, which is the last one of the log.
+    @usableFromInline var isLastApplied = false
     @usableFromInline var ownUnconfirmed = 0
     @usableFromInline var ownUnconfirmedBytes = 0
     @usableFromInline var provisional: ProvisionalView<State, Event>?
     var snapshotSourcePeerID: String
-    @usableFromInline var confirmed: [ConfirmedEntry<Event>] = []
     @usableFromInline var pending = PendingDirectives()
     var random: SplitMix64
     /// The caller uses nothing but the reference's calls.
