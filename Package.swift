@@ -48,7 +48,9 @@ let modules: [Module] = [
     Module(
         "MeshWire", "Modules/Wire", floor: 2,
         uses: ["CZlib", "MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity", "MeshTesting"]),
-    Module("MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"], tests: ["MeshIdentity"]),
+    Module(
+        "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
+        tests: ["MeshIdentity", "MeshTimerAnchor"]),
 
     Module(
         "MeshTransport", "Modules/Transports/Contract", floor: 3,

@@ -37,12 +37,14 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
     @inlinable static var markInterval: Int { 32 }
     @inlinable static var marksMax: Int { 32 }
 
+    @inlinable
     init(base: ReducedState<State>, baseCount: UInt64 = 0) {
         current = base
         marks = [Mark(count: 0, reduced: base)]
         self.baseCount = baseCount
     }
 
+    @inlinable
     var base: ReducedState<State> { marks[0].reduced }
 }
 
@@ -50,6 +52,7 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
 
 extension EventLog {
     /// Where the entry belongs. O(log n).
+    @inlinable
     func place(of entry: LogEntry<Event>, in sources: SourceTable, _ mutations: EngineMutations) -> Int {
         var low = 0
         var high = entries.count
@@ -81,6 +84,7 @@ extension EventLog {
         entries.isEmpty || entries[entries.count - 1].stamp.rawValue < stamp.rawValue
     }
 
+    @inlinable
     func index(of slot: Int, _ sequence: UInt64) -> Int? {
         entries.firstIndex { $0.slot == slot && $0.sequence == sequence }
     }
@@ -179,7 +183,7 @@ extension EventLog {
 
     /// Gives back the state before the entry at `end`, which a reducer left half changed: from the last checkpoint,
     /// only the events that had an effect.
-    @usableFromInline
+    @inlinable
     mutating func restore<Reducer, ConflictPolicy>(
         before end: Int, by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>,
         sources: SourceTable
@@ -202,7 +206,7 @@ extension EventLog {
         addMark(count)
     }
 
-    @usableFromInline
+    @inlinable
     mutating func addMark(_ count: Int) {
         marks.append(Mark(count: count, reduced: current))
         guard marks.count > Self.marksMax else { return }
@@ -212,11 +216,13 @@ extension EventLog {
     }
 
     /// The longest prefix of at most `limit` entries that can become the base.
+    @inlinable
     func foldable(upTo limit: Int) -> Int {
         marks.last { $0.count <= limit }?.count ?? 0
     }
 
     /// Moves the base to the checkpoint at `count`.
+    @inlinable
     mutating func fold(_ count: Int) {
         entries.removeFirst(count)
         marks.removeAll { $0.count < count }

@@ -47,6 +47,6 @@ struct LogEntry<Event: Sendable>: Sendable {
             monotonicTimestamp: monotonicTimestamp, eventID: eventID, content: content)
     }
 
-    var isReplacement: Bool { if case .replacement = content { true } else { false } }
+    @usableFromInline var isReplacement: Bool { if case .replacement = content { true } else { false } }
     @usableFromInline var isOpaque: Bool { if case .opaque = content { true } else { false } }
 }

@@ -43,6 +43,7 @@ extension SessionSyncEngine {
     }
 
     /// An event while a peer's state is shown: it takes its place in the log, and on top of what is shown.
+    @usableFromInline
     mutating func takeProvisionally(_ entry: LogEntry<Event>) -> SessionSyncReceiveResult<State> {
         let key = sources.vectorKey(entry.slot)
         let shown = visibleVector[key] ?? 0

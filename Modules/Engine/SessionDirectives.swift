@@ -16,6 +16,17 @@ public struct SessionDirectives<State: Codable & Sendable, Event: Codable & Send
     public var outgoing: [SessionOutgoing<State, Event>]
     public var alarms: [SessionAlarm]
 
+    @inlinable
+    init(
+        persist: SessionPersistence?, confirmed: [SessionConfirmedEvent<Event>],
+        outgoing: [SessionOutgoing<State, Event>], alarms: [SessionAlarm]
+    ) {
+        self.persist = persist
+        self.confirmed = confirmed
+        self.outgoing = outgoing
+        self.alarms = alarms
+    }
+
     public var isEmpty: Bool { persist == nil && confirmed.isEmpty && outgoing.isEmpty && alarms.isEmpty }
 }
 
@@ -37,6 +48,13 @@ public struct SessionConfirmedEvent<Event: Codable & Sendable>: Sendable {
     public var position: UInt64
     public var envelope: SessionSyncEnvelope<Event>
     public var outcome: SessionEventOutcome
+
+    @inlinable
+    init(position: UInt64, envelope: SessionSyncEnvelope<Event>, outcome: SessionEventOutcome) {
+        self.position = position
+        self.envelope = envelope
+        self.outcome = outcome
+    }
 }
 
 /// An event that the last call put in its place.
@@ -45,6 +63,13 @@ public struct SessionAppliedEvent<Event: Codable & Sendable>: Sendable {
     public var outcome: SessionEventOutcome
     /// How many later events were rolled back and replayed for it; 0 when it came in order.
     public var replayedCount: Int
+
+    @inlinable
+    init(envelope: SessionSyncEnvelope<Event>, outcome: SessionEventOutcome, replayedCount: Int) {
+        self.envelope = envelope
+        self.outcome = outcome
+        self.replayedCount = replayedCount
+    }
 }
 
 /// What an event did at its place.

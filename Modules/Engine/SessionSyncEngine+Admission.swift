@@ -1,4 +1,4 @@
-import MeshIdentity
+public import MeshIdentity
 
 extension SessionSyncEngine {
     /// Whose events enter the log.
@@ -8,6 +8,7 @@ extension SessionSyncEngine {
     /// group, of anyone but the members that were there from its beginning.
     ///
     /// - Returns: the source's slot; nil when the event is refused.
+    @usableFromInline
     mutating func admit(_ metadata: SessionSyncMetadata) throws -> Int? {
         let source = SessionSource(peerID: metadata.sourcePeerID, incarnation: metadata.incarnation)
         guard source != self.source else { return admitOwn(metadata) }

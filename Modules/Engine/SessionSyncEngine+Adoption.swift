@@ -41,9 +41,9 @@ extension SessionSyncEngine {
         log.replay(by: interpreter, sources: sources)
         setGroup(message.control.group)
         settledCount = checkpoint.settledCount
+        announcedCount = checkpoint.settledCount
         cutStamp = checkpoint.cut
         confirmationChain = checkpoint.chain
-        confirmed = []
         due = []
         pending.replaceEverything()
         seal()

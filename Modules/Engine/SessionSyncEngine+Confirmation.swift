@@ -1,16 +1,22 @@
 public import MeshIdentity
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
 
 /// A confirmed entry that waits to be taken, or for its side effect.
+@usableFromInline
 struct ConfirmedEntry<Event: Sendable>: Sendable {
-    var position: UInt64
-    var entry: LogEntry<Event>
-    var source: SessionSource
+    @usableFromInline var position: UInt64
+    @usableFromInline var entry: LogEntry<Event>
+
+    @inlinable
+    init(position: UInt64, entry: LogEntry<Event>) {
+        self.position = position
+        self.entry = entry
+    }
 }
 
 extension SessionSyncEngine {
@@ -51,47 +57,61 @@ extension SessionSyncEngine {
     }
 
     /// Confirmed is a prefix of the order that lies below the cut and that every open member holds.
-    @usableFromInline
+    @inlinable
     mutating func confirm() {
-        while settledCount < log.entries.count, log.entries[settledCount].stamp <= cutStamp {
-            let entry = log.entries[settledCount]
-            guard isAcknowledged(entry) || mutations.contains(.confirmAtCut), mayConfirm else { break }
+        while settledCount < log.entries.count, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
+            let slot = log.entries[settledCount].slot
+            guard
+                isAcknowledged(slot, log.entries[settledCount].sequence)
+                    || interpreter.mutations.contains(.confirmAtCut),
+                settledCount - announcedCount + due.count < options.confirmedMax
+            else { return }
+            if slot == 0 {
+                ownUnconfirmed -= 1
+                ownUnconfirmedBytes -= bytes(of: log.entries[settledCount])
+            }
             settledCount += 1
-            announce(entry)
         }
-        foldConfirmed()
     }
 
     /// Its author and this engine hold it; every other open member has to say so.
-    private func isAcknowledged(_ entry: LogEntry<Event>) -> Bool {
-        let others = sources.indices.filter { $0 != 0 && $0 != entry.slot && sources[$0].isOpen }
-        if mutations.contains(.confirmByAny), others.count > 1 {
-            return others.contains { sources[$0].acknowledges(entry.slot, entry.sequence) }
+    @inlinable
+    func isAcknowledged(_ source: Int, _ sequence: UInt64) -> Bool {
+        let isOneEnough = interpreter.mutations.contains(.confirmByAny)
+        var slot = 1
+        while slot < sources.records.count {
+            if slot != source, sources.records[slot].isOpen {
+                let acknowledges = sources.records[slot].acknowledges(source, sequence)
+                if acknowledges, isOneEnough { return true }
+                if !acknowledges, !isOneEnough { return false }
+            }
+            slot += 1
         }
-        return others.allSatisfy { sources[$0].acknowledges(entry.slot, entry.sequence) }
+        return true
     }
 
-    /// What was confirmed and not taken is bounded: confirmation waits for the caller.
-    private var mayConfirm: Bool {
-        confirmed.count < options.confirmedMax && due.count < options.confirmedMax
-    }
-
-    private mutating func announce(_ entry: LogEntry<Event>) {
-        let known = ConfirmedEntry(
-            position: confirmationChain.position, entry: entry, source: sources[entry.slot].source)
-        confirmationChain.append(digest(entry))
+    /// Hands over what was confirmed since the last time. Only now does it count as such: the caller persists it before
+    /// it acts on it. Until then the entries stay in the log.
+    @inlinable
+    mutating func announce() -> [SessionConfirmedEvent<Event>] {
+        guard announcedCount < settledCount else { return [] }
+        var events: [SessionConfirmedEvent<Event>] = []
+        events.reserveCapacity(settledCount - announcedCount)
+        while announcedCount < settledCount {
+            let entry = log.entries[announcedCount]
+            let known = ConfirmedEntry(position: confirmationChain.position, entry: entry)
+            confirmationChain.append(digest(entry))
+            announcedCount += 1
+            if let event = confirmedEvent(known) { events.append(event) }
+            if options.keepsSideEffects, !entry.isReplacement { due.append(known) }
+        }
         pending.changesMembership = true
-        if entry.slot == 0 {
-            ownUnconfirmed -= 1
-            ownUnconfirmedBytes -= bytes(of: entry)
-        }
-        guard !entry.isReplacement else { return }
-        confirmed.append(known)
-        if options.keepsSideEffects { due.append(known) }
+        return events
     }
 
     /// What the chain says about an entry.
-    private func digest(_ entry: LogEntry<Event>) -> UInt64 {
+    @inlinable
+    func digest(_ entry: LogEntry<Event>) -> UInt64 {
         var digest = entry.stamp.rawValue ^ sources[entry.slot].digest &* 31 &+ entry.sequence
         if let id = entry.eventID {
             digest ^= withUnsafeBytes(of: id.uuid) { $0.loadUnaligned(as: UInt64.self).littleEndian } &* 17
@@ -105,8 +125,10 @@ extension SessionSyncEngine {
     /// The base moves to a checkpoint at or before the confirmed position, never beyond: so what is folded was
     /// acknowledged, and a range is never gone for a member. It stays before an event that this version cannot read, as
     /// long as there is room.
-    private mutating func foldConfirmed() {
-        var limit = settledCount
+    @inlinable
+    mutating func foldConfirmed() {
+        guard log.marks.count > 1 || mutations.contains(.foldAtCut) else { return }
+        var limit = announcedCount
         if mutations.contains(.foldAtCut) { limit = log.entries.prefix { $0.stamp <= cutStamp }.count }
         if let opaque = log.entries.prefix(limit).firstIndex(where: { $0.isOpaque }),
             log.entries.count < options.ownUnconfirmedMax
@@ -119,15 +141,18 @@ extension SessionSyncEngine {
         fold(count)
     }
 
+    @inlinable
     mutating func fold(_ count: Int) {
         for entry in log.entries.prefix(count) {
             sources[entry.slot].folded = max(sources[entry.slot].folded, entry.sequence)
         }
         log.fold(count)
         settledCount = max(0, settledCount - count)
+        announcedCount = max(0, announcedCount - count)
         pending.movesBase = true
     }
 
+    @inlinable
     mutating func recountOwn() {
         let own = log.entries.dropFirst(settledCount).filter { $0.slot == 0 }
         ownUnconfirmed = own.count

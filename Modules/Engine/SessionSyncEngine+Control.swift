@@ -19,13 +19,10 @@ extension SessionSyncEngine {
     /// Takes another engine's control: acknowledgements, promise, membership, requests.
     ///
     /// - Throws: as `receive`; nothing changes then.
+    @inlinable
     public mutating func receiveControl(_ envelope: SessionSyncEnvelope<SessionControl>, at moment: Date) throws {
-        try check(envelope.metadata, payloadType: SessionControl.payloadType)
-        _ = try take(
-            EngineMessage(
-                source: SessionSource(envelope.metadata), sentAt: envelope.metadata.causalTimestamp,
-                promise: envelope.metadata.promise, control: envelope.payload),
-            at: moment)
+        try takeControl(envelope, at: moment)
+        advance()
     }
 
     /// Takes another engine's copy: adopts it when unsealed and named in it, else reads it like a control.
@@ -38,28 +35,39 @@ extension SessionSyncEngine {
         _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata, at moment: Date
     ) throws -> Bool {
         try check(metadata, payloadType: snapshotPayloadType)
-        return try take(
-            EngineMessage(
-                source: SessionSource(metadata), sentAt: metadata.causalTimestamp, promise: metadata.promise,
-                control: checkpoint.control,
-                checkpoint: checkpoint),
-            at: moment)
+        let message = EngineMessage(
+            source: SessionSource(metadata), sentAt: metadata.causalTimestamp, promise: metadata.promise,
+            control: checkpoint.control, checkpoint: checkpoint)
+        let isAdopted = try take(message, at: moment)
+        advance()
+        return isAdopted
     }
 
     /// Makes the periodic control to every peer. Call it about once a second, more often while something is missing.
+    @inlinable
     public mutating func tick(at moment: Date) {
         isReferenceOnly = false
         guard !ended else { return }
-        applied.removeAll(keepingCapacity: true)
+        forgetApplied()
         wallMilliseconds = milliseconds(moment)
         pending.isDigestDue = true
         _ = clock.tick(wallMilliseconds: wallMilliseconds)
         advance()
     }
 
+    @usableFromInline
+    mutating func takeControl(_ envelope: SessionSyncEnvelope<SessionControl>, at moment: Date) throws {
+        try check(envelope.metadata, payloadType: SessionControl.payloadType)
+        _ = try take(
+            EngineMessage(
+                source: SessionSource(envelope.metadata), sentAt: envelope.metadata.causalTimestamp,
+                promise: envelope.metadata.promise, control: envelope.payload),
+            at: moment)
+    }
+
     private mutating func take(_ message: EngineMessage<State, Event>, at moment: Date) throws -> Bool {
         isReferenceOnly = false
-        applied.removeAll(keepingCapacity: true)
+        forgetApplied()
         wallMilliseconds = max(wallMilliseconds, milliseconds(moment))
         guard message.source != source, message.isWithinBounds else { return false }
         let slot = try sources.slot(adding: message.source)
@@ -97,7 +105,6 @@ extension SessionSyncEngine {
         takeReplacements(control.replacements, slot)
         drainGap(slot)
         sources[slot].promises.settle(held: sources[slot].held)
-        advance()
         compareChains(control)
         for fork in control.forked where fork.source == source { raiseFork(0, fork.sequence) }
         answerRanges(control, slot)

@@ -1,4 +1,4 @@
-import MeshIdentity
+public import MeshIdentity
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -25,11 +25,11 @@ struct AppliedEntry<Event: Sendable>: Sendable {
 @usableFromInline
 struct PendingDirectives: Sendable {
     @usableFromInline var changesMembership = false
-    var movesBase = false
+    @usableFromInline var movesBase = false
     var replacesEverything = true
-    var isDigestDue = false
+    @usableFromInline var isDigestDue = false
     /// Peers that are to hear a control at once.
-    var controls: Set<String> = []
+    @usableFromInline var controls: Set<String> = []
     var copies: Set<String> = []
     /// Own events that a peer lacks, by sequence.
     var answers: [String: [UInt64]] = [:]
@@ -61,23 +61,27 @@ struct PendingDirectives: Sendable {
 extension SessionSyncEngine {
     /// What to do after a batch of calls. What it lists is forgotten here: carry it out, in the order that
     /// `SessionDirectives` states. Complexity: O(what has changed).
+    @inlinable
     public mutating func takeDirectives() -> SessionDirectives<State, Event> {
         // Messages first: their promises may need a longer lease, which has to be persisted.
-        let outgoing = takeOutgoing()
-        let holdsBack = mutations.contains(.sendBeforePersist) && !outgoing.isEmpty
-        let directives = SessionDirectives(
-            persist: holdsBack ? nil : takePersistence(), confirmed: confirmed.compactMap(confirmedEvent),
-            outgoing: outgoing,
-            alarms: pending.alarms)
-        confirmed.removeAll(keepingCapacity: true)
-        pending.alarms = []
-        if sealed, settledCount < log.entries.count, !directives.confirmed.isEmpty { confirm() }
+        var directives = takeMessages()
+        keepLastApplied()
+        directives.confirmed = announce()
+        if !directives.confirmed.isEmpty, sealed {
+            foldConfirmed()
+            confirm()
+        }
+        if !mutations.contains(.sendBeforePersist) || directives.outgoing.isEmpty {
+            directives.persist = takePersistence()
+        }
         return directives
     }
 
     /// Every event that the last call put in its place, in order: more than one after a gap has closed.
+    @inlinable
     public mutating func takeApplied() -> [SessionAppliedEvent<Event>] {
-        defer { applied.removeAll(keepingCapacity: true) }
+        keepLastApplied()
+        defer { forgetApplied() }
         return applied.compactMap { applied in
             envelope(of: applied.entry).map {
                 SessionAppliedEvent(envelope: $0, outcome: applied.outcome, replayedCount: applied.replayedCount)
@@ -98,16 +102,40 @@ extension SessionSyncEngine {
     /// what had been done. Empty without `options.keepsSideEffects`.
     public var sideEffectsDue: [SessionConfirmedEvent<Event>] { due.compactMap(confirmedEvent) }
 
-    private func confirmedEvent(_ confirmed: ConfirmedEntry<Event>) -> SessionConfirmedEvent<Event>? {
+    @inlinable
+    func confirmedEvent(_ confirmed: ConfirmedEntry<Event>) -> SessionConfirmedEvent<Event>? {
         guard case .event(let event) = confirmed.entry.content else { return nil }
-        var metadata = interpreter.metadata(of: confirmed.entry, source: confirmed.source)
+        var metadata = interpreter.metadata(of: confirmed.entry, source: sources[confirmed.entry.slot].source)
         metadata.epoch = groupTag
         return SessionConfirmedEvent(
             position: confirmed.position, envelope: SessionSyncEnvelope(metadata: metadata, payload: event),
             outcome: confirmed.entry.outcome ?? .applied)
     }
 
-    private mutating func takePersistence() -> SessionPersistence? {
+    @usableFromInline
+    mutating func takeMessages() -> SessionDirectives<State, Event> {
+        let outgoing = takeOutgoing()
+        defer { pending.alarms = [] }
+        return SessionDirectives(persist: nil, confirmed: [], outgoing: outgoing, alarms: pending.alarms)
+    }
+
+    /// The log may give up its last entry now.
+    @inlinable
+    mutating func keepLastApplied() {
+        guard isLastApplied, let entry = log.entries.last else { return }
+        isLastApplied = false
+        applied.append(AppliedEntry(entry: entry, outcome: entry.outcome ?? .applied, replayedCount: 0))
+    }
+
+    /// A call begins.
+    @inlinable
+    mutating func forgetApplied() {
+        isLastApplied = false
+        if !applied.isEmpty { applied.removeAll(keepingCapacity: true) }
+    }
+
+    @usableFromInline
+    mutating func takePersistence() -> SessionPersistence? {
         var appended: [SessionRange] = []
         for slot in sources.indices where sources[slot].held > sources[slot].persisted {
             let first = max(sources[slot].persisted, sources[slot].folded) + 1
@@ -196,11 +224,13 @@ extension SessionSyncEngine {
         SessionCheckpoint(
             control: control, membership: membership,
             base: SessionBase(reduced: log.base, vector: sources.vector { $0.folded }, count: log.baseCount),
-            log: log.entries.map { $0.record(of: sources[$0.slot].source) }, settledCount: settledCount, cut: cutStamp,
+            log: log.entries.map { $0.record(of: sources[$0.slot].source) }, settledCount: announcedCount,
+            cut: cutStamp,
             chain: confirmationChain)
     }
 
     /// An envelope of an event in the log; nil for what is not an event of this type.
+    @inlinable
     func envelope(of entry: LogEntry<Event>) -> SessionSyncEnvelope<Event>? {
         guard case .event(let event) = entry.content else { return nil }
         var metadata = interpreter.metadata(of: entry, source: sources[entry.slot].source)

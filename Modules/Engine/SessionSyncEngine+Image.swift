@@ -14,7 +14,8 @@ extension SessionSyncEngine {
             snapshotPayloadType: snapshotPayloadType, source: source, sequence: sources[0].held, clock: clock.latest,
             clockLease: clockLease, group: groupName, isSealed: sealed, hasEnded: ended, membership: membership,
             base: SessionBase(reduced: log.base, vector: sources.vector { $0.folded }, count: log.baseCount),
-            log: log.entries.map { $0.record(of: sources[$0.slot].source) }, settledCount: settledCount, cut: cutStamp,
+            log: log.entries.map { $0.record(of: sources[$0.slot].source) }, settledCount: announcedCount,
+            cut: cutStamp,
             held: held,
             promises: sources.records.compactMap { record in
                 let promises = record.promises
@@ -27,7 +28,8 @@ extension SessionSyncEngine {
             },
             chain: confirmationChain,
             sideEffectsDue: due.map {
-                SessionConfirmedRecord(position: $0.position, record: $0.entry.record(of: $0.source))
+                SessionConfirmedRecord(
+                    position: $0.position, record: $0.entry.record(of: sources[$0.entry.slot].source))
             },
             snapshotRevision: snapshotRevision)
     }
@@ -68,12 +70,12 @@ extension SessionSyncEngine {
         log.entries = try entries(image.log)
         log.replay(by: interpreter, sources: sources)
         settledCount = min(max(0, image.settledCount), log.entries.count)
+        announcedCount = settledCount
         cutStamp = image.cut
         confirmationChain = image.chain
         due = try image.sideEffectsDue.map { due in
             let slot = try sources.slot(adding: due.record.source)
-            return ConfirmedEntry(
-                position: due.position, entry: LogEntry(due.record, slot: slot), source: due.record.source)
+            return ConfirmedEntry(position: due.position, entry: LogEntry(due.record, slot: slot))
         }
         recountOwn()
         pending.replacesEverything = false

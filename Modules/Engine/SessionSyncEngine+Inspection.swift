@@ -50,7 +50,7 @@ extension SessionSyncEngine {
     }
 
     /// Confirmed entries since the group began, replacements included; of an unsealed engine those that its base holds.
-    public var confirmedCount: UInt64 { log.baseCount + UInt64(settledCount) }
+    public var confirmedCount: UInt64 { log.baseCount + UInt64(announcedCount) }
 
     /// Entries above the base.
     public var logCount: Int { log.entries.count }

@@ -19,7 +19,7 @@ extension SessionSyncEngine {
             throw SessionSyncError.payloadTypeMismatch
         }
         try check(metadata, payloadType: type)
-        applied.removeAll(keepingCapacity: true)
+        forgetApplied()
         if let event = options.upcast?(metadata, bytes, codec) { return try take(metadata, .event(event)) }
         return try take(metadata, .opaque(bytes: bytes, codec: codec, payloadType: type))
     }

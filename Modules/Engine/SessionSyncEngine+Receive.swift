@@ -18,7 +18,7 @@ extension SessionSyncEngine {
     @inlinable
     public mutating func receive(_ envelope: SessionSyncEnvelope<Event>) throws -> SessionSyncReceiveResult<State> {
         try check(envelope.metadata, payloadType: payloadType)
-        applied.removeAll(keepingCapacity: true)
+        forgetApplied()
         return try receiveNext(envelope) ?? take(envelope.metadata, .event(envelope.payload))
     }
 
@@ -41,7 +41,7 @@ extension SessionSyncEngine {
         let outcome = log.appendRegardless(entry, metadata: metadata, by: interpreter, sources: sources)
         sources.records[slot].held &+= 1
         observe(metadata.stamp)
-        applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: 0))
+        isLastApplied = true
         if !sources.records[slot].promises.pending.isEmpty || promise != nil {
             settlePromises(slot, promise)
         }
@@ -57,7 +57,7 @@ extension SessionSyncEngine {
     }
 
     /// Every other case.
-    @usableFromInline
+    @inlinable
     mutating func take(_ metadata: SessionSyncMetadata, _ content: SessionRecord<Event>.Content) throws
         -> SessionSyncReceiveResult<State>
     {
@@ -81,6 +81,7 @@ extension SessionSyncEngine {
     }
 
     /// Puts the entry, and what waited for it, at its place; or lets it wait.
+    @inlinable
     mutating func take(_ entry: LogEntry<Event>) -> SessionSyncReceiveResult<State> {
         let expected = sources[entry.slot].held + 1
         guard entry.sequence >= expected else {
@@ -96,11 +97,13 @@ extension SessionSyncEngine {
         return result(of: outcome)
     }
 
+    @usableFromInline
     mutating func wait(_ entry: LogEntry<Event>) {
         if gaps[entry.slot] == nil { pending.controls.insert(sources[entry.slot].source.peerID) }
         gaps[entry.slot, default: GapBuffer()].insert(entry, limit: options.gapMax)
     }
 
+    @usableFromInline
     mutating func drainGap(_ slot: Int) {
         while let entry = gaps[slot]?.next(sources[slot].held + 1) {
             guard insert(entry) != nil else { break }
@@ -110,6 +113,7 @@ extension SessionSyncEngine {
 
     /// Puts an entry, the next of its source, at its place.
     /// - Returns: nil when it was refused: its source had promised that nothing comes there any more.
+    @inlinable
     mutating func insert(_ entry: LogEntry<Event>) -> SessionEventOutcome? {
         let place = log.place(of: entry, in: sources, mutations)
         guard entry.stamp > cutStamp, place >= settledCount else {
@@ -148,6 +152,7 @@ extension SessionSyncEngine {
     }
 
     /// The same source and sequence with another content: a store was copied or restored from a backup.
+    @usableFromInline
     mutating func checkFork(_ entry: LogEntry<Event>) {
         guard !sources[entry.slot].isForked, let index = log.index(of: entry.slot, entry.sequence) else { return }
         let known = log.entries[index]
@@ -155,6 +160,7 @@ extension SessionSyncEngine {
         raiseFork(entry.slot, entry.sequence)
     }
 
+    @usableFromInline
     mutating func raiseFork(_ slot: Int, _ sequence: UInt64) {
         guard !sources[slot].isForked else { return }
         sources[slot].isForked = true
@@ -180,7 +186,7 @@ extension SessionSyncMetadata {
     }
 
     /// Metadata made by hand has no stamp; its own time then gives one that is the same everywhere.
-    var orderStamp: HybridTimestamp {
+    @usableFromInline var orderStamp: HybridTimestamp {
         stamp == .zero ? HybridTimestamp(milliseconds: causalTimestamp.millisecondsSince1970) : stamp
     }
 }

@@ -23,7 +23,7 @@ extension SessionSyncEngine {
         guard included.count <= SessionSyncStore<State>.sourcesMax else {
             throw SessionSyncError.tooManySources(limit: SessionSyncStore<State>.sourcesMax)
         }
-        applied.removeAll(keepingCapacity: true)
+        forgetApplied()
         let shown = visibleVector
         let saysMore = included.contains { $0.value > shown[$0.key] ?? 0 }
         let saysLess = shown.contains { $0.value > included[$0.key] ?? 0 }
@@ -91,6 +91,7 @@ extension SessionSyncEngine {
             sources[slot].folded = sources[slot].held
         }
         ownUnconfirmed = 0
+        ownUnconfirmedBytes = 0
     }
 }
 

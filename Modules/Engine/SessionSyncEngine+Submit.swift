@@ -20,7 +20,7 @@ extension SessionSyncEngine {
         if ownUnconfirmed >= options.ownUnconfirmedMax || ownUnconfirmedBytes >= options.ownUnconfirmedBytesMax {
             try makeRoom()
         }
-        applied.removeAll(keepingCapacity: true)
+        forgetApplied()
         var advanced = clock
         wallMilliseconds = milliseconds(moment)
         let stamp = advanced.tick(wallMilliseconds: wallMilliseconds)
@@ -30,16 +30,15 @@ extension SessionSyncEngine {
         var metadata = interpreter.metadata(of: entry, source: sources[0].source)
         // What the user sees decides whether the event is refused.
         if provisional != nil { try submitProvisionally(entry, metadata) }
-        let outcome: SessionEventOutcome
         if provisional == nil {
-            outcome = try log.append(entry, metadata: metadata, by: interpreter, sources: sources)
+            _ = try log.append(entry, metadata: metadata, by: interpreter, sources: sources)
         } else {
-            outcome = log.appendRegardless(entry, metadata: metadata, by: interpreter, sources: sources)
+            _ = log.appendRegardless(entry, metadata: metadata, by: interpreter, sources: sources)
         }
         clock = advanced
         sources[0].held &+= 1
         countOwn(entry)
-        applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: 0))
+        isLastApplied = true
         extendLease(beyond: stamp)
         if sealed { advance() }
 

@@ -50,27 +50,30 @@ where
     @usableFromInline var groupName: SessionSource?
     @usableFromInline var groupTag: UInt32 = 0
     @usableFromInline var sealed = false
-    var ended = false
+    @usableFromInline var ended = false
     /// Below it the order of what is held will not change.
     @usableFromInline var cutStamp = HybridTimestamp.zero
     /// How many entries of the log are confirmed.
     @usableFromInline var settledCount = 0
-    var confirmationChain = ConfirmationChain()
-    var due: [ConfirmedEntry<Event>] = []
-    var snapshotRevision: UInt64 = 0
+    /// How many of those the caller has been told; the rest is confirmed again after a crash.
+    @usableFromInline var announcedCount = 0
+    @usableFromInline var confirmationChain = ConfirmationChain()
+    @usableFromInline var due: [ConfirmedEntry<Event>] = []
+    @usableFromInline var snapshotRevision: UInt64 = 0
 
     // What does not.
     @usableFromInline let interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>
     @usableFromInline var applied: [AppliedEntry<Event>] = []
+    /// The last call put one more entry in its place, which is the last one of the log.
+    @usableFromInline var isLastApplied = false
     @usableFromInline var ownUnconfirmed = 0
     @usableFromInline var ownUnconfirmedBytes = 0
     @usableFromInline var provisional: ProvisionalView<State, Event>?
     var snapshotSourcePeerID: String
-    var confirmed: [ConfirmedEntry<Event>] = []
-    var pending = PendingDirectives()
+    @usableFromInline var pending = PendingDirectives()
     var random: SplitMix64
     /// The caller uses nothing but the reference's calls.
-    var isReferenceOnly = true
+    @usableFromInline var isReferenceOnly = true
     /// The time of the last call that had one.
     @usableFromInline var wallMilliseconds: UInt64 = 0
 
@@ -111,7 +114,7 @@ where
             snapshotRevision: snapshotRevision, vector: visibleVector)
     }
 
-    var mutations: EngineMutations { interpreter.mutations }
+    @inlinable var mutations: EngineMutations { interpreter.mutations }
 
     /// Every call that takes something from a peer begins here.
     @inlinable

@@ -12,11 +12,11 @@ struct SourceRecord: Sendable {
     /// The last sequence up to which everything is held.
     @usableFromInline var held: UInt64 = 0
     /// Where its sequence begins in this group.
-    var first: UInt64 = 1
+    @usableFromInline var first: UInt64 = 1
     /// The last sequence that the base includes.
-    var folded: UInt64 = 0
+    @usableFromInline var folded: UInt64 = 0
     /// The last sequence that the caller has been told to persist.
-    var persisted: UInt64 = 0
+    @usableFromInline var persisted: UInt64 = 0
 
     /// A member whose promises bound the cut.
     @usableFromInline var isOpen = false
@@ -24,18 +24,18 @@ struct SourceRecord: Sendable {
     @usableFromInline var floor = HybridTimestamp.zero
     /// It lost its store; `final` is the last of its events that counts.
     @usableFromInline var isClosed = false
-    var final: UInt64 = 0
+    @usableFromInline var final: UInt64 = 0
 
     @usableFromInline var promises = PromiseTable()
     /// What this member holds, by slot.
     @usableFromInline var acknowledged: [UInt64] = []
 
     /// The number that it has to return to prove that it lives.
-    var token: UInt32?
+    @usableFromInline var token: UInt32?
     /// The number that it wants to have returned.
-    var echo: UInt32?
-    var isForked = false
-    var lastHeard: ClockEcho?
+    @usableFromInline var echo: UInt32?
+    @usableFromInline var isForked = false
+    @usableFromInline var lastHeard: ClockEcho?
     var roundTrips = RoundTrips()
 
     init(_ source: SessionSource) {
@@ -74,7 +74,7 @@ struct SourceTable: Sendable {
         _modify { yield &records[slot] }
     }
 
-    var indices: Range<Int> { records.indices }
+    @inlinable var indices: Range<Int> { records.indices }
 
     @inlinable
     func slot(of peerID: String, _ incarnation: UInt32) -> Int? {
