@@ -42,6 +42,8 @@ public struct SessionEngineImage<State: Codable & Sendable, Event: Codable & Sen
     public struct SourceAcknowledgements: Hashable, Sendable, Codable {
         public var source: SessionSource
         public var held: SequenceVector
+        /// The stamp of the latest message that said so.
+        public var saidAt: HybridTimestamp
     }
 }
 

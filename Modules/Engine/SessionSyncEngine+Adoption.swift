@@ -28,6 +28,7 @@ extension SessionSyncEngine {
         guard var table = try table(of: checkpoint) else { return false }
         if let copier = table.slot(of: message.source) {
             table[copier].echo = echo
+            table[copier].lastSaid = message.promise?.stamp ?? .zero
             for entry in message.control.held.entries {
                 if let known = table.slot(of: entry.source) { table[copier].acknowledge(known, entry.sequence) }
             }
@@ -55,7 +56,9 @@ extension SessionSyncEngine {
         // A founder whose group has settled something without it comes from a store that was restored.
         let keepsStamps = floor == .zero && checkpoint.cut == .zero || mutations.contains(.keepStamps)
         if keepsStamps {
-            for record in mine where record.source == source { _ = take(LogEntry(record, slot: 0)) }
+            for record in mine where record.source == source && !isDisplaced(record, 0) {
+                _ = take(LogEntry(record, slot: 0))
+            }
         } else if floor > .zero {
             sources[0].first = oldSequence + 1
             sources[0].held = oldSequence
@@ -78,10 +81,12 @@ extension SessionSyncEngine {
         for record in mine {
             if case .replacement = record.content { continue }
             let slot = sources.slot(of: record.source)
-            if record.source == source {
+            if let slot, isDisplaced(record, slot) {
+                // The id decides.
+            } else if record.source == source {
                 if keepsStamps || mutations.contains(.adoptLoses) { continue }
                 if isReturning, record.sequence <= known { continue }
-            } else if let slot, !isDisplaced(record, slot) {
+            } else if let slot {
                 if sources[slot].isOpen || record.sequence <= sources[slot].held { continue }
             }
             let id =

@@ -101,7 +101,7 @@ extension SessionSyncEngine {
             observe(promise.stamp)
             sources[slot].promises.take(promise, held: sources[slot].held)
         }
-        takeAcknowledgements(control.held, slot)
+        takeAcknowledgements(control.held, slot, message.promise?.stamp ?? .zero)
         takeReplacements(control.replacements, slot)
         drainGap(slot)
         sources[slot].promises.settle(held: sources[slot].held)
@@ -110,13 +110,25 @@ extension SessionSyncEngine {
         answerRanges(control, slot)
     }
 
-    private mutating func takeAcknowledgements(_ held: SequenceVector, _ slot: Int) {
+    private mutating func takeAcknowledgements(_ held: SequenceVector, _ slot: Int, _ stamp: HybridTimestamp) {
+        if stamp > sources[slot].lastSaid {
+            sources[slot].lastSaid = stamp
+            checkGoesForward(held, slot)
+        }
         for entry in held.entries {
             guard let known = sources.slot(of: entry.source) else { continue }
             sources[slot].acknowledge(known, entry.sequence)
             if mutations.contains(.copyVector) { sources[known].held = max(sources[known].held, entry.sequence) }
             // Somebody holds more of this source than its store has ever written: it is an older copy of itself.
             if known == 0, entry.sequence > sources[0].held { raiseFork(0, entry.sequence) }
+        }
+    }
+
+    /// What was held once is held for good; a member that says otherwise later is an older copy of itself.
+    private mutating func checkGoesForward(_ held: SequenceVector, _ slot: Int) {
+        for known in sources.indices where sources[known].isOpen {
+            let now = held[sources[known].source]
+            if sources[slot].acknowledges(known, now + 1) { return raiseFork(slot, sources[slot].held) }
         }
     }
 

@@ -24,7 +24,7 @@ extension SessionSyncEngine {
             },
             acknowledgements: sources.records.compactMap { record in
                 guard !record.acknowledged.isEmpty else { return nil }
-                return .init(source: record.source, held: vector(record.acknowledged))
+                return .init(source: record.source, held: vector(record.acknowledged), saidAt: record.lastSaid)
             },
             chain: confirmationChain,
             sideEffectsDue: due.map {
@@ -116,6 +116,7 @@ extension SessionSyncEngine {
         }
         for acknowledgements in image.acknowledgements {
             let slot = try sources.slot(adding: acknowledgements.source)
+            sources[slot].lastSaid = acknowledgements.saidAt
             for entry in acknowledgements.held.entries {
                 let known = try sources.slot(adding: entry.source)
                 sources[slot].acknowledge(known, entry.sequence)

@@ -29,6 +29,8 @@ struct SourceRecord: Sendable {
     @usableFromInline var promises = PromiseTable()
     /// What this member holds, by slot.
     @usableFromInline var acknowledged: [UInt64] = []
+    /// The stamp of its latest control: what comes with an earlier one is old news.
+    var lastSaid = HybridTimestamp.zero
 
     /// The number that it has to return to prove that it lives.
     @usableFromInline var token: UInt32?
