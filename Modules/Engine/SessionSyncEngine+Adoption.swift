@@ -53,13 +53,12 @@ extension SessionSyncEngine {
         for entry in log.entries { applied.append(AppliedEntry(entry: entry, outcome: entry.outcome ?? .applied)) }
         recountOwn()
 
-        // A founder whose group has settled something without it comes from a store that was restored.
-        let keepsStamps = floor == .zero && checkpoint.cut == .zero || mutations.contains(.keepStamps)
+        let keepsStamps = floor == .zero || mutations.contains(.keepStamps)
         if keepsStamps {
             for record in mine where record.source == source && !isDisplaced(record, 0) {
                 _ = take(LogEntry(record, slot: 0))
             }
-        } else if floor > .zero {
+        } else {
             sources[0].first = oldSequence + 1
             sources[0].held = oldSequence
         }
@@ -76,8 +75,6 @@ extension SessionSyncEngine {
     private mutating func reissue(_ mine: [SessionRecord<Event>], keepsStamps: Bool) {
         var included = Set<UUID>()
         for entry in log.entries { included.insert(eventID(of: entry)) }
-        let known = min(sources[0].held, launchSequence)
-        let isReturning = sources[0].floor == .zero
         for record in mine {
             if case .replacement = record.content { continue }
             let slot = sources.slot(of: record.source)
@@ -85,7 +82,6 @@ extension SessionSyncEngine {
                 // The id decides.
             } else if record.source == source {
                 if keepsStamps || mutations.contains(.adoptLoses) { continue }
-                if isReturning, record.sequence <= known { continue }
             } else if let slot {
                 if sources[slot].isOpen || record.sequence <= sources[slot].held { continue }
             }

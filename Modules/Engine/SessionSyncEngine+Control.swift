@@ -76,6 +76,7 @@ extension SessionSyncEngine {
         measureClock(message, slot, moment)
         pending.changesMembership = true
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
+        for fork in message.control.forked where fork.source == source { raiseFork(0, fork.sequence) }
         let isMember = message.control.group != nil && message.control.group == groupName && sources[slot].isOpen
         if isMember, message.control.members.contains(source) {
             takeFromMember(message, slot)
@@ -106,7 +107,6 @@ extension SessionSyncEngine {
         drainGap(slot)
         sources[slot].promises.settle(held: sources[slot].held)
         compareChains(control)
-        for fork in control.forked where fork.source == source { raiseFork(0, fork.sequence) }
         answerRanges(control, slot)
     }
 

@@ -27,6 +27,7 @@ struct Ghost<Feature: SimulatedFeature> {
     private(set) var accepted: [UUID: [SourceSequence]] = [:]
     /// Accepted in stores that are lost and nowhere else.
     private(set) var mayBeLost: Set<UUID> = []
+    private(set) var mayFork = false
     /// By group: everything that any member has confirmed; nil where something stands that is not an event.
     private(set) var streams: [SessionSource: [Place?]] = [:]
     /// By peer: the side effects run since its store was created.
@@ -43,8 +44,10 @@ struct Ghost<Feature: SimulatedFeature> {
         accepted[envelope.metadata.eventID] = [envelope.metadata.place]
     }
 
-    /// May be lost from now on, whatever others have under its name.
-    mutating func forgive(_ ids: [UUID]) { mayBeLost.formUnion(ids) }
+    /// A store was restored: acknowledgements that others rely on are not true any more, and names mean two events each.
+    /// From now on events may be lost or doubled, and what was final may be not; that all agree in the end is still
+    /// demanded.
+    mutating func expectForks() { mayFork = true }
 
     /// An event that was accepted before has been issued again by somebody who had it.
     mutating func noteName(_ metadata: SessionSyncMetadata) {
@@ -97,24 +100,38 @@ struct Ghost<Feature: SimulatedFeature> {
 
     // MARK: - What the end must look like
 
+    struct Tally {
+        var lostWithStores = 0
+        /// Since a store was restored.
+        var lostByForks = 0
+        var doubledByForks = 0
+    }
+
     /// Every accepted event is in the stream once, except those that were lost with their stores.
-    /// - Returns: how many were lost.
-    func checkExactlyOnce(_ group: SessionSource) throws(Violation) -> Int {
+    func checkExactlyOnce(_ group: SessionSource) throws(Violation) -> Tally {
+        var tally = Tally()
         var seen: Set<UUID> = []
         for case let place? in streams[group] ?? [] where place.outcome != .repeated {
             let id = place.envelope.metadata.eventID
-            guard seen.insert(id).inserted else {
-                throw Violation("\(place.envelope.metadata.place.text) is in the final order twice")
-            }
             guard accepted[id] != nil else {
                 throw Violation("\(place.envelope.metadata.place.text) is in the final order and was never accepted")
             }
+            if seen.insert(id).inserted { continue }
+            guard mayFork else {
+                throw Violation("\(place.envelope.metadata.place.text) is in the final order twice")
+            }
+            tally.doubledByForks += 1
         }
-        for (id, names) in accepted.sorted(by: { $0.value[0].precedes($1.value[0]) })
-        where !seen.contains(id) && !mayBeLost.contains(id) {
-            throw Violation("\(names[0].text) was accepted and is lost")
+        for (id, names) in accepted.sorted(by: { $0.value[0].precedes($1.value[0]) }) where !seen.contains(id) {
+            if mayBeLost.contains(id) {
+                tally.lostWithStores += 1
+            } else if mayFork {
+                tally.lostByForks += 1
+            } else {
+                throw Violation("\(names[0].text) was accepted and is lost")
+            }
         }
-        return accepted.count - seen.count
+        return tally
     }
 
     /// What the reducer makes of the final order, from the beginning.

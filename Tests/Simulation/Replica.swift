@@ -50,11 +50,7 @@ struct Replica<Feature: SimulatedFeature> {
     private var storedStamp = HybridTimestamp.zero
     /// Whether the store was put back to an earlier moment and goes on under the same name: until its engine notices and
     /// takes another one, acknowledgements and promises of that name are not true.
-    private(set) var isImpostor = false {
-        didSet { acceptedAsImpostor = [] }
-    }
-    /// What it has accepted as such since its last launch.
-    var acceptedAsImpostor: [UUID] = []
+    private(set) var isImpostor = false
     /// How often this peer has begun with an empty store.
     private(set) var life = 0
     let options: Options

@@ -138,10 +138,13 @@ extension World {
     }
 
     private func checkAllConfirmed(_ core: [Int], _ group: SessionSource) throws(Violation) {
-        outcome.lostWithStores = try ghost.checkExactlyOnce(group)
+        let tally = try ghost.checkExactlyOnce(group)
+        outcome.lostWithStores = tally.lostWithStores
+        outcome.lostByForks = tally.lostByForks
+        outcome.doubledByForks = tally.doubledByForks
         let stream = ghost.streams[group] ?? []
         outcome.confirmed = stream.count
-        let expected = ghost.expectedState(group)
+        let expected = ghost.mayFork ? replicas[core[0]].engine.state : ghost.expectedState(group)
         for peer in core {
             let engine = replicas[peer].engine
             let name = Schedule.name(of: peer)

@@ -59,7 +59,6 @@ extension World {
         outcome.operations += 1
         trace(peer) { "taps \(envelope.metadata.place.text)" }
         ghost.accept(envelope)
-        if replicas[peer].isImpostor { replicas[peer].acceptedAsImpostor.append(envelope.metadata.eventID) }
         if crashes(.crashAfterPersist) { return try relaunch(peer) }
         for other in replicas.indices where other != peer {
             send(envelope, NewerEvent(number: number, choice: tap.choice), from: peer, to: other)
@@ -216,9 +215,6 @@ extension World {
 
     func relaunch(_ peer: Int) throws(Violation) {
         trace(peer) { "is launched again" }
-        // Nobody can tell any more which events under these names are meant.
-        ghost.forgive(replicas[peer].acceptedAsImpostor)
-        replicas[peer].acceptedAsImpostor = []
         let seed = random.next()
         try restoring(peer) { try $0.relaunch(seed: seed) }
         runDueSideEffects(peer)
@@ -250,6 +246,7 @@ extension World {
         let time = now - min(now, UInt64(age) * 1_000)
         guard let backup = backups[peer].last(where: { $0.time <= time }) ?? backups[peer].first else { return }
         ghost.forgive(eventsNotIn: otherStores(than: peer) + [backup.store])
+        ghost.expectForks()
         let seed = random.next()
         try restoring(peer) { try $0.restore(backup.store, seed: seed) }
         runDueSideEffects(peer)
