@@ -39,6 +39,7 @@ extension SessionSyncEngine {
         let promise = metadata.promise
         metadata.keepWhatReplicasShare()
         let outcome = log.appendRegardless(entry, metadata: metadata, by: interpreter, sources: sources)
+        if options.reducesTwice { reduceAgain() }
         sources.records[slot].held &+= 1
         observe(metadata.stamp)
         isLastApplied = true
@@ -122,6 +123,7 @@ extension SessionSyncEngine {
             return nil
         }
         let (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
+        if options.reducesTwice { reduceAgain() }
         observe(entry.stamp)
         sources[entry.slot].held = entry.sequence
         sources[entry.slot].promises.settle(held: entry.sequence)

@@ -40,6 +40,7 @@ extension SessionSyncEngine {
         countOwn(entry)
         isLastApplied = true
         extendLease(beyond: stamp)
+        if options.reducesTwice { reduceAgain() }
         if sealed { advance() }
 
         metadata.epoch = groupTag

@@ -93,7 +93,7 @@ where
         self.options = options
         interpreter = EventInterpreter(
             sessionID: sessionID, featureID: featureID, payloadType: payloadType, reducer: reducer,
-            conflictPolicy: conflictPolicy, mutations: options.mutations, reducesTwice: options.reducesTwice)
+            conflictPolicy: conflictPolicy, mutations: options.mutations)
         sources = SourceTable(local: SessionSource(peerID: localPeerID, incarnation: incarnation))
         log = EventLog(base: ReducedState(state: initialState))
         snapshotSourcePeerID = localPeerID

@@ -220,6 +220,26 @@ import Testing
         #expect(watch.state == ["one", "two", "mine"])
     }
 
+    @Test func `a reducer that is not deterministic gives itself away when asked to reduce twice`() throws {
+        struct Dice: SessionSyncReducer {
+            func reduce(state: inout [String], event: String, context: SessionEventContext) {
+                state.append(event == "dice" ? UUID().uuidString : event)
+            }
+        }
+        var options = SessionEngineOptions<[String], String>()
+        options.reducesTwice = true
+        var engine = SessionSyncEngine(
+            sessionID: session, featureID: "list", localPeerID: "phone", payloadType: "list.event",
+            snapshotPayloadType: "list.state", initialState: [], reducer: Dice(),
+            conflictPolicy: AcceptingConflictPolicy(), options: options)
+        _ = try engine.submitLocal("fair", at: noon)
+        #expect(engine.takeDirectives().alarms.isEmpty)
+        _ = try engine.submitLocal("dice", at: noon)
+        #expect(
+            engine.takeDirectives().alarms
+                == [.nondeterministicReducer(eventSequence: SourceSequence(source: engine.source, sequence: 2))])
+    }
+
     @Test func `the newest sample of a key wins and the keys are bounded`() {
         var watch = EphemeralLane<Int>(source: SessionSource(peerID: "watch"), keysMax: 2)
         var phone = EphemeralLane<Int>(source: SessionSource(peerID: "phone"), keysMax: 2)
