@@ -34,7 +34,7 @@ extension SessionSyncEngine {
         else { return nil }
         let entry = LogEntry<Event>(
             stamp: metadata.stamp, sequence: metadata.sequence, slot: slot, causalTimestamp: metadata.causalTimestamp,
-            monotonicTimestamp: metadata.monotonicTimestamp, eventID: explicitEventID(metadata),
+            monotonicTimestamp: metadata.monotonicTimestamp, eventID: metadata.explicitID(in: payloadType),
             content: .event(envelope.payload))
         let promise = metadata.promise
         metadata.keepWhatReplicasShare()
@@ -67,7 +67,7 @@ extension SessionSyncEngine {
         let entry = LogEntry<Event>(
             stamp: metadata.orderStamp, sequence: metadata.sequence, slot: slot,
             causalTimestamp: metadata.causalTimestamp, monotonicTimestamp: metadata.monotonicTimestamp,
-            eventID: explicitEventID(metadata), content: content)
+            eventID: metadata.explicitID(in: payloadType), content: content)
         guard entry.stamp.rawValue < StampLimits.unusable else {
             pending.raise(.unusableStamp(SourceSequence(source: sources[slot].source, sequence: entry.sequence)))
             return .ignored(state)
@@ -146,13 +146,6 @@ extension SessionSyncEngine {
         }
     }
 
-    /// The id, where it does not follow from what the log keeps.
-    @usableFromInline
-    func explicitEventID(_ metadata: SessionSyncMetadata) -> UUID? {
-        if let id = metadata.explicitEventID { return id }
-        return metadata.stamp == .zero || metadata.payloadType != payloadType ? metadata.eventID : nil
-    }
-
     /// The same source and sequence with another content: a store was copied or restored from a backup.
     @usableFromInline
     mutating func checkFork(_ entry: LogEntry<Event>) {
@@ -185,6 +178,13 @@ extension SessionSyncMetadata {
         acknowledgedSequence = nil
         epoch = 0
         promise = nil
+    }
+
+    /// The id, where it does not follow from what the log keeps.
+    @usableFromInline
+    func explicitID(in payloadType: String) -> UUID? {
+        if let id = explicitEventID { return id }
+        return stamp == .zero || self.payloadType != payloadType ? eventID : nil
     }
 
     /// Metadata made by hand has no stamp; its own time then gives one that is the same everywhere.

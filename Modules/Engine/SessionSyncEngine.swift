@@ -120,7 +120,8 @@ where
         if metadata.protocolVersion == SessionSyncProtocol.currentVersion, metadata.sessionID == sessionID,
             metadata.featureID == featureID, metadata.payloadType == payloadType
         {
-            return try checkNotEnded()
+            if ended { throw SessionSyncError.sessionEnded }
+            return
         }
         try refuse(metadata, payloadType: payloadType)
     }
