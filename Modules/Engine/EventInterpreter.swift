@@ -22,20 +22,6 @@ where
     @usableFromInline let reducer: Reducer
     @usableFromInline let conflictPolicy: ConflictPolicy
     @usableFromInline var mutations: EngineMutations
-    @usableFromInline var reducesTwice: Bool
-
-    init(
-        sessionID: UUID, featureID: String, payloadType: String, reducer: Reducer, conflictPolicy: ConflictPolicy,
-        mutations: EngineMutations, reducesTwice: Bool
-    ) {
-        self.sessionID = sessionID
-        self.featureID = featureID
-        self.payloadType = payloadType
-        self.reducer = reducer
-        self.conflictPolicy = conflictPolicy
-        self.mutations = mutations
-        self.reducesTwice = reducesTwice
-    }
 
     /// What reducers read about an entry.
     @inlinable

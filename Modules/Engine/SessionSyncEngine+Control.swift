@@ -49,7 +49,7 @@ extension SessionSyncEngine {
         isReferenceOnly = false
         guard !ended else { return }
         forgetApplied()
-        wallMilliseconds = milliseconds(moment)
+        wallMilliseconds = moment.wallMilliseconds
         pending.isDigestDue = true
         _ = clock.tick(wallMilliseconds: wallMilliseconds)
         advance()
@@ -68,7 +68,7 @@ extension SessionSyncEngine {
     private mutating func take(_ message: EngineMessage<State, Event>, at moment: Date) throws -> Bool {
         isReferenceOnly = false
         forgetApplied()
-        wallMilliseconds = max(wallMilliseconds, milliseconds(moment))
+        wallMilliseconds = max(wallMilliseconds, moment.wallMilliseconds)
         guard message.source != source, message.isWithinBounds else { return false }
         let slot = try sources.slot(adding: message.source)
         // An old incarnation, late.

@@ -34,11 +34,12 @@ extension SessionSyncEngine {
         else { return nil }
         let entry = LogEntry<Event>(
             stamp: metadata.stamp, sequence: metadata.sequence, slot: slot, causalTimestamp: metadata.causalTimestamp,
-            monotonicTimestamp: metadata.monotonicTimestamp, eventID: explicitEventID(metadata),
+            monotonicTimestamp: metadata.monotonicTimestamp, eventID: metadata.explicitID(in: payloadType),
             content: .event(envelope.payload))
         let promise = metadata.promise
         metadata.keepWhatReplicasShare()
         let outcome = log.appendRegardless(entry, metadata: metadata, by: interpreter, sources: sources)
+        if options.reducesTwice { reduceAgain() }
         sources.records[slot].held &+= 1
         observe(metadata.stamp)
         isLastApplied = true
@@ -66,7 +67,7 @@ extension SessionSyncEngine {
         let entry = LogEntry<Event>(
             stamp: metadata.orderStamp, sequence: metadata.sequence, slot: slot,
             causalTimestamp: metadata.causalTimestamp, monotonicTimestamp: metadata.monotonicTimestamp,
-            eventID: explicitEventID(metadata), content: content)
+            eventID: metadata.explicitID(in: payloadType), content: content)
         guard entry.stamp.rawValue < StampLimits.unusable else {
             pending.raise(.unusableStamp(SourceSequence(source: sources[slot].source, sequence: entry.sequence)))
             return .ignored(state)
@@ -122,6 +123,7 @@ extension SessionSyncEngine {
             return nil
         }
         let (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
+        if options.reducesTwice { reduceAgain() }
         observe(entry.stamp)
         sources[entry.slot].held = entry.sequence
         sources[entry.slot].promises.settle(held: entry.sequence)
@@ -142,13 +144,6 @@ extension SessionSyncEngine {
         case .rejected, .unread: .ignored(state)
         case .repeated: .duplicate(state)
         }
-    }
-
-    /// The id, where it does not follow from what the log keeps.
-    @usableFromInline
-    func explicitEventID(_ metadata: SessionSyncMetadata) -> UUID? {
-        if let id = metadata.explicitEventID { return id }
-        return metadata.stamp == .zero || metadata.payloadType != payloadType ? metadata.eventID : nil
     }
 
     /// The same source and sequence with another content: a store was copied or restored from a backup.
@@ -183,6 +178,13 @@ extension SessionSyncMetadata {
         acknowledgedSequence = nil
         epoch = 0
         promise = nil
+    }
+
+    /// The id, where it does not follow from what the log keeps.
+    @usableFromInline
+    func explicitID(in payloadType: String) -> UUID? {
+        if let id = explicitEventID { return id }
+        return stamp == .zero || self.payloadType != payloadType ? eventID : nil
     }
 
     /// Metadata made by hand has no stamp; its own time then gives one that is the same everywhere.

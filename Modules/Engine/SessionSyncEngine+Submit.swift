@@ -16,13 +16,13 @@ extension SessionSyncEngine {
     /// - Throws: what the reducer throws, `SessionSyncError.logFull`, `sessionEnded`; no sequence is taken then.
     @inlinable
     public mutating func submitLocal(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
-        try checkNotEnded()
+        if ended { throw SessionSyncError.sessionEnded }
         if ownUnconfirmed >= options.ownUnconfirmedMax || ownUnconfirmedBytes >= options.ownUnconfirmedBytesMax {
             try makeRoom()
         }
         forgetApplied()
         var advanced = clock
-        wallMilliseconds = milliseconds(moment)
+        wallMilliseconds = moment.wallMilliseconds
         let stamp = advanced.tick(wallMilliseconds: wallMilliseconds)
         let entry = LogEntry<Event>(
             stamp: stamp, sequence: sources[0].held &+ 1, slot: 0, causalTimestamp: moment, monotonicTimestamp: nil,
@@ -40,6 +40,7 @@ extension SessionSyncEngine {
         countOwn(entry)
         isLastApplied = true
         extendLease(beyond: stamp)
+        if options.reducesTwice { reduceAgain() }
         if sealed { advance() }
 
         metadata.epoch = groupTag
@@ -100,9 +101,6 @@ extension SessionSyncEngine {
         pending.changesMembership = pending.changesMembership || !mutations.contains(.promiseUnpersisted)
     }
 
-    @usableFromInline
-    func milliseconds(_ moment: Date) -> UInt64 { moment.millisecondsSince1970 }
-
     private mutating func dropOldestOwn() {
         guard let oldest = log.entries.indices.dropFirst(settledCount).first(where: { log.entries[$0].slot == 0 })
         else { return }
@@ -121,4 +119,9 @@ extension SessionSyncEngine {
         fold(count)
         recountOwn()
     }
+}
+
+extension Date {
+    /// What a hybrid clock reads; here because it is called from inlinable code.
+    @usableFromInline var wallMilliseconds: UInt64 { millisecondsSince1970 }
 }

@@ -95,7 +95,7 @@ where
         self.options = options
         interpreter = EventInterpreter(
             sessionID: sessionID, featureID: featureID, payloadType: payloadType, reducer: reducer,
-            conflictPolicy: conflictPolicy, mutations: options.mutations, reducesTwice: options.reducesTwice)
+            conflictPolicy: conflictPolicy, mutations: options.mutations)
         sources = SourceTable(local: SessionSource(peerID: localPeerID, incarnation: incarnation))
         log = EventLog(base: ReducedState(state: initialState))
         snapshotSourcePeerID = localPeerID
@@ -122,7 +122,8 @@ where
         if metadata.protocolVersion == SessionSyncProtocol.currentVersion, metadata.sessionID == sessionID,
             metadata.featureID == featureID, metadata.payloadType == payloadType
         {
-            return try checkNotEnded()
+            if ended { throw SessionSyncError.sessionEnded }
+            return
         }
         try refuse(metadata, payloadType: payloadType)
     }
