@@ -29,6 +29,7 @@ public struct ConfirmationChain: Hashable, Sendable, Codable {
 
     /// nil when there is nothing to compare.
     func agrees(at position: UInt64, with value: UInt64) -> Bool? {
-        milestones.first { $0.position == position }.map { $0.value == value }
+        if position == self.position { return value == self.value }
+        return milestones.first { $0.position == position }.map { $0.value == value }
     }
 }

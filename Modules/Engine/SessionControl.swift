@@ -23,7 +23,7 @@ public struct SessionControl: Hashable, Sendable, Codable {
     public var isDigest: Bool
     /// Replacements that the sender authored and that are part of its sequence.
     public var replacements: [SessionRecord<Never>]
-    /// How many events the sender has confirmed, at a multiple of 32, and the chain over them.
+    /// How many events the sender has confirmed, and the chain over them.
     public var position: UInt64
     public var chain: UInt64
     /// When the sender last heard of whom, for the estimate of clock offsets.

@@ -106,7 +106,7 @@ extension SessionSyncEngine {
         takeReplacements(control.replacements, slot)
         drainGap(slot)
         sources[slot].promises.settle(held: sources[slot].held)
-        compareChains(control)
+        compareChains(control, slot)
         answerRanges(control, slot)
     }
 
@@ -142,11 +142,13 @@ extension SessionSyncEngine {
         }
     }
 
-    private mutating func compareChains(_ control: SessionControl) {
+    /// Of two members that have confirmed different events the lower peer id keeps its order, the other joins anew.
+    private mutating func compareChains(_ control: SessionControl, _ slot: Int) {
         guard control.position > 0, confirmationChain.agrees(at: control.position, with: control.chain) == false else {
             return
         }
         pending.raise(.diverged(position: control.position))
+        if sources[slot].source < source { raiseFork(0, sources[0].held) }
     }
 
     /// Own events only: their author keeps them until all have acknowledged, so a range is never gone for a member.

@@ -203,13 +203,12 @@ extension SessionSyncEngine {
     ) -> SessionSyncEnvelope<SessionControl> {
         let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
         extendLease(beyond: stamp)
-        let milestone = confirmationChain.milestones.last
         let control = SessionControl(
             group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
             held: mutations.contains(.gapHeld) ? heldWithGaps : held, asks: tokens { $0.token },
             echoes: tokens { $0.echo },
             wants: missing, isDigest: isDigest, replacements: (replacements ?? []).compactMap(replacementRecord),
-            position: milestone?.position ?? 0, chain: milestone?.value ?? 0,
+            position: confirmationChain.position, chain: confirmationChain.value,
             clockEchoes: sources.records.compactMap { $0.lastHeard },
             forked: sources.records.filter { $0.isForked }.map { SourceSequence(source: $0.source, sequence: $0.held) })
         let metadata = SessionSyncMetadata(
