@@ -57,7 +57,9 @@ let modules: [Module] = [
     Module(
         "MeshWire", "Modules/Wire", floor: 2,
         uses: ["CZlib", "MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity", "MeshTesting"]),
-    Module("MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"], tests: ["MeshIdentity"]),
+    Module(
+        "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
+        tests: ["MeshIdentity", "MeshTimerAnchor"]),
 
     Module(
         "MeshTransport", "Modules/Transports/Contract", floor: 3,
@@ -110,12 +112,18 @@ let modules: [Module] = [
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh"]),
     Module(
+        "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
+        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"],
+        tests: ["MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
+    Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
-        uses: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTransport", "MeshTesting"],
+        uses: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTransport", "MeshTesting", "MeshSimulation"],
         needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
-        uses: ["PluginsToolKit", "SessionMesh", "MeshLibdeflate", "MeshTesting", "WorkoutExample"]),
+        uses: [
+            "PluginsToolKit", "SessionMesh", "MeshLibdeflate", "MeshTesting", "MeshSimulation", "WorkoutExample",
+        ]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
         uses: ["MeshGPX", "WorkoutExample", "SessionMesh"], needs: [argumentParser, textTable]),

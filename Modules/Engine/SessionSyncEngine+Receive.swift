@@ -1,35 +1,194 @@
 public import MeshIdentity
 
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 extension SessionSyncEngine {
-    /// Takes an event of any source; its own echo is a duplicate, its own from before a lost store applies.
+    /// Takes an event of any source and puts it at its place in the order.
+    ///
+    /// In order it costs O(1) beside the reducer; an event that comes late rolls back and reduces again what comes after
+    /// it. Events that come before earlier ones of their source wait in a bounded buffer, `snapshotRequired` says so, and
+    /// the next control asks for what is missing; `takeApplied` lists everything that a call put in its place.
     ///
     /// - Throws: `SessionSyncError`: `sessionMismatch`, `featureMismatch`, `payloadTypeMismatch`,
-    ///   `unsupportedProtocolVersion`, `tooManySources`. Nothing changes then.
+    ///   `unsupportedProtocolVersion`, `tooManySources`, `sessionEnded`. Nothing changes then.
+    @inlinable
     public mutating func receive(_ envelope: SessionSyncEnvelope<Event>) throws -> SessionSyncReceiveResult<State> {
-        let metadata = envelope.metadata
-        try check(metadata, payloadType: payloadType)
-        try store.admit(metadata)
-
-        let source = store.vectorKey(of: metadata)
-        let expected = (store.lastSequenceByPeerID[source] ?? 0) + 1
-        guard metadata.sequence >= expected else { return .duplicate(state) }
-        guard metadata.sequence == expected else {
-            return .snapshotRequired(expectedSequence: expected, receivedSequence: metadata.sequence)
-        }
-
-        let isKnownByID = store.explicitEventIDs.contains(metadata)
-        // An event without effect is recorded like any other, so that the ones after it are not taken for a gap.
-        let next = isKnownByID ? nil : (try? reduced(envelope.payload, metadata)) ?? nil
-        if let next { apply(next, metadata) }
-        record(metadata, source: source)
-        if isKnownByID { return .duplicate(state) }
-        return next == nil ? .ignored(state) : .applied(state)
+        try check(envelope.metadata, payloadType: payloadType)
+        forgetApplied()
+        return try receiveNext(envelope) ?? take(envelope.metadata, .event(envelope.payload))
     }
 
-    private mutating func record(_ metadata: SessionSyncMetadata, source: String) {
-        store.lastSequenceByPeerID[source] = metadata.sequence
-        store.explicitEventIDs.insert(metadata)
-        clock.observe(metadata.stamp)
-        if source == localPeerID { store.nextLocalSequence = metadata.sequence + 1 }
+    /// The common case: the next event of a member, later than everything held. nil when it is not.
+    @inlinable
+    mutating func receiveNext(_ envelope: SessionSyncEnvelope<Event>) -> SessionSyncReceiveResult<State>? {
+        var metadata = envelope.metadata
+        guard metadata.epoch == groupTag, provisional == nil,
+            let slot = sources.slot(of: metadata.sourcePeerID, metadata.incarnation), slot != 0,
+            sources.records[slot].isOpen, metadata.sequence == sources.records[slot].held &+ 1,
+            gaps.isEmpty, metadata.stamp.rawValue > cutStamp.rawValue,
+            metadata.stamp.rawValue < StampLimits.unusable, log.endsBefore(metadata.stamp)
+        else { return nil }
+        let entry = LogEntry<Event>(
+            stamp: metadata.stamp, sequence: metadata.sequence, slot: slot, causalTimestamp: metadata.causalTimestamp,
+            monotonicTimestamp: metadata.monotonicTimestamp, eventID: metadata.explicitID(in: payloadType),
+            content: .event(envelope.payload))
+        let promise = metadata.promise
+        metadata.keepWhatReplicasShare()
+        let outcome = log.appendRegardless(entry, metadata: metadata, by: interpreter, sources: sources)
+        if options.reducesTwice { reduceAgain() }
+        sources.records[slot].held &+= 1
+        observe(metadata.stamp)
+        isLastApplied = true
+        if !sources.records[slot].promises.pending.isEmpty || promise != nil {
+            settlePromises(slot, promise)
+        }
+        if sealed { advance() }
+        return result(of: outcome)
+    }
+
+    @inlinable
+    mutating func settlePromises(_ slot: Int, _ promise: SequencePromise?) {
+        let held = sources.records[slot].held
+        if let promise { sources.records[slot].promises.take(promise, held: held) }
+        sources.records[slot].promises.settle(held: held)
+    }
+
+    /// Every other case.
+    @inlinable
+    mutating func take(_ metadata: SessionSyncMetadata, _ content: SessionRecord<Event>.Content) throws
+        -> SessionSyncReceiveResult<State>
+    {
+        guard let slot = try admit(metadata) else { return .ignored(state) }
+        guard metadata.sequence > 0 else { return .ignored(state) }
+        let entry = LogEntry<Event>(
+            stamp: metadata.orderStamp, sequence: metadata.sequence, slot: slot,
+            causalTimestamp: metadata.causalTimestamp, monotonicTimestamp: metadata.monotonicTimestamp,
+            eventID: metadata.explicitID(in: payloadType), content: content)
+        guard entry.stamp.rawValue < StampLimits.unusable else {
+            pending.raise(.unusableStamp(SourceSequence(source: sources[slot].source, sequence: entry.sequence)))
+            return .ignored(state)
+        }
+        let result = provisional == nil ? take(entry) : takeProvisionally(entry)
+        if sources[slot].isOpen, metadata.epoch == groupTag, let promise = metadata.promise {
+            sources[slot].promises.take(promise, held: sources[slot].held)
+            pending.changesMembership = true
+        }
+        advance()
+        return result
+    }
+
+    /// Puts the entry, and what waited for it, at its place; or lets it wait.
+    @inlinable
+    mutating func take(_ entry: LogEntry<Event>) -> SessionSyncReceiveResult<State> {
+        let expected = sources[entry.slot].held + 1
+        guard entry.sequence >= expected else {
+            checkFork(entry)
+            return .duplicate(state)
+        }
+        guard entry.sequence == expected else {
+            wait(entry)
+            return .snapshotRequired(expectedSequence: expected, receivedSequence: entry.sequence)
+        }
+        guard let outcome = insert(entry) else { return .ignored(state) }
+        drainGap(entry.slot)
+        return result(of: outcome)
+    }
+
+    @usableFromInline
+    mutating func wait(_ entry: LogEntry<Event>) {
+        if gaps[entry.slot] == nil { pending.controls.insert(sources[entry.slot].source.peerID) }
+        gaps[entry.slot, default: GapBuffer()].insert(entry, limit: options.gapMax)
+    }
+
+    @usableFromInline
+    mutating func drainGap(_ slot: Int) {
+        while let entry = gaps[slot]?.next(sources[slot].held + 1) {
+            guard insert(entry) != nil else { break }
+        }
+        if gaps[slot]?.isEmpty == true { gaps[slot] = nil }
+    }
+
+    /// Puts an entry, the next of its source, at its place.
+    /// - Returns: nil when it was refused: its source had promised that nothing comes there any more.
+    @inlinable
+    mutating func insert(_ entry: LogEntry<Event>) -> SessionEventOutcome? {
+        let place = log.place(of: entry, in: sources, mutations)
+        guard entry.stamp > cutStamp, place >= settledCount else {
+            pending.raise(
+                .promiseBroken(SourceSequence(source: sources[entry.slot].source, sequence: entry.sequence)))
+            return nil
+        }
+        let (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
+        if options.reducesTwice { reduceAgain() }
+        observe(entry.stamp)
+        sources[entry.slot].held = entry.sequence
+        sources[entry.slot].promises.settle(held: entry.sequence)
+        if entry.slot == 0 { countOwn(entry) }
+        applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
+        return outcome
+    }
+
+    @inlinable
+    mutating func observe(_ stamp: HybridTimestamp) {
+        if !interpreter.mutations.contains(.clockDeaf) { clock.observe(stamp) }
+    }
+
+    @inlinable
+    func result(of outcome: SessionEventOutcome) -> SessionSyncReceiveResult<State> {
+        switch outcome {
+        case .applied: .applied(state)
+        case .rejected, .unread: .ignored(state)
+        case .repeated: .duplicate(state)
+        }
+    }
+
+    /// The same source and sequence with another content: a store was copied or restored from a backup.
+    @usableFromInline
+    mutating func checkFork(_ entry: LogEntry<Event>) {
+        guard !sources[entry.slot].isForked, let index = log.index(of: entry.slot, entry.sequence) else { return }
+        let known = log.entries[index]
+        guard known.stamp != entry.stamp || known.eventID != entry.eventID else { return }
+        raiseFork(entry.slot, entry.sequence)
+    }
+
+    @usableFromInline
+    mutating func raiseFork(_ slot: Int, _ sequence: UInt64) {
+        guard !sources[slot].isForked else { return }
+        sources[slot].isForked = true
+        pending.raise(.forked(SourceSequence(source: sources[slot].source, sequence: sequence)))
+        pending.controls.insert(sources[slot].source.peerID)
+    }
+}
+
+@usableFromInline
+enum StampLimits {
+    /// The year 6429: no clock shows it, and a clock that followed it could not go on.
+    @inlinable static var unusable: UInt64 { 1 << 63 }
+}
+
+extension SessionSyncMetadata {
+    /// Takes out what belongs to one delivery and differs between replicas.
+    @usableFromInline
+    mutating func keepWhatReplicasShare() {
+        protocolVersion = 1
+        acknowledgedSequence = nil
+        epoch = 0
+        promise = nil
+    }
+
+    /// The id, where it does not follow from what the log keeps.
+    @usableFromInline
+    func explicitID(in payloadType: String) -> UUID? {
+        if let id = explicitEventID { return id }
+        return stamp == .zero || self.payloadType != payloadType ? eventID : nil
+    }
+
+    /// Metadata made by hand has no stamp; its own time then gives one that is the same everywhere.
+    @usableFromInline var orderStamp: HybridTimestamp {
+        stamp == .zero ? HybridTimestamp(milliseconds: causalTimestamp.millisecondsSince1970) : stamp
     }
 }

@@ -8,14 +8,21 @@ public import MeshIdentity
 
 /// One feature's session as a value: events go in, the state and what to send come out.
 ///
-/// Every peer runs the same engine over the same reducer. The engine does no I/O and has no clock and no randomness; the
-/// caller passes the time of each local event and sends what `submitLocal` returns.
+/// Every peer runs the same engine over the same reducer, and all reach the same state, whatever order events arrive in:
+/// events have one total order, and one that comes late is inserted at its place. The engine does no I/O and has no clock
+/// and no randomness; the caller passes times, an incarnation and a seed.
 ///
-/// **What holds today.** Each source's events apply once and in their order. As long as events of different peers are
-/// not concurrent (each was submitted after its author had applied the others), all peers reach the same state. Concurrent
-/// events apply in the order in which they arrive, which may differ between peers; the next snapshot that is exchanged
-/// brings the peers back together, on the state of the higher revision. Between concurrent snapshots the higher revision
-/// wins too, and what only the other one includes is no longer in the state. See Docs/Architecture.md.
+/// ```
+/// submitLocal, receive, receiveControl, adopt, tick      events and messages go in
+/// takeApplied()                                          what the last call put in its place
+/// takeDirectives()                                       once a batch: persist, confirm, then send
+/// ```
+///
+/// **An envelope is sent only after what the directives ask to persist has been written.** That is what "accepted" means,
+/// and promises and acknowledgements rely on it.
+///
+/// A caller that uses only `submitLocal`, `receive`, `applySnapshot` and `store` is served as before: such an engine
+/// stays unsealed, takes any source on sight and confirms nothing. Docs/Convergence.md has the rules.
 public struct SessionSyncEngine<State, Event, Reducer, ConflictPolicy>: Sendable
 where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
@@ -28,17 +35,56 @@ where
     public let snapshotPayloadType: String
     /// Which store of this peer writes: 32 random bits drawn when the store was created, 0 without one.
     public let incarnation: UInt32
-    public let epoch: UInt32
+    /// What this store had written when it was opened.
+    var launchSequence: UInt64 = 0
+    public let options: SessionEngineOptions<State, Event>
 
-    public internal(set) var store: SessionSyncStore<State>
-    var clock = HybridLogicalClock()
-    let reducer: Reducer
-    let conflictPolicy: ConflictPolicy
+    // What outlives the process, see `image`.
+    @usableFromInline var sources: SourceTable
+    @usableFromInline var log: EventLog<State, Event>
+    /// What waits for earlier events, by slot; it is not held.
+    @usableFromInline var gaps: [Int: GapBuffer<Event>] = [:]
+    @usableFromInline var clock = HybridLogicalClock()
+    /// The persisted bound of all promises made.
+    @usableFromInline var clockLease = HybridTimestamp.zero
+    @usableFromInline var groupName: SessionSource?
+    @usableFromInline var groupTag: UInt32 = 0
+    @usableFromInline var sealed = false
+    @usableFromInline var ended = false
+    /// Below it the order of what is held will not change.
+    @usableFromInline var cutStamp = HybridTimestamp.zero
+    /// How many entries of the log are confirmed.
+    @usableFromInline var settledCount = 0
+    /// How many of those the caller has been told; the rest is confirmed again after a crash.
+    @usableFromInline var announcedCount = 0
+    @usableFromInline var confirmationChain = ConfirmationChain()
+    @usableFromInline var due: [ConfirmedEntry<Event>] = []
+    @usableFromInline var snapshotRevision: UInt64 = 0
 
+    // What does not.
+    @usableFromInline let interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>
+    @usableFromInline var applied: [AppliedEntry<Event>] = []
+    /// The last call put one more entry in its place, which is the last one of the log.
+    @usableFromInline var isLastApplied = false
+    @usableFromInline var ownUnconfirmed = 0
+    @usableFromInline var ownUnconfirmedBytes = 0
+    @usableFromInline var provisional: ProvisionalView<State, Event>?
+    var snapshotSourcePeerID: String
+    @usableFromInline var pending = PendingDirectives()
+    var random: SplitMix64
+    /// The caller uses nothing but the reference's calls.
+    @usableFromInline var isReferenceOnly = true
+    /// The time of the last call that had one.
+    @usableFromInline var wallMilliseconds: UInt64 = 0
+
+    /// - Parameters:
+    ///   - incarnation: 32 random bits drawn when this peer's store was created, kept with it.
+    ///   - seed: random, another one for each launch; tokens that prove liveness are drawn from it.
+    ///   - members: sources that were paired beforehand, the local one among them: the group is sealed from the start.
     public init(
         sessionID: UUID, featureID: String, localPeerID: String, payloadType: String, snapshotPayloadType: String,
         initialState: State, reducer: Reducer, conflictPolicy: ConflictPolicy, incarnation: UInt32 = 0,
-        epoch: UInt32 = 0
+        seed: UInt64 = 0, members: [SessionSource] = [], options: SessionEngineOptions<State, Event> = .init()
     ) {
         self.sessionID = sessionID
         self.featureID = featureID
@@ -46,69 +92,44 @@ where
         self.payloadType = payloadType
         self.snapshotPayloadType = snapshotPayloadType
         self.incarnation = incarnation
-        self.epoch = epoch
-        self.reducer = reducer
-        self.conflictPolicy = conflictPolicy
-        store = SessionSyncStore(state: initialState, localPeerID: localPeerID)
-        store.incarnationByPeerID[localPeerID] = incarnation
+        self.options = options
+        interpreter = EventInterpreter(
+            sessionID: sessionID, featureID: featureID, payloadType: payloadType, reducer: reducer,
+            conflictPolicy: conflictPolicy, mutations: options.mutations)
+        sources = SourceTable(local: SessionSource(peerID: localPeerID, incarnation: incarnation))
+        log = EventLog(base: ReducedState(state: initialState))
+        snapshotSourcePeerID = localPeerID
+        random = SplitMix64(seed: seed)
+        if !members.isEmpty { pair(members) }
     }
 
-    public var state: State { store.state }
+    /// The feature's state as this peer sees it now.
+    @inlinable public var state: State { provisional == nil ? log.current.state : provisional!.log.current.state }
 
-    /// Applies a local event at once and returns the envelope to send.
-    ///
-    /// When the policy rejects the event, the envelope is returned all the same and the state stays as it is.
-    /// - Parameter moment: the time of the tap.
-    /// - Throws: what the reducer throws; no sequence is taken then.
-    public mutating func submitLocal(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
-        var advanced = clock
-        let metadata = SessionSyncMetadata(
-            sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, sequence: store.nextLocalSequence,
-            causalTimestamp: moment, payloadType: payloadType,
-            stamp: advanced.tick(wallMilliseconds: moment.millisecondsSince1970), incarnation: incarnation, epoch: epoch
-        )
-        if let next = try reduced(event, metadata) { apply(next, metadata) }
-        clock = advanced
-        store.lastSequenceByPeerID[localPeerID] = metadata.sequence
-        store.nextLocalSequence += 1
-        return SessionSyncEnvelope(metadata: metadata, payload: event)
+    /// How far this engine has come, in the reference's terms.
+    public var store: SessionSyncStore<State> {
+        SessionSyncStore(
+            state: state, nextLocalSequence: sources[0].held + 1,
+            lastAppliedMetadata: (provisional?.log ?? log).current.lastAppliedMetadata,
+            snapshotRevision: snapshotRevision, vector: visibleVector)
     }
 
-    /// The revision for a snapshot that is about to be sent: higher than any sent or applied here.
-    public mutating func allocateOutgoingSnapshotRevision() -> UInt64 {
-        store.snapshotRevision += 1
-        store.snapshotSourcePeerID = localPeerID
-        return store.snapshotRevision
-    }
-
-    /// A snapshot to send: the state, and what it includes.
-    public mutating func makeSnapshot(at moment: Date) -> SessionSyncSnapshot<State> {
-        let metadata = SessionSyncMetadata(
-            sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, sequence: store.nextLocalSequence,
-            causalTimestamp: moment, payloadType: snapshotPayloadType,
-            stamp: clock.tick(wallMilliseconds: moment.millisecondsSince1970), incarnation: incarnation, epoch: epoch)
-        return SessionSyncSnapshot(
-            metadata: metadata, revision: allocateOutgoingSnapshotRevision(), state: state,
-            peerSequenceVector: store.lastSequenceByPeerID)
-    }
-
-    /// The state after the event; nil when the policy rejects it.
-    func reduced(_ event: Event, _ metadata: SessionSyncMetadata) throws -> State? {
-        let context = SessionConflictContext(
-            state: store.state, lastAppliedMetadata: store.lastAppliedMetadata, metadata: metadata)
-        guard conflictPolicy.shouldApply(event: event, context: context) else { return nil }
-        var next = store.state
-        try reducer.reduce(state: &next, event: event, context: SessionEventContext(metadata: metadata))
-        return next
-    }
-
-    mutating func apply(_ next: State, _ metadata: SessionSyncMetadata) {
-        store.state = next
-        store.lastAppliedMetadata = metadata
-    }
+    @inlinable var mutations: EngineMutations { interpreter.mutations }
 
     /// Every call that takes something from a peer begins here.
+    @inlinable
     func check(_ metadata: SessionSyncMetadata, payloadType: String) throws {
+        if metadata.protocolVersion == SessionSyncProtocol.currentVersion, metadata.sessionID == sessionID,
+            metadata.featureID == featureID, metadata.payloadType == payloadType
+        {
+            if ended { throw SessionSyncError.sessionEnded }
+            return
+        }
+        try refuse(metadata, payloadType: payloadType)
+    }
+
+    @usableFromInline
+    func refuse(_ metadata: SessionSyncMetadata, payloadType: String) throws {
         guard metadata.sessionID == sessionID else { throw SessionSyncError.sessionMismatch }
         guard metadata.featureID == featureID else { throw SessionSyncError.featureMismatch }
         guard metadata.payloadType == payloadType else { throw SessionSyncError.payloadTypeMismatch }
@@ -116,5 +137,11 @@ where
             throw SessionSyncError.unsupportedProtocolVersion(
                 received: metadata.protocolVersion, supported: SessionSyncProtocol.currentVersion)
         }
+        try checkNotEnded()
+    }
+
+    @usableFromInline
+    func checkNotEnded() throws {
+        if ended { throw SessionSyncError.sessionEnded }
     }
 }

@@ -16,6 +16,7 @@ public protocol SessionSyncReducer<State, Event>: Sendable {
 public struct SessionEventContext: Sendable {
     public let metadata: SessionSyncMetadata
 
+    @inlinable
     public init(metadata: SessionSyncMetadata) { self.metadata = metadata }
 }
 
@@ -36,6 +37,7 @@ public struct SessionConflictContext<State: Sendable>: Sendable {
     /// The event's own.
     public let metadata: SessionSyncMetadata
 
+    @inlinable
     public init(state: State, lastAppliedMetadata: SessionSyncMetadata?, metadata: SessionSyncMetadata) {
         self.state = state
         self.lastAppliedMetadata = lastAppliedMetadata
@@ -47,5 +49,6 @@ public struct SessionConflictContext<State: Sendable>: Sendable {
 public struct AcceptingConflictPolicy<State: Codable & Sendable, Event: Codable & Sendable>: SessionConflictPolicy {
     public init() {}
 
+    @inlinable
     public func shouldApply(event: Event, context: SessionConflictContext<State>) -> Bool { true }
 }

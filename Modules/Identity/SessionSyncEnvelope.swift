@@ -3,6 +3,7 @@ public struct SessionSyncEnvelope<Payload: Codable & Sendable>: Sendable, Codabl
     public var metadata: SessionSyncMetadata
     public var payload: Payload
 
+    @inlinable
     public init(metadata: SessionSyncMetadata, payload: Payload) {
         self.metadata = metadata
         self.payload = payload

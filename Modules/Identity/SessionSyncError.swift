@@ -21,6 +21,10 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case tooManySources(limit: Int)
     /// A bounded queue is full; nothing was taken.
     case queueFull(limit: Int)
+    /// As many own events as the log may hold are not confirmed; no sequence was taken.
+    case logFull(limit: Int)
+    /// The session has ended here; nothing was taken.
+    case sessionEnded
     /// The transport or session has been closed.
     case closed
 }
@@ -42,6 +46,8 @@ extension SessionSyncError: CustomStringConvertible {
         case .notReachable: "no peer can be reached now"
         case .tooManySources(let limit): "the session knows \(limit) sources already"
         case .queueFull(let limit): "the queue is full at \(limit) entries"
+        case .logFull(let limit): "\(limit) own events wait to be confirmed, as many as the log may hold"
+        case .sessionEnded: "the session has ended"
         case .closed: "the transport has been closed"
         }
     }

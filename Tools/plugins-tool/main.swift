@@ -1,3 +1,4 @@
+import MeshSimulation
 import MeshTesting
 import PluginsToolKit
 import SessionMesh
@@ -28,4 +29,6 @@ await PluginsTool.main {
     SharedStatePlugin()
     TestingPlugin()
     WorkoutPlugin()
+    SimulationPlugin()
+    WorkoutSimulationPlugin()
 }

@@ -1,22 +1,30 @@
 /// What is due, soonest first, and of two at the same time the one entered first.
 ///
 /// A binary heap: O(log n) to enter and to take.
-struct EventQueue<Event> {
-    private struct Entry {
-        let time: UInt64
-        let ticket: UInt64
-        let event: Event
+package struct EventQueue<Event> {
+    @usableFromInline struct Entry {
+        @usableFromInline let time: UInt64
+        @usableFromInline let ticket: UInt64
+        @usableFromInline let event: Event
 
-        func precedes(_ other: Entry) -> Bool { (time, ticket) < (other.time, other.ticket) }
+        @inlinable init(time: UInt64, ticket: UInt64, event: Event) {
+            self.time = time
+            self.ticket = ticket
+            self.event = event
+        }
+
+        @inlinable func precedes(_ other: Entry) -> Bool { (time, ticket) < (other.time, other.ticket) }
     }
 
-    private var heap: [Entry] = []
-    private var nextTicket: UInt64 = 0
+    @usableFromInline var heap: [Entry] = []
+    @usableFromInline var nextTicket: UInt64 = 0
 
-    var count: Int { heap.count }
-    var nextTime: UInt64? { heap.first?.time }
+    @inlinable package init() {}
 
-    mutating func enter(_ event: Event, at time: UInt64) {
+    @inlinable package var count: Int { heap.count }
+    @inlinable package var nextTime: UInt64? { heap.first?.time }
+
+    @inlinable package mutating func enter(_ event: Event, at time: UInt64) {
         heap.append(Entry(time: time, ticket: nextTicket, event: event))
         nextTicket += 1
         var index = heap.count - 1
@@ -28,7 +36,7 @@ struct EventQueue<Event> {
         }
     }
 
-    mutating func take() -> (time: UInt64, event: Event)? {
+    @inlinable package mutating func take() -> (time: UInt64, event: Event)? {
         guard let first = heap.first else { return nil }
         let last = heap.removeLast()
         if !heap.isEmpty {
@@ -38,7 +46,7 @@ struct EventQueue<Event> {
         return (first.time, first.event)
     }
 
-    private mutating func sink() {
+    @inlinable mutating func sink() {
         var index = 0
         while true {
             var soonest = index

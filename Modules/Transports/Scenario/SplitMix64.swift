@@ -3,12 +3,12 @@
 /// Not for secrets. Source: Steele, Lea, Flood: *Fast Splittable Pseudorandom Number Generators* (2014), with the
 /// constants of Vigna's public-domain splitmix64.c. Draws below are our own instead of the standard library's, whose
 /// algorithms may change between versions.
-struct SplitMix64: Sendable {
-    private var state: UInt64
+package struct SplitMix64: Sendable {
+    @usableFromInline var state: UInt64
 
-    init(seed: UInt64) { state = seed }
+    @inlinable package init(seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    @inlinable package mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var word = state
         word = (word ^ (word >> 30)) &* 0xbf58_476d_1ce4_e5b9
@@ -17,13 +17,13 @@ struct SplitMix64: Sendable {
     }
 
     /// In 0..<1, in steps of 2^-53.
-    mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
+    @inlinable package mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
     /// In 0...`most`; uneven by less than (`most` + 1) / 2^64.
-    mutating func upTo(_ most: UInt64) -> UInt64 {
+    @inlinable package mutating func upTo(_ most: UInt64) -> UInt64 {
         most == .max ? next() : next().multipliedFullWidth(by: most + 1).high
     }
 
     /// True in that share of draws. Draws even when the answer is certain, so that a changed rate shifts nothing else.
-    mutating func happens(rate: Double) -> Bool { fraction() < rate }
+    @inlinable package mutating func happens(rate: Double) -> Bool { fraction() < rate }
 }

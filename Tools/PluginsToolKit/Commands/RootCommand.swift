@@ -18,7 +18,7 @@
                 """,
             subcommands: [
                 ListCommand.self, DescribeCommand.self, LimitsCommand.self, BenchCommand.self, VerifyCommand.self,
-                GraphCommand.self, TrainDictionaryCommand.self,
+                SimulateCommand.self, GraphCommand.self, TrainDictionaryCommand.self,
             ])
     }
 
@@ -29,7 +29,12 @@
 
         /// - Parameter text: the readable form.
         func print<Row: Encodable>(_ rows: [Row], text: () -> String) throws {
-            Swift.print(json ? try Report(rows: rows).json() : text())
+            try print(object: Report(rows: rows), text: text)
+        }
+
+        /// For what is not made of rows.
+        func print(object: some Encodable, text: () -> String) throws {
+            Swift.print(json ? try object.json() : text())
         }
     }
 #endif

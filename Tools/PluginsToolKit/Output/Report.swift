@@ -3,7 +3,9 @@ import Foundation
 /// What `--json` prints: an object, so that it can grow.
 struct Report<Row: Encodable>: Encodable {
     let rows: [Row]
+}
 
+extension Encodable {
     /// Keys sorted, two spaces of indentation.
     func json() throws -> String {
         let encoder = JSONEncoder()

@@ -1,0 +1,35 @@
+/// A running 64-bit fingerprint of the confirmed events: two members that confirmed the same prefix have the same.
+///
+/// Not against a peer who means harm: it finds mistakes.
+public struct ConfirmationChain: Hashable, Sendable, Codable {
+    public private(set) var position: UInt64 = 0
+    public private(set) var value: UInt64 = 0
+    /// The values at the last few multiples of 32, for comparison with a peer that is not at the same position.
+    public private(set) var milestones: [Milestone] = []
+
+    public struct Milestone: Hashable, Sendable, Codable {
+        public var position: UInt64
+        public var value: UInt64
+    }
+
+    public static let interval: UInt64 = 32
+    public static let milestonesMax = 8
+
+    public init() {}
+
+    @usableFromInline
+    mutating func append(_ digest: UInt64) {
+        value = (value &+ 0x9e37_79b9_7f4a_7c15 ^ digest) &* 0xff51_afd7_ed55_8ccd
+        value ^= value >> 32
+        position += 1
+        guard position.isMultiple(of: Self.interval) else { return }
+        if milestones.count == Self.milestonesMax { milestones.removeFirst() }
+        milestones.append(Milestone(position: position, value: value))
+    }
+
+    /// nil when there is nothing to compare.
+    func agrees(at position: UInt64, with value: UInt64) -> Bool? {
+        if position == self.position { return value == self.value }
+        return milestones.first { $0.position == position }.map { $0.value == value }
+    }
+}

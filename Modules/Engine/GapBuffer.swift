@@ -1,0 +1,36 @@
+/// Events of one source that came before earlier ones, by sequence.
+///
+/// Bounded by the engine's `gapMax`; what does not fit is dropped and asked for again. What is in here is not held: it
+/// is never acknowledged, and no promise counts on it.
+@usableFromInline
+struct GapBuffer<Event: Sendable>: Sendable {
+    private(set) var entries: [LogEntry<Event>] = []
+
+    init() {}
+
+    @usableFromInline var isEmpty: Bool { entries.isEmpty }
+    var count: Int { entries.count }
+    var first: LogEntry<Event>? { entries.first }
+    var last: UInt64 { entries.last?.sequence ?? 0 }
+
+    /// Takes the entry unless it is there or there is no room.
+    mutating func insert(_ entry: LogEntry<Event>, limit: Int) {
+        let place = entries.firstIndex { $0.sequence >= entry.sequence } ?? entries.count
+        guard place == entries.count || entries[place].sequence != entry.sequence else { return }
+        if entries.count >= limit {
+            // What is nearest to the gap is worth most.
+            guard place < entries.count else { return }
+            entries.removeLast()
+        }
+        entries.insert(entry, at: place)
+    }
+
+    /// The entry of that sequence; earlier ones are dropped.
+    mutating func next(_ sequence: UInt64) -> LogEntry<Event>? {
+        if entries.isEmpty { return nil }
+        let passed = entries.prefix { $0.sequence < sequence }.count
+        if passed > 0 { entries.removeFirst(passed) }
+        guard entries.first?.sequence == sequence else { return nil }
+        return entries.removeFirst()
+    }
+}

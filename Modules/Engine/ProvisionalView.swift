@@ -1,0 +1,97 @@
+public import MeshIdentity
+
+/// What an unsealed engine shows while it knows a peer's state but not the events that led there.
+///
+/// Display only: the state of a snapshot that brings no copy, and on top of it the events that it says it lacks. It is
+/// never the base and never a vector; it goes when everything that it includes is held, or when the engine seals.
+@usableFromInline
+struct ProvisionalView<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
+    @usableFromInline var log: EventLog<State, Event>
+    /// What is shown of each source, by the reference's keys.
+    var vector: [String: UInt64]
+}
+
+extension SessionSyncEngine {
+    /// What the shown state includes.
+    var visibleVector: [String: UInt64] {
+        guard let provisional else { return sources.referenceVector }
+        return sources.referenceVector.merging(provisional.vector) { max($0, $1) }
+    }
+
+    /// Shows a peer's state and replays on top of it what it lacks of the local log.
+    mutating func show(_ state: State, including included: [String: UInt64]) {
+        var view = ProvisionalView<State, Event>(log: EventLog(base: ReducedState(state: state)), vector: included)
+        for entry in log.entries {
+            let key = sources.vectorKey(entry.slot)
+            guard entry.sequence > included[key] ?? 0 else { continue }
+            view.vector[key] = entry.sequence
+            view.log.entries.append(entry)
+        }
+        view.log.replay(by: interpreter, sources: sources)
+        provisional = view
+        dropProvisionalWhenHeld()
+    }
+
+    @usableFromInline
+    mutating func submitProvisionally(_ entry: LogEntry<Event>, _ metadata: SessionSyncMetadata) throws {
+        guard var view = provisional else { return }
+        provisional = nil
+        defer { provisional = view }
+        _ = try view.log.append(entry, metadata: metadata, by: interpreter, sources: sources)
+        view.vector[localPeerID] = entry.sequence
+        bound(&view.log)
+    }
+
+    /// An event while a peer's state is shown: it takes its place in the log, and on top of what is shown.
+    @usableFromInline
+    mutating func takeProvisionally(_ entry: LogEntry<Event>) -> SessionSyncReceiveResult<State> {
+        let key = sources.vectorKey(entry.slot)
+        let shown = visibleVector[key] ?? 0
+        let held = take(entry)
+        var new = applied.map { $0.entry }
+        applied = []
+        if entry.sequence == shown + 1, !new.contains(where: { $0.slot == entry.slot && $0.sequence == entry.sequence })
+        {
+            new.insert(entry, at: 0)
+        }
+        var outcome: SessionEventOutcome?
+        for entry in new {
+            let shownOutcome = showOnTop(entry)
+            if shownOutcome != nil, outcome == nil { outcome = shownOutcome }
+        }
+        dropProvisionalWhenHeld()
+        if let outcome { return result(of: outcome) }
+        if case .ignored = held { return held }
+        return entry.sequence <= shown
+            ? .duplicate(state)
+            : .snapshotRequired(expectedSequence: shown + 1, receivedSequence: entry.sequence)
+    }
+
+    /// - Returns: nil when the shown state includes it.
+    private mutating func showOnTop(_ entry: LogEntry<Event>) -> SessionEventOutcome? {
+        let key = sources.vectorKey(entry.slot)
+        guard var view = provisional, entry.sequence > view.vector[key] ?? 0 else { return nil }
+        provisional = nil
+        let place = view.log.place(of: entry, in: sources, mutations)
+        let (outcome, replayed) = view.log.insert(entry, at: place, by: interpreter, sources: sources)
+        view.vector[key] = entry.sequence
+        bound(&view.log)
+        provisional = view
+        // It is seen: what the user does next comes after it.
+        observe(entry.stamp)
+        applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
+        return outcome
+    }
+
+    private mutating func dropProvisionalWhenHeld() {
+        guard let provisional else { return }
+        let held = sources.referenceVector
+        if provisional.vector.allSatisfy({ held[$0.key] ?? 0 >= $0.value }) { self.provisional = nil }
+    }
+
+    private func bound(_ log: inout EventLog<State, Event>) {
+        guard log.entries.count > options.ownUnconfirmedMax else { return }
+        let count = log.foldable(upTo: log.entries.count / 2)
+        if count > 0 { log.fold(count) }
+    }
+}

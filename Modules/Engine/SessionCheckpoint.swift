@@ -1,0 +1,91 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// State and everything that is a function of the same prefix of the order.
+public struct ReducedState<State: Sendable>: Sendable {
+    public var state: State
+    /// The last event that had an effect.
+    public var lastAppliedMetadata: SessionSyncMetadata?
+    /// The last explicit event ids in the order, newest last: an id that comes again has no effect.
+    public var recentEventIDs: [UUID]
+
+    public init(state: State, lastAppliedMetadata: SessionSyncMetadata? = nil, recentEventIDs: [UUID] = []) {
+        self.state = state
+        self.lastAppliedMetadata = lastAppliedMetadata
+        self.recentEventIDs = recentEventIDs
+    }
+}
+
+extension ReducedState: Codable where State: Codable {}
+
+/// A prefix of the order, folded: the state that results and how far it goes.
+public struct SessionBase<State: Codable & Sendable>: Sendable, Codable {
+    public var reduced: ReducedState<State>
+    public var vector: SequenceVector
+    /// How many events it includes.
+    public var count: UInt64
+
+    public init(reduced: ReducedState<State>, vector: SequenceVector, count: UInt64) {
+        self.reduced = reduced
+        self.vector = vector
+        self.count = count
+    }
+}
+
+/// Who is in the group, who was, and from where on.
+public struct SessionMembership: Hashable, Sendable, Codable {
+    /// Open members and the stamp at or below which each has authored nothing; zero for who founded.
+    public var open: [Member]
+    /// Sources that lost their store, with the last sequence that counts.
+    public var closed: [SourceSequence]
+    /// The first sequence of each source that does not begin at 1.
+    public var first: [SourceSequence]
+
+    public struct Member: Hashable, Sendable, Codable {
+        public var source: SessionSource
+        public var floor: HybridTimestamp
+
+        public init(source: SessionSource, floor: HybridTimestamp = .zero) {
+            self.source = source
+            self.floor = floor
+        }
+    }
+
+    public init(open: [Member] = [], closed: [SourceSequence] = [], first: [SourceSequence] = []) {
+        self.open = open
+        self.closed = closed
+        self.first = first
+    }
+}
+
+/// All of a session for a newcomer: base, log and members. Travels beside the state of a snapshot.
+public struct SessionCheckpoint<State: Codable & Sendable, Event: Codable & Sendable>: Sendable, Codable {
+    /// What every message of the sender says.
+    public var control: SessionControl
+    public var membership: SessionMembership
+    public var base: SessionBase<State>
+    /// Everything held above the base, in order.
+    public var log: [SessionRecord<Event>]
+    /// How many records of the log are confirmed.
+    public var settledCount: Int
+    public var cut: HybridTimestamp
+    public var chain: ConfirmationChain
+
+    public init(
+        control: SessionControl, membership: SessionMembership, base: SessionBase<State>, log: [SessionRecord<Event>],
+        settledCount: Int, cut: HybridTimestamp, chain: ConfirmationChain
+    ) {
+        self.control = control
+        self.membership = membership
+        self.base = base
+        self.log = log
+        self.settledCount = settledCount
+        self.cut = cut
+        self.chain = chain
+    }
+}

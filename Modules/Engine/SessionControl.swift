@@ -1,0 +1,65 @@
+/// What engines tell each other beside events: what they hold, who is in the group, what is missing.
+///
+/// Travels as an envelope of `payloadType`, sequence 0, in the mode `.acknowledgement`; the envelope's metadata carries
+/// the promise. No engine logs it, and peers without it still work by snapshots.
+public struct SessionControl: Hashable, Sendable, Codable {
+    public static let payloadType = "sessionmesh.control"
+
+    /// The group is named after the source that founded it; nil before there is one.
+    public var group: SessionSource?
+    /// The open members, as the sender knows them.
+    public var members: [SessionSource]
+    /// The sender's first sequence in the group; everything before it is void.
+    public var firstSequence: UInt64
+    /// Everything up to here is held without a gap, and stored: an acknowledgement.
+    public var held: SequenceVector
+    /// Fresh random numbers that the named sources are to return: proof that they live now.
+    public var asks: [LivenessToken]
+    /// Numbers returned to those who asked.
+    public var echoes: [LivenessToken]
+    /// What the sender lacks of each source.
+    public var wants: [SessionRange]
+    /// The receiver is to answer with what `held` shows to be missing.
+    public var isDigest: Bool
+    /// Replacements that the sender authored and that are part of its sequence.
+    public var replacements: [SessionRecord<Never>]
+    /// How many events the sender has confirmed, and the chain over them.
+    public var position: UInt64
+    public var chain: UInt64
+    /// When the sender last heard of whom, for the estimate of clock offsets.
+    public var clockEchoes: [ClockEcho]
+    /// Sources of which the sender has seen two events of one sequence.
+    public var forked: [SourceSequence]
+
+    public init(
+        group: SessionSource? = nil, members: [SessionSource] = [], firstSequence: UInt64 = 1,
+        held: SequenceVector = SequenceVector(), asks: [LivenessToken] = [], echoes: [LivenessToken] = [],
+        wants: [SessionRange] = [], isDigest: Bool = false, replacements: [SessionRecord<Never>] = [],
+        position: UInt64 = 0, chain: UInt64 = 0, clockEchoes: [ClockEcho] = [], forked: [SourceSequence] = []
+    ) {
+        self.group = group
+        self.members = members
+        self.firstSequence = firstSequence
+        self.held = held
+        self.asks = asks
+        self.echoes = echoes
+        self.wants = wants
+        self.isDigest = isDigest
+        self.replacements = replacements
+        self.position = position
+        self.chain = chain
+        self.clockEchoes = clockEchoes
+        self.forked = forked
+    }
+}
+
+/// A random number for one source.
+public struct LivenessToken: Hashable, Sendable, Codable {
+    public var source: SessionSource
+    public var value: UInt32
+
+    public init(source: SessionSource, value: UInt32) {
+        self.source = source
+        self.value = value
+    }
+}

@@ -1,0 +1,113 @@
+public import MeshIdentity
+
+/// What the caller has to do after a batch of calls, in the order of the fields.
+///
+/// 1. `persist`: write it, or the whole `engine.image`. When that fails, do none of the rest; the engine in memory is
+///    ahead of the store then and has to be restored from it.
+/// 2. `confirmed`: run their side effects, then `markSideEffects(through:)`.
+/// 3. `outgoing`, and envelopes that `submitLocal` returned: send. Sending before writing breaks promises after a crash.
+/// 4. `alarms`: show or record them.
+public struct SessionDirectives<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
+    /// nil when nothing changed that outlives the process.
+    public var persist: SessionPersistence?
+    /// In their final order, each once. At most `SessionEngineOptions.confirmedMax`; more wait in the engine.
+    public var confirmed: [SessionConfirmedEvent<Event>]
+    /// At most one message of each kind for each peer.
+    public var outgoing: [SessionOutgoing<State, Event>]
+    public var alarms: [SessionAlarm]
+
+    @inlinable
+    init(
+        persist: SessionPersistence?, confirmed: [SessionConfirmedEvent<Event>],
+        outgoing: [SessionOutgoing<State, Event>], alarms: [SessionAlarm]
+    ) {
+        self.persist = persist
+        self.confirmed = confirmed
+        self.outgoing = outgoing
+        self.alarms = alarms
+    }
+
+    public var isEmpty: Bool { persist == nil && confirmed.isEmpty && outgoing.isEmpty && alarms.isEmpty }
+}
+
+/// What has changed since the last time, for a store that does not write the whole image.
+public struct SessionPersistence: Hashable, Sendable {
+    /// Entries that are new in the log; `engine.records(in:)` has them.
+    public var appended: [SessionRange]
+    /// The base, and with it the beginning of the log, has moved.
+    public var movesBase: Bool
+    /// Members, promises, acknowledgements, cut or clock lease have changed; they are small.
+    public var changesMembership: Bool
+    /// The log is another one: everything has to be written.
+    public var replacesEverything: Bool
+}
+
+/// An event whose place will never change.
+public struct SessionConfirmedEvent<Event: Codable & Sendable>: Sendable {
+    /// Counts all confirmed entries of the group from 0.
+    public var position: UInt64
+    public var envelope: SessionSyncEnvelope<Event>
+    public var outcome: SessionEventOutcome
+
+    @inlinable
+    init(position: UInt64, envelope: SessionSyncEnvelope<Event>, outcome: SessionEventOutcome) {
+        self.position = position
+        self.envelope = envelope
+        self.outcome = outcome
+    }
+}
+
+/// An event that the last call put in its place.
+public struct SessionAppliedEvent<Event: Codable & Sendable>: Sendable {
+    public var envelope: SessionSyncEnvelope<Event>
+    public var outcome: SessionEventOutcome
+    /// How many later events were rolled back and replayed for it; 0 when it came in order.
+    public var replayedCount: Int
+
+    @inlinable
+    init(envelope: SessionSyncEnvelope<Event>, outcome: SessionEventOutcome, replayedCount: Int) {
+        self.envelope = envelope
+        self.outcome = outcome
+        self.replayedCount = replayedCount
+    }
+}
+
+/// What an event did at its place.
+public enum SessionEventOutcome: UInt8, Hashable, Sendable, Codable {
+    case applied
+    /// Rejected by the policy or the reducer.
+    case rejected
+    /// Its explicit id had an effect before.
+    case repeated
+    /// Not readable by this version: kept, without effect.
+    case unread
+}
+
+/// A message that the caller is to send.
+public enum SessionOutgoing<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
+    /// nil is every peer.
+    case control(SessionSyncEnvelope<SessionControl>, to: String?)
+    /// Own events that the peer lacks.
+    case events([SessionSyncEnvelope<Event>], to: String)
+    /// For the `checkpoint` of a snapshot with this metadata.
+    case checkpoint(SessionCheckpoint<State, Event>, SessionSyncMetadata, to: String)
+}
+
+/// Something that ought not to happen.
+public enum SessionAlarm: Hashable, Sendable {
+    /// Two events of one source and sequence, or events of this source that this store has not written. When it is the
+    /// local source, the engine has to go on as another incarnation: `reincarnated(as:)`.
+    case forked(SourceSequence)
+    /// An event at or below a stamp that its source had promised to be past; it was refused.
+    case promiseBroken(SourceSequence)
+    /// Two members confirmed different prefixes of this length.
+    case diverged(position: UInt64)
+    /// An unsealed log was full; its oldest half can no longer be re-ordered.
+    case foldedUnconfirmed(count: Int)
+    /// A stamp that no clock shows; the event was refused.
+    case unusableStamp(SourceSequence)
+    /// The reducer gave two results for the same input.
+    case nondeterministicReducer(eventSequence: SourceSequence)
+    /// A peer that is neither a member nor follows one wants to join; two-member groups have no place for it.
+    case notAdmitted(SessionSource)
+}

@@ -1,0 +1,55 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Everything of an engine that outlives the process; the rest follows from it or is asked for again.
+public struct SessionEngineImage<State: Codable & Sendable, Event: Codable & Sendable>: Sendable, Codable {
+    public var sessionID: UUID
+    public var featureID: String
+    public var payloadType: String
+    public var snapshotPayloadType: String
+    public var source: SessionSource
+    public var sequence: UInt64
+    public var clock: HybridTimestamp
+    /// No promise beyond it has been sent; a relaunch starts its clock here.
+    public var clockLease: HybridTimestamp
+    public var group: SessionSource?
+    public var isSealed: Bool
+    public var hasEnded: Bool
+    public var membership: SessionMembership
+    public var base: SessionBase<State>
+    public var log: [SessionRecord<Event>]
+    public var settledCount: Int
+    public var cut: HybridTimestamp
+    public var held: SequenceVector
+    public var promises: [SourcePromises]
+    public var acknowledgements: [SourceAcknowledgements]
+    public var chain: ConfirmationChain
+    /// Confirmed events whose side effects have not been marked as done.
+    public var sideEffectsDue: [SessionConfirmedRecord<Event>]
+    public var snapshotRevision: UInt64
+
+    public struct SourcePromises: Hashable, Sendable, Codable {
+        public var source: SessionSource
+        public var usable: HybridTimestamp
+        public var pending: [SequencePromise]
+    }
+
+    public struct SourceAcknowledgements: Hashable, Sendable, Codable {
+        public var source: SessionSource
+        public var held: SequenceVector
+        /// The stamp of the latest message that said so.
+        public var saidAt: HybridTimestamp
+    }
+}
+
+/// A confirmed event and its place.
+public struct SessionConfirmedRecord<Event: Codable & Sendable>: Sendable, Codable {
+    /// Counts all confirmed entries of the group from 0.
+    public var position: UInt64
+    public var record: SessionRecord<Event>
+}

@@ -1,0 +1,33 @@
+public import MeshIdentity
+
+/// Bounds and hooks of an engine.
+public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
+    /// Own events that are not confirmed. Beyond it `submitLocal` throws `SessionSyncError.logFull`, or, in an engine
+    /// that never ticked, the oldest half of the log is folded.
+    public var ownUnconfirmedMax = 4096
+    /// The same in bytes, as `eventBytes` counts them.
+    public var ownUnconfirmedBytesMax = 8 << 20
+    /// Events of one source that wait for earlier ones; what is beyond is dropped and asked for again.
+    public var gapMax = 256
+    /// Events in one answer to a range request.
+    public var rangeMax = 64
+    /// Confirmed events that wait to be taken, or marked; beyond it confirmation waits.
+    public var confirmedMax = 4096
+    /// How far ahead the clock is persisted, so that an idle promise costs no write.
+    public var clockLeaseMilliseconds: UInt64 = 500
+    /// Keep confirmed events in the image until `markSideEffects(through:)`, so that a crash runs them again.
+    public var keepsSideEffects = false
+    /// Reduce every event twice and compare by `stateDigest`: finds reducers that are not deterministic. Slow.
+    public var reducesTwice = false
+    /// The size of an event for the log's bound; nil counts the fixed size.
+    public var eventBytes: (@Sendable (Event) -> Int)?
+    public var eventDigest: (@Sendable (Event) -> UInt64)?
+    public var stateDigest: (@Sendable (State) -> UInt64)?
+    /// Reads an event of another payload version than this one; nil leaves it opaque.
+    public var upcast: (@Sendable (SessionSyncMetadata, [UInt8], _ codec: UInt8) -> Event?)?
+
+    /// Rules to break on purpose, for tests of the tests.
+    package var mutations: EngineMutations = []
+
+    public init() {}
+}

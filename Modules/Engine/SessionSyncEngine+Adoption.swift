@@ -1,0 +1,151 @@
+import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension SessionSyncEngine {
+    /// Takes a copy over: its base, and my and its events above it.
+    ///
+    /// What this engine holds and the copy does not include is issued again under its own name, with kept ids and new
+    /// stamps; unless it was there when the group was founded, in which case nothing is settled and its events stay as
+    /// they are. Events of members are not issued again: their authors are here and keep them.
+    ///
+    /// - Returns: false when the copy does not hold together.
+    mutating func adopt(
+        _ checkpoint: SessionCheckpoint<State, Event>, _ message: EngineMessage<State, Event>, _ slot: Int
+    ) throws -> Bool {
+        guard let floor = checkpoint.membership.open.first(where: { $0.source == source })?.floor,
+            checkpoint.membership.open.contains(where: { $0.source == message.source }),
+            (0...checkpoint.log.count).contains(checkpoint.settledCount)
+        else { return false }
+        let mine = log.entries.map { $0.record(of: sources[$0.slot].source) }
+        let oldSequence = sources[0].held
+        let echo = sources[slot].echo
+
+        guard var table = try table(of: checkpoint) else { return false }
+        if let copier = table.slot(of: message.source) {
+            table[copier].echo = echo
+            table[copier].lastSaid = message.promise?.stamp ?? .zero
+            for entry in message.control.held.entries {
+                if let known = table.slot(of: entry.source) { table[copier].acknowledge(known, entry.sequence) }
+            }
+        }
+        sources = table
+        gaps = [:]
+        log = EventLog(base: checkpoint.base.reduced, baseCount: checkpoint.base.count)
+        log.entries = checkpoint.log.compactMap { record in
+            sources.slot(of: record.source).map { LogEntry(record, slot: $0) }
+        }
+        log.replay(by: interpreter, sources: sources)
+        setGroup(message.control.group)
+        settledCount = checkpoint.settledCount
+        announcedCount = checkpoint.settledCount
+        cutStamp = checkpoint.cut
+        confirmationChain = checkpoint.chain
+        due = []
+        pending.replaceEverything()
+        seal()
+        observe(message.promise?.stamp ?? .zero)
+        for entry in log.entries { observe(entry.stamp) }
+        for entry in log.entries { applied.append(AppliedEntry(entry: entry, outcome: entry.outcome ?? .applied)) }
+        recountOwn()
+
+        let keepsStamps = floor == .zero || mutations.contains(.keepStamps)
+        if keepsStamps {
+            for record in mine where record.source == source && !isDisplaced(record, 0) {
+                _ = take(LogEntry(record, slot: 0))
+            }
+        } else {
+            sources[0].first = oldSequence + 1
+            sources[0].held = oldSequence
+        }
+        reissue(mine, keepsStamps: keepsStamps)
+        for record in mine where record.source != source {
+            guard let known = sources.slot(of: record.source), sources[known].isOpen else { continue }
+            _ = take(LogEntry(record, slot: known))
+        }
+        advance()
+        return true
+    }
+
+    /// Under this engine's name: what the copy does not include, of this source and of strangers that are not here.
+    private mutating func reissue(_ mine: [SessionRecord<Event>], keepsStamps: Bool) {
+        var included = Set<UUID>()
+        for entry in log.entries { included.insert(eventID(of: entry)) }
+        for record in mine {
+            if case .replacement = record.content { continue }
+            let slot = sources.slot(of: record.source)
+            if let slot, isDisplaced(record, slot) {
+                // The id decides.
+            } else if record.source == source {
+                if keepsStamps || mutations.contains(.adoptLoses) { continue }
+            } else if let slot {
+                if sources[slot].isOpen || record.sequence <= sources[slot].held { continue }
+            }
+            let id =
+                record.eventID
+                ?? interpreter.metadata(
+                    of: LogEntry(record, slot: 0), source: record.source
+                ).eventID
+            if included.contains(id), !mutations.contains(.reissueCovered) { continue }
+            _ = author(
+                record.content, eventID: mutations.contains(.reissueNewIDs) ? nil : id,
+                causalTimestamp: record.causalTimestamp, monotonicTimestamp: record.monotonicTimestamp)
+        }
+    }
+
+    /// Whether the copy has another event under the name of one that a member wrote before its store was restored.
+    private func isDisplaced(_ record: SessionRecord<Event>, _ slot: Int) -> Bool {
+        guard sources[slot].isOpen, record.sequence > sources[slot].folded else { return false }
+        guard let index = log.index(of: slot, record.sequence) else { return false }
+        return log.entries[index].stamp != record.stamp
+    }
+
+    func eventID(of entry: LogEntry<Event>) -> UUID {
+        entry.eventID ?? interpreter.metadata(of: entry, source: sources[entry.slot].source).eventID
+    }
+
+    /// What the copy says of each source; what is held is derived from what the copy holds, never taken over.
+    ///
+    /// - Returns: nil when the copy contradicts itself.
+    private func table(of checkpoint: SessionCheckpoint<State, Event>) throws -> SourceTable? {
+        var table = SourceTable(local: source)
+        let membership = checkpoint.membership
+        for entry in membership.closed {
+            let slot = try table.slot(adding: entry.source)
+            table[slot].isClosed = true
+            table[slot].final = entry.sequence
+        }
+        for entry in checkpoint.base.vector.entries { _ = try table.slot(adding: entry.source) }
+        for record in checkpoint.log { _ = try table.slot(adding: record.source) }
+        for member in membership.open {
+            let slot = try table.slot(adding: member.source)
+            table[slot].isOpen = true
+            table[slot].floor = member.floor
+        }
+        for entry in membership.first where entry.sequence > 0 {
+            let slot = try table.slot(adding: entry.source)
+            table[slot].first = entry.sequence
+            table[slot].held = entry.sequence - 1
+        }
+        for entry in checkpoint.base.vector.entries {
+            guard let slot = table.slot(of: entry.source) else { continue }
+            table[slot].folded = entry.sequence
+            table[slot].held = max(table[slot].held, entry.sequence)
+        }
+        var last: LogEntry<Event>?
+        for record in checkpoint.log {
+            guard let slot = table.slot(of: record.source), record.stamp.rawValue < StampLimits.unusable else {
+                return nil
+            }
+            let entry = LogEntry(record, slot: slot)
+            if let last, !EventLog<State, Event>.precedes(last, entry, in: table) { return nil }
+            last = entry
+            table[slot].held = max(table[slot].held, record.sequence)
+        }
+        return table
+    }
+}

@@ -1,0 +1,161 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A confirmed entry that waits to be taken, or for its side effect.
+@usableFromInline
+struct ConfirmedEntry<Event: Sendable>: Sendable {
+    @usableFromInline var position: UInt64
+    @usableFromInline var entry: LogEntry<Event>
+
+    @inlinable
+    init(position: UInt64, entry: LogEntry<Event>) {
+        self.position = position
+        self.entry = entry
+    }
+}
+
+extension SessionSyncEngine {
+    /// Moves the cut, confirms what lies below it and is acknowledged, and folds what is confirmed.
+    ///
+    /// The cut is the lowest promise of all members that counts: nothing more will come at or below it, so the order
+    /// of what is held there is settled. It stays at zero while unsealed.
+    @inlinable
+    mutating func advance() {
+        guard sealed else { return }
+        let cut = interpreter.mutations.contains(.eagerCut) ? clock.latest : lowestPromise
+        if cut.rawValue > cutStamp.rawValue { cutStamp = cut }
+        if settledCount < log.entries.count, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
+            confirm()
+        }
+    }
+
+    @inlinable
+    var lowestPromise: HybridTimestamp {
+        var lowest = sources.records[0].isOpen ? clock.latest.rawValue : .max
+        var slot = 1
+        while slot < sources.records.count {
+            if sources.records[slot].isOpen { lowest = min(lowest, promised(slot).rawValue) }
+            slot += 1
+        }
+        return HybridTimestamp(rawValue: lowest)
+    }
+
+    /// Up to where a member has promised to write nothing more than is held of it.
+    @inlinable
+    func promised(_ slot: Int) -> HybridTimestamp {
+        if interpreter.mutations.contains(.promiseUnheld), let last = sources.records[slot].promises.pending.last {
+            return last.stamp
+        }
+        let floor = sources.records[slot].floor
+        let usable = sources.records[slot].promises.usable
+        return usable.rawValue > floor.rawValue ? usable : floor
+    }
+
+    /// Confirmed is a prefix of the order that lies below the cut and that every open member holds.
+    @inlinable
+    mutating func confirm() {
+        while settledCount < log.entries.count, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
+            let slot = log.entries[settledCount].slot
+            guard
+                isAcknowledged(slot, log.entries[settledCount].sequence)
+                    || interpreter.mutations.contains(.confirmAtCut),
+                settledCount - announcedCount + due.count < options.confirmedMax
+            else { return }
+            if slot == 0 {
+                ownUnconfirmed -= 1
+                ownUnconfirmedBytes -= bytes(of: log.entries[settledCount])
+            }
+            settledCount += 1
+        }
+    }
+
+    /// Its author and this engine hold it; every other open member has to say so.
+    @inlinable
+    func isAcknowledged(_ source: Int, _ sequence: UInt64) -> Bool {
+        let isOneEnough = interpreter.mutations.contains(.confirmByAny)
+        var slot = 1
+        while slot < sources.records.count {
+            if slot != source, sources.records[slot].isOpen {
+                let acknowledges = sources.records[slot].acknowledges(source, sequence)
+                if acknowledges, isOneEnough { return true }
+                if !acknowledges, !isOneEnough { return false }
+            }
+            slot += 1
+        }
+        return true
+    }
+
+    /// Hands over what was confirmed since the last time. Only now does it count as such: the caller persists it before
+    /// it acts on it. Until then the entries stay in the log.
+    @inlinable
+    mutating func announce() -> [SessionConfirmedEvent<Event>] {
+        guard announcedCount < settledCount else { return [] }
+        var events: [SessionConfirmedEvent<Event>] = []
+        events.reserveCapacity(settledCount - announcedCount)
+        while announcedCount < settledCount {
+            let entry = log.entries[announcedCount]
+            let known = ConfirmedEntry(position: confirmationChain.position, entry: entry)
+            confirmationChain.append(digest(entry))
+            announcedCount += 1
+            if let event = confirmedEvent(known) { events.append(event) }
+            if options.keepsSideEffects, !entry.isReplacement { due.append(known) }
+        }
+        pending.changesMembership = true
+        return events
+    }
+
+    /// What the chain says about an entry.
+    @inlinable
+    func digest(_ entry: LogEntry<Event>) -> UInt64 {
+        var digest = entry.stamp.rawValue ^ sources[entry.slot].digest &* 31 &+ entry.sequence
+        if let id = entry.eventID {
+            digest ^= withUnsafeBytes(of: id.uuid) { $0.loadUnaligned(as: UInt64.self).littleEndian } &* 17
+        }
+        if let eventDigest = options.eventDigest, case .event(let event) = entry.content {
+            digest ^= eventDigest(event) &* 13
+        }
+        return digest
+    }
+
+    /// The base moves to a checkpoint at or before the confirmed position, never beyond: so what is folded was
+    /// acknowledged, and a range is never gone for a member. It stays before an event that this version cannot read, as
+    /// long as there is room.
+    @inlinable
+    mutating func foldConfirmed() {
+        guard log.marks.count > 1 || mutations.contains(.foldAtCut) else { return }
+        var limit = announcedCount
+        if mutations.contains(.foldAtCut) { limit = log.entries.prefix { $0.stamp <= cutStamp }.count }
+        if let opaque = log.entries.prefix(limit).firstIndex(where: { $0.isOpaque }),
+            log.entries.count < options.ownUnconfirmedMax
+        {
+            limit = opaque
+        }
+        let count = log.foldable(upTo: limit)
+        // Each fold moves what remains: worth it for a good part only.
+        guard count > 0, count * 4 >= log.entries.count else { return }
+        fold(count)
+    }
+
+    @inlinable
+    mutating func fold(_ count: Int) {
+        for entry in log.entries.prefix(count) {
+            sources[entry.slot].folded = max(sources[entry.slot].folded, entry.sequence)
+        }
+        log.fold(count)
+        settledCount = max(0, settledCount - count)
+        announcedCount = max(0, announcedCount - count)
+        pending.movesBase = true
+    }
+
+    @inlinable
+    mutating func recountOwn() {
+        let own = log.entries.dropFirst(settledCount).filter { $0.slot == 0 }
+        ownUnconfirmed = own.count
+        ownUnconfirmedBytes = own.reduce(0) { $0 + bytes(of: $1) }
+    }
+}

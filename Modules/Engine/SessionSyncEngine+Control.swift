@@ -1,0 +1,195 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What a message between engines says, whether it came as a control or with a copy.
+struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
+    var source: SessionSource
+    var sentAt: Date
+    var promise: SequencePromise?
+    var control: SessionControl
+    var checkpoint: SessionCheckpoint<State, Event>?
+}
+
+extension SessionSyncEngine {
+    /// Takes another engine's control: acknowledgements, promise, membership, requests.
+    ///
+    /// - Throws: as `receive`; nothing changes then.
+    @inlinable
+    public mutating func receiveControl(_ envelope: SessionSyncEnvelope<SessionControl>, at moment: Date) throws {
+        try takeControl(envelope, at: moment)
+        advance()
+    }
+
+    /// Takes another engine's copy: adopts it when unsealed and named in it, else reads it like a control.
+    ///
+    /// - Parameter metadata: the snapshot's with which it came.
+    /// - Returns: whether it was adopted.
+    /// - Throws: as `receive`; nothing changes then.
+    @discardableResult
+    public mutating func adopt(
+        _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata, at moment: Date
+    ) throws -> Bool {
+        try check(metadata, payloadType: snapshotPayloadType)
+        let message = EngineMessage(
+            source: SessionSource(metadata), sentAt: metadata.causalTimestamp, promise: metadata.promise,
+            control: checkpoint.control, checkpoint: checkpoint)
+        let isAdopted = try take(message, at: moment)
+        advance()
+        return isAdopted
+    }
+
+    /// Makes the periodic control to every peer. Call it about once a second, more often while something is missing.
+    @inlinable
+    public mutating func tick(at moment: Date) {
+        isReferenceOnly = false
+        guard !ended else { return }
+        forgetApplied()
+        wallMilliseconds = moment.wallMilliseconds
+        pending.isDigestDue = true
+        _ = clock.tick(wallMilliseconds: wallMilliseconds)
+        advance()
+    }
+
+    @usableFromInline
+    mutating func takeControl(_ envelope: SessionSyncEnvelope<SessionControl>, at moment: Date) throws {
+        try check(envelope.metadata, payloadType: SessionControl.payloadType)
+        _ = try take(
+            EngineMessage(
+                source: SessionSource(envelope.metadata), sentAt: envelope.metadata.causalTimestamp,
+                promise: envelope.metadata.promise, control: envelope.payload),
+            at: moment)
+    }
+
+    private mutating func take(_ message: EngineMessage<State, Event>, at moment: Date) throws -> Bool {
+        isReferenceOnly = false
+        forgetApplied()
+        wallMilliseconds = max(wallMilliseconds, moment.wallMilliseconds)
+        guard message.source != source, message.isWithinBounds else { return false }
+        let slot = try sources.slot(adding: message.source)
+        // An old incarnation, late.
+        guard !sources[slot].isClosed || mutations.contains(.lateOld) else { return false }
+        measureClock(message, slot, moment)
+        pending.changesMembership = true
+        if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
+        for fork in message.control.forked where fork.source == source { raiseFork(0, fork.sequence) }
+        let isMember = message.control.group != nil && message.control.group == groupName && sources[slot].isOpen
+        if isMember, message.control.members.contains(source) {
+            takeFromMember(message, slot)
+            return false
+        }
+        return try takeFromStranger(message, slot)
+    }
+
+    private mutating func measureClock(_ message: EngineMessage<State, Event>, _ slot: Int, _ moment: Date) {
+        sources[slot].lastHeard = ClockEcho(source: message.source, sentAt: message.sentAt, receivedAt: moment)
+        guard let echo = message.control.clockEchoes.first(where: { $0.source == source }) else { return }
+        sources[slot].roundTrips.add(
+            sentHere: echo.sentAt, receivedThere: echo.receivedAt, sentThere: message.sentAt, receivedHere: moment)
+    }
+
+    /// A message of the group from a member that lists this one: this, and adopting, are the only things that seal.
+    private mutating func takeFromMember(_ message: EngineMessage<State, Event>, _ slot: Int) {
+        let control = message.control
+        if !sealed { seal() }
+        sources[slot].first = control.firstSequence
+        if control.firstSequence > 0 { sources[slot].held = max(sources[slot].held, control.firstSequence - 1) }
+        if let promise = message.promise, promise.stamp.rawValue < StampLimits.unusable {
+            observe(promise.stamp)
+            sources[slot].promises.take(promise, held: sources[slot].held)
+        }
+        takeAcknowledgements(control.held, slot, message.promise?.stamp ?? .zero)
+        takeReplacements(control.replacements, slot)
+        drainGap(slot)
+        sources[slot].promises.settle(held: sources[slot].held)
+        compareChains(control, slot)
+        answerRanges(control, slot)
+    }
+
+    private mutating func takeAcknowledgements(_ held: SequenceVector, _ slot: Int, _ stamp: HybridTimestamp) {
+        if stamp > sources[slot].lastSaid {
+            sources[slot].lastSaid = stamp
+            checkGoesForward(held, slot)
+        }
+        for entry in held.entries {
+            guard let known = sources.slot(of: entry.source) else { continue }
+            sources[slot].acknowledge(known, entry.sequence)
+            if mutations.contains(.copyVector) { sources[known].held = max(sources[known].held, entry.sequence) }
+            // Somebody holds more of this source than its store has ever written: it is an older copy of itself.
+            if known == 0, entry.sequence > sources[0].held { raiseFork(0, entry.sequence) }
+        }
+    }
+
+    /// What was held once is held for good; a member that says otherwise later is an older copy of itself.
+    private mutating func checkGoesForward(_ held: SequenceVector, _ slot: Int) {
+        for known in sources.indices where sources[known].isOpen {
+            let now = held[sources[known].source]
+            if sources[slot].acknowledges(known, now + 1) { return raiseFork(slot, sources[slot].held) }
+        }
+    }
+
+    private mutating func takeReplacements(_ replacements: [SessionRecord<Never>], _ slot: Int) {
+        for record in replacements where record.source == sources[slot].source {
+            guard case .replacement(let replacement) = record.content else { continue }
+            let record = SessionRecord<Event>(
+                source: record.source, sequence: record.sequence, stamp: record.stamp,
+                causalTimestamp: record.causalTimestamp, content: .replacement(replacement))
+            _ = take(LogEntry(record, slot: slot))
+        }
+    }
+
+    /// Of two members that have confirmed different events the lower peer id keeps its order, the other joins anew.
+    private mutating func compareChains(_ control: SessionControl, _ slot: Int) {
+        guard control.position > 0, confirmationChain.agrees(at: control.position, with: control.chain) == false else {
+            return
+        }
+        pending.raise(.diverged(position: control.position))
+        if sources[slot].source < source { raiseFork(0, sources[0].held) }
+    }
+
+    /// Own events only: their author keeps them until all have acknowledged, so a range is never gone for a member.
+    private mutating func answerRanges(_ control: SessionControl, _ slot: Int) {
+        guard !mutations.contains(.rangeIgnored) else { return }
+        let wants = control.wants.filter { $0.source == source }
+        let lacks = control.isDigest ? control.held[source] : .max
+        guard control.isDigest || !wants.isEmpty else { return }
+        let found = log.entries.lazy.filter { entry in
+            entry.slot == 0
+                && (entry.sequence > lacks
+                    || wants.contains { $0.first <= entry.sequence && entry.sequence <= $0.last })
+        }
+        pending.answer(
+            sources[slot].source.peerID, found.prefix(options.rangeMax).map { $0.sequence }, limit: options.rangeMax)
+    }
+
+    mutating func seal() {
+        sealed = true
+        provisional = nil
+        pending.changesMembership = true
+    }
+}
+
+extension EngineMessage {
+    /// Lists that no honest engine sends are not read at all.
+    fileprivate var isWithinBounds: Bool {
+        let limit = SourceTable.countMax
+        let lists = [
+            control.members.count, control.held.entries.count, control.asks.count, control.echoes.count,
+            control.wants.count, control.replacements.count, control.forked.count,
+            control.clockEchoes.count,
+            checkpoint?.membership.open.count ?? 0, checkpoint?.membership.closed.count ?? 0,
+            checkpoint?.membership.first.count ?? 0, checkpoint?.base.vector.entries.count ?? 0,
+        ]
+        return lists.allSatisfy { $0 <= limit }
+    }
+}
+
+extension SessionSource {
+    init(_ metadata: SessionSyncMetadata) {
+        self.init(peerID: metadata.sourcePeerID, incarnation: metadata.incarnation)
+    }
+}

@@ -1,0 +1,268 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// An entry that the last call put in its place.
+@usableFromInline
+struct AppliedEntry<Event: Sendable>: Sendable {
+    @usableFromInline var entry: LogEntry<Event>
+    @usableFromInline var outcome: SessionEventOutcome
+    @usableFromInline var replayedCount: Int
+
+    @inlinable
+    init(entry: LogEntry<Event>, outcome: SessionEventOutcome, replayedCount: Int = 0) {
+        self.entry = entry
+        self.outcome = outcome
+        self.replayedCount = replayedCount
+    }
+}
+
+/// What the caller is to be told next, coalesced: however many calls there were, one answer for each peer.
+@usableFromInline
+struct PendingDirectives: Sendable {
+    @usableFromInline var changesMembership = false
+    @usableFromInline var movesBase = false
+    var replacesEverything = true
+    @usableFromInline var isDigestDue = false
+    /// Peers that are to hear a control at once.
+    @usableFromInline var controls: Set<String> = []
+    var copies: Set<String> = []
+    /// Own events that a peer lacks, by sequence.
+    var answers: [String: [UInt64]] = [:]
+    var alarms: [SessionAlarm] = []
+
+    /// Of each kind of alarm the first ones matter.
+    static let alarmsMax = 64
+
+    init() {}
+
+    @usableFromInline
+    mutating func raise(_ alarm: SessionAlarm) {
+        if alarms.count < Self.alarmsMax, !alarms.contains(alarm) { alarms.append(alarm) }
+    }
+
+    mutating func answer(_ peerID: String, _ sequences: [UInt64], limit: Int) {
+        guard !sequences.isEmpty else { return }
+        let all = Set(sequences).union(answers[peerID] ?? [])
+        answers[peerID] = Array(all.sorted().prefix(limit))
+    }
+
+    mutating func replaceEverything() {
+        replacesEverything = true
+        answers = [:]
+        copies = []
+    }
+}
+
+extension SessionSyncEngine {
+    /// What to do after a batch of calls. What it lists is forgotten here: carry it out, in the order that
+    /// `SessionDirectives` states. Complexity: O(what has changed).
+    @inlinable
+    public mutating func takeDirectives() -> SessionDirectives<State, Event> {
+        // Messages first: their promises may need a longer lease, which has to be persisted.
+        var directives = takeMessages()
+        keepLastApplied()
+        directives.confirmed = announce()
+        if !directives.confirmed.isEmpty, sealed {
+            foldConfirmed()
+            confirm()
+        }
+        if !mutations.contains(.sendBeforePersist) || directives.outgoing.isEmpty {
+            directives.persist = takePersistence()
+        }
+        return directives
+    }
+
+    /// Every event that the last call put in its place, in order: more than one after a gap has closed.
+    @inlinable
+    public mutating func takeApplied() -> [SessionAppliedEvent<Event>] {
+        keepLastApplied()
+        defer { forgetApplied() }
+        return applied.compactMap { applied in
+            envelope(of: applied.entry).map {
+                SessionAppliedEvent(envelope: $0, outcome: applied.outcome, replayedCount: applied.replayedCount)
+            }
+        }
+    }
+
+    /// The side effects of confirmed events up to and including this position have run; only with
+    /// `options.keepsSideEffects`.
+    public mutating func markSideEffects(through position: UInt64) {
+        guard due.contains(where: { $0.position <= position }) else { return }
+        due.removeAll { $0.position <= position }
+        pending.changesMembership = true
+        if sealed { confirm() }
+    }
+
+    /// Confirmed events whose side effects have not been marked; after a relaunch they run again, and their ids tell
+    /// what had been done. Empty without `options.keepsSideEffects`.
+    public var sideEffectsDue: [SessionConfirmedEvent<Event>] { due.compactMap(confirmedEvent) }
+
+    @inlinable
+    func confirmedEvent(_ confirmed: ConfirmedEntry<Event>) -> SessionConfirmedEvent<Event>? {
+        guard case .event(let event) = confirmed.entry.content else { return nil }
+        var metadata = interpreter.metadata(of: confirmed.entry, source: sources[confirmed.entry.slot].source)
+        metadata.epoch = groupTag
+        return SessionConfirmedEvent(
+            position: confirmed.position, envelope: SessionSyncEnvelope(metadata: metadata, payload: event),
+            outcome: confirmed.entry.outcome ?? .applied)
+    }
+
+    @usableFromInline
+    mutating func takeMessages() -> SessionDirectives<State, Event> {
+        let outgoing = takeOutgoing()
+        defer { pending.alarms = [] }
+        return SessionDirectives(persist: nil, confirmed: [], outgoing: outgoing, alarms: pending.alarms)
+    }
+
+    /// The log may give up its last entry now.
+    @inlinable
+    mutating func keepLastApplied() {
+        guard isLastApplied, let entry = log.entries.last else { return }
+        isLastApplied = false
+        applied.append(AppliedEntry(entry: entry, outcome: entry.outcome ?? .applied, replayedCount: 0))
+    }
+
+    /// A call begins.
+    @inlinable
+    mutating func forgetApplied() {
+        isLastApplied = false
+        if !applied.isEmpty { applied.removeAll(keepingCapacity: true) }
+    }
+
+    @usableFromInline
+    mutating func takePersistence() -> SessionPersistence? {
+        var appended: [SessionRange] = []
+        for slot in sources.indices where sources[slot].held > sources[slot].persisted {
+            let first = max(sources[slot].persisted, sources[slot].folded) + 1
+            if first <= sources[slot].held {
+                appended.append(
+                    SessionRange(source: sources[slot].source, first: first, last: sources[slot].held))
+            }
+            sources[slot].persisted = sources[slot].held
+        }
+        guard
+            !appended.isEmpty || pending.movesBase || pending.changesMembership || pending.replacesEverything
+        else { return nil }
+        let persistence = SessionPersistence(
+            appended: appended, movesBase: pending.movesBase, changesMembership: pending.changesMembership,
+            replacesEverything: pending.replacesEverything)
+        pending.movesBase = false
+        pending.changesMembership = false
+        pending.replacesEverything = false
+        return persistence
+    }
+
+    // MARK: - Messages
+
+    private mutating func takeOutgoing() -> [SessionOutgoing<State, Event>] {
+        var outgoing: [SessionOutgoing<State, Event>] = []
+        if pending.isDigestDue {
+            outgoing.append(.control(makeControlEnvelope(isDigest: true, for: nil), to: nil))
+        } else {
+            for peerID in pending.controls.sorted() {
+                outgoing.append(.control(makeControlEnvelope(isDigest: false, for: nil), to: peerID))
+            }
+        }
+        for (peerID, sequences) in pending.answers.sorted(by: { $0.key < $1.key }) {
+            outgoing += answer(peerID, Set(sequences))
+        }
+        for peerID in pending.copies.sorted() {
+            let control = makeControlEnvelope(isDigest: false, for: nil)
+            var metadata = control.metadata
+            metadata.payloadType = snapshotPayloadType
+            metadata.sequence = sources[0].held + 1
+            metadata.explicitEventID = nil
+            outgoing.append(.checkpoint(makeCheckpoint(control.payload), metadata, to: peerID))
+        }
+        pending.isDigestDue = false
+        pending.controls = []
+        pending.answers = [:]
+        pending.copies = []
+        return outgoing
+    }
+
+    private mutating func answer(_ peerID: String, _ sequences: Set<UInt64>) -> [SessionOutgoing<State, Event>] {
+        let entries = log.entries.filter { $0.slot == 0 && sequences.contains($0.sequence) }
+        let events = entries.compactMap(envelope)
+        let replacements = entries.filter { $0.isReplacement }
+        var outgoing: [SessionOutgoing<State, Event>] = events.isEmpty ? [] : [.events(events, to: peerID)]
+        if !replacements.isEmpty {
+            outgoing.append(.control(makeControlEnvelope(isDigest: false, for: replacements), to: peerID))
+        }
+        return outgoing
+    }
+
+    /// What every message between engines says.
+    private mutating func makeControlEnvelope(
+        isDigest: Bool, for replacements: [LogEntry<Event>]?
+    ) -> SessionSyncEnvelope<SessionControl> {
+        let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
+        extendLease(beyond: stamp)
+        let control = SessionControl(
+            group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
+            held: mutations.contains(.gapHeld) ? heldWithGaps : held, asks: tokens { $0.token },
+            echoes: tokens { $0.echo },
+            wants: missing, isDigest: isDigest, replacements: (replacements ?? []).compactMap(replacementRecord),
+            position: confirmationChain.position, chain: confirmationChain.value,
+            clockEchoes: sources.records.compactMap { $0.lastHeard },
+            forked: sources.records.filter { $0.isForked }.map { SourceSequence(source: $0.source, sequence: $0.held) })
+        let metadata = SessionSyncMetadata(
+            sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, eventID: controlID(stamp),
+            sequence: 0, causalTimestamp: moment, payloadType: SessionControl.payloadType, stamp: stamp,
+            incarnation: incarnation, epoch: groupTag,
+            promise: SequencePromise(sequence: sources[0].held, stamp: stamp))
+        return SessionSyncEnvelope(metadata: metadata, payload: control)
+    }
+
+    private mutating func makeCheckpoint(_ control: SessionControl) -> SessionCheckpoint<State, Event> {
+        SessionCheckpoint(
+            control: control, membership: membership,
+            base: SessionBase(reduced: log.base, vector: sources.vector { $0.folded }, count: log.baseCount),
+            log: log.entries.map { $0.record(of: sources[$0.slot].source) }, settledCount: announcedCount,
+            cut: cutStamp,
+            chain: confirmationChain)
+    }
+
+    /// An envelope of an event in the log; nil for what is not an event of this type.
+    @inlinable
+    func envelope(of entry: LogEntry<Event>) -> SessionSyncEnvelope<Event>? {
+        guard case .event(let event) = entry.content else { return nil }
+        var metadata = interpreter.metadata(of: entry, source: sources[entry.slot].source)
+        metadata.epoch = groupTag
+        return SessionSyncEnvelope(metadata: metadata, payload: event)
+    }
+
+    private func replacementRecord(_ entry: LogEntry<Event>) -> SessionRecord<Never>? {
+        guard case .replacement(let replacement) = entry.content else { return nil }
+        return SessionRecord(
+            source: source, sequence: entry.sequence, stamp: entry.stamp, causalTimestamp: entry.causalTimestamp,
+            content: .replacement(replacement))
+    }
+
+    private func tokens(_ value: (SourceRecord) -> UInt32?) -> [LivenessToken] {
+        sources.records.compactMap { record in value(record).map { LivenessToken(source: record.source, value: $0) } }
+    }
+
+    private var heldWithGaps: SequenceVector {
+        SequenceVector(
+            sources.indices.map { slot in
+                SourceSequence(
+                    source: sources[slot].source, sequence: max(sources[slot].held, gaps[slot]?.last ?? 0))
+            })
+    }
+
+    private var moment: Date { Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000) }
+
+    /// Controls share sequence 0, and the engine draws no randomness for them: their stamp tells them apart.
+    private func controlID(_ stamp: HybridTimestamp) -> UUID {
+        SessionSyncMetadata(
+            sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, sequence: .max,
+            causalTimestamp: moment, payloadType: SessionControl.payloadType, stamp: stamp, incarnation: incarnation
+        ).eventID
+    }
+}

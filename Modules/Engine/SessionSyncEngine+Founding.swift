@@ -1,0 +1,144 @@
+import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// How a group of two comes to be, and how a member that lost its store comes back.
+///
+/// Unsealed engines may adopt somebody's copy, sealed ones never do. Of two unsealed engines only the lower peer id
+/// founds; the group is named after its source. What seals is adopting a copy, or a message of the group from a member
+/// that lists this one.
+extension SessionSyncEngine {
+    /// Paired beforehand: the members are known, nobody founds.
+    mutating func pair(_ members: [SessionSource]) {
+        let all = Set(members + [source]).sorted()
+        let name = all.map(\.description).joined(separator: ",")
+        setGroup(
+            SessionSource(peerID: "paired", incarnation: UInt32(truncatingIfNeeded: StableHash(Array(name.utf8)).low)))
+        for member in all {
+            guard let slot = try? sources.slot(adding: member) else { continue }
+            sources[slot].isOpen = true
+        }
+        seal()
+    }
+
+    /// A message from outside the group, or from a member that does not know yet that it is one.
+    ///
+    /// - Returns: whether a copy was adopted.
+    mutating func takeFromStranger(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
+        // It knew the group before: its store went back to before it joined.
+        if sources[slot].isOpen, sources[slot].lastSaid > .zero, message.promise?.stamp ?? .zero > sources[slot].lastSaid {
+            raiseFork(slot, sources[slot].held)
+            return false
+        }
+        if !sealed {
+            let founds = foundsAgainst(message.source)
+            if let checkpoint = message.checkpoint, message.control.members.contains(source) {
+                guard !founds || sources[slot].isOpen || isProvenAlive(message, slot) else { return false }
+                return try adopt(checkpoint, message, slot)
+            }
+            let isElsewhere = message.control.group != nil && message.control.group != groupName
+            if mutations.contains(.sealOnSight), !isElsewhere { return try sealWithout(message.source, slot) }
+            if !founds || isElsewhere {
+                // This one joins: it asks to be taken in by what its controls say, and draws the token that proves
+                // that who takes it in lives.
+                if founds, !sources[slot].isOpen { _ = isProvenAlive(message, slot) }
+                return false
+            }
+        }
+        guard try takeIn(message, slot) else { return false }
+        if message.control.isDigest { pending.copies.insert(message.source.peerID) }
+        return false
+    }
+
+    /// Who founds when both are unsealed.
+    private func foundsAgainst(_ other: SessionSource) -> Bool {
+        if groupName == source { return true }
+        return groupName == nil && (source.peerID < other.peerID || mutations.contains(.bothFound))
+    }
+
+    /// Makes the source a member: the first of a founded group, or the successor of a member of the same peer.
+    ///
+    /// - Returns: false when it is not one, or not yet.
+    private mutating func takeIn(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
+        if sources[slot].isOpen { return true }
+        let peerID = message.source.peerID
+        if let partner = sources.openSlot(ofPeer: peerID) ?? sources.heldIncarnation(of: message.source) {
+            guard isProvenAlive(message, slot) else {
+                pending.controls.insert(peerID)
+                return false
+            }
+            if groupName == nil { found() }
+            replace(partner, by: slot)
+            return true
+        }
+        guard !sealed, sources.openSources.count < 2 else {
+            pending.raise(.notAdmitted(message.source))
+            return false
+        }
+        found()
+        sources[slot].isOpen = true
+        sources[slot].floor = .zero
+        if !mutations.contains(.tokensKept) { forgetTokens() }
+        return true
+    }
+
+    private mutating func found() {
+        guard groupName == nil else { return }
+        setGroup(source)
+        sources[0].isOpen = true
+        sources[0].floor = .zero
+    }
+
+    /// A token drawn here for that source came back, so it lived after this engine last admitted a source of its peer.
+    private mutating func isProvenAlive(_ message: EngineMessage<State, Event>, _ slot: Int) -> Bool {
+        if mutations.contains(.noToken) { return true }
+        guard let token = sources[slot].token else {
+            sources[slot].token = UInt32(truncatingIfNeeded: random.next())
+            return false
+        }
+        return message.control.echoes.contains { $0.source == source && $0.value == token }
+    }
+
+    /// The member lost its store; the survivor says from where on its successor counts.
+    ///
+    /// The successor has a join floor, the stamp of the replacement, even when this engine is unsealed: the dead one may
+    /// have sealed and confirmed.
+    private mutating func replace(_ old: Int, by new: Int) {
+        let final = sources[old].held
+        let entry = author(
+            .replacement(SessionReplacement(old: sources[old].source, new: sources[new].source, final: final)),
+            causalTimestamp: Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000))
+        gaps[old] = nil
+        sources[old].isOpen = false
+        sources[old].isClosed = true
+        sources[old].final = final
+        sources[new].isOpen = true
+        sources[new].floor = sealed || !mutations.contains(.floorlessReplace) ? entry.stamp : .zero
+        forgetTokens()
+        pending.changesMembership = true
+        advance()
+    }
+
+    /// Admitting one source forgets the tokens of the others.
+    mutating func forgetTokens() {
+        for slot in sources.indices { sources[slot].token = nil }
+    }
+
+    mutating func setGroup(_ group: SessionSource?) {
+        groupName = group
+        groupTag = group?.groupTag ?? 0
+        pending.changesMembership = true
+    }
+
+    private mutating func sealWithout(_ other: SessionSource, _ slot: Int) throws -> Bool {
+        if groupName == nil { setGroup(min(source, other)) }
+        sources[0].isOpen = true
+        sources[slot].isOpen = true
+        seal()
+        return false
+    }
+}

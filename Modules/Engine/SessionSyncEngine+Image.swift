@@ -1,0 +1,172 @@
+import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension SessionSyncEngine {
+    /// Everything that outlives the process. Complexity: O(log).
+    public var image: SessionEngineImage<State, Event> {
+        SessionEngineImage(
+            sessionID: sessionID, featureID: featureID, payloadType: payloadType,
+            snapshotPayloadType: snapshotPayloadType, source: source, sequence: sources[0].held, clock: clock.latest,
+            clockLease: clockLease, group: groupName, isSealed: sealed, hasEnded: ended, membership: membership,
+            base: SessionBase(reduced: log.base, vector: sources.vector { $0.folded }, count: log.baseCount),
+            log: log.entries.map { $0.record(of: sources[$0.slot].source) }, settledCount: announcedCount,
+            cut: cutStamp,
+            held: held,
+            promises: sources.records.compactMap { record in
+                let promises = record.promises
+                guard promises.usable > .zero || !promises.pending.isEmpty else { return nil }
+                return .init(source: record.source, usable: promises.usable, pending: promises.pending)
+            },
+            acknowledgements: sources.records.compactMap { record in
+                guard !record.acknowledged.isEmpty else { return nil }
+                return .init(source: record.source, held: vector(record.acknowledged), saidAt: record.lastSaid)
+            },
+            chain: confirmationChain,
+            sideEffectsDue: due.map {
+                SessionConfirmedRecord(
+                    position: $0.position, record: $0.entry.record(of: sources[$0.entry.slot].source))
+            },
+            snapshotRevision: snapshotRevision)
+    }
+
+    private func vector(_ acknowledged: [UInt64]) -> SequenceVector {
+        SequenceVector(
+            acknowledged.enumerated().filter { $0.element > 0 }
+                .map { SourceSequence(source: sources[$0.offset].source, sequence: $0.element) })
+    }
+
+    /// Goes on where the store ended. The state follows from base and log, so reducer and policy have to be the same.
+    ///
+    /// - Parameter seed: random, another one for each launch.
+    /// - Throws: `SessionSyncError.tooManySources` for an image that no engine made.
+    public init(
+        restoring image: SessionEngineImage<State, Event>, reducer: Reducer, conflictPolicy: ConflictPolicy,
+        seed: UInt64, options: SessionEngineOptions<State, Event> = .init()
+    ) throws {
+        self.init(
+            sessionID: image.sessionID, featureID: image.featureID, localPeerID: image.source.peerID,
+            payloadType: image.payloadType, snapshotPayloadType: image.snapshotPayloadType,
+            initialState: image.base.reduced.state, reducer: reducer, conflictPolicy: conflictPolicy,
+            incarnation: image.source.incarnation, seed: seed, options: options)
+        try restoreSources(image)
+        groupName = image.group
+        groupTag = image.group?.groupTag ?? 0
+        sealed = image.isSealed
+        ended = image.hasEnded
+        isReferenceOnly = false
+        snapshotRevision = image.snapshotRevision
+        // Everything promised lies at or below the lease.
+        if !mutations.contains(.clockForgotten) { clock.observe(image.clock) }
+        if !mutations.contains(.promiseUnpersisted), !mutations.contains(.clockForgotten) {
+            clock.observe(image.clockLease)
+        }
+        clockLease = image.clockLease
+        log = EventLog(base: image.base.reduced, baseCount: image.base.count)
+        log.entries = try entries(image.log)
+        log.replay(by: interpreter, sources: sources)
+        settledCount = min(max(0, image.settledCount), log.entries.count)
+        announcedCount = settledCount
+        cutStamp = image.cut
+        confirmationChain = image.chain
+        due = try image.sideEffectsDue.map { due in
+            let slot = try sources.slot(adding: due.record.source)
+            return ConfirmedEntry(position: due.position, entry: LogEntry(due.record, slot: slot))
+        }
+        recountOwn()
+        pending.replacesEverything = false
+    }
+
+    private mutating func entries(_ records: [SessionRecord<Event>]) throws -> [LogEntry<Event>] {
+        try records.map { LogEntry(upcast($0), slot: try sources.slot(adding: $0.source)) }
+    }
+
+    private mutating func restoreSources(_ image: SessionEngineImage<State, Event>) throws {
+        for entry in image.membership.closed {
+            let slot = try sources.slot(adding: entry.source)
+            sources[slot].isClosed = true
+            sources[slot].final = entry.sequence
+        }
+        for entry in image.base.vector.entries {
+            let slot = try sources.slot(adding: entry.source)
+            sources[slot].folded = entry.sequence
+        }
+        for entry in image.held.entries {
+            let slot = try sources.slot(adding: entry.source)
+            sources[slot].held = entry.sequence
+            sources[slot].persisted = entry.sequence
+        }
+        launchSequence = image.sequence
+        sources[0].held = image.sequence
+        sources[0].persisted = image.sequence
+        for member in image.membership.open {
+            let slot = try sources.slot(adding: member.source)
+            sources[slot].isOpen = true
+            sources[slot].floor = member.floor
+        }
+        for entry in image.membership.first { sources[try sources.slot(adding: entry.source)].first = entry.sequence }
+        for promises in image.promises {
+            let slot = try sources.slot(adding: promises.source)
+            sources[slot].promises.usable = promises.usable
+            sources[slot].promises.pending = promises.pending
+        }
+        for acknowledgements in image.acknowledgements {
+            let slot = try sources.slot(adding: acknowledgements.source)
+            sources[slot].lastSaid = acknowledgements.saidAt
+            for entry in acknowledgements.held.entries {
+                let known = try sources.slot(adding: entry.source)
+                sources[slot].acknowledge(known, entry.sequence)
+            }
+        }
+    }
+
+    /// The same history as another source, after an alarm that the local source has forked: unsealed, so that it joins
+    /// the group again by a copy and issues under its new name what the copy does not include.
+    ///
+    /// The names of what was written since this launch may mean other events to the peers, so those are renamed at once.
+    /// What was written between restoring a store and an earlier launch of it cannot be told from what the store had.
+    ///
+    /// - Parameters:
+    ///   - incarnation: 32 fresh random bits, kept with the store from now on.
+    ///   - seed: random.
+    public func reincarnated(as incarnation: UInt32, seed: UInt64) throws -> Self {
+        var image = image
+        image.source = SessionSource(peerID: localPeerID, incarnation: incarnation)
+        image.log = renamed(image.log, to: image.source)
+        image.sequence = UInt64(image.log.count { $0.source == image.source })
+        image.held = SequenceVector(
+            image.held.entries.map {
+                $0.source == source ? SourceSequence(source: source, sequence: min($0.sequence, launchSequence)) : $0
+            })
+        image.group = nil
+        image.isSealed = false
+        image.membership = SessionMembership()
+        image.settledCount = 0
+        image.cut = .zero
+        image.promises = []
+        image.acknowledgements = []
+        var engine = try Self(
+            restoring: image, reducer: interpreter.reducer, conflictPolicy: interpreter.conflictPolicy, seed: seed,
+            options: options)
+        engine.pending.replaceEverything()
+        return engine
+    }
+
+    private func renamed(_ records: [SessionRecord<Event>], to successor: SessionSource) -> [SessionRecord<Event>] {
+        var sequence: UInt64 = 0
+        let renamed = zip(records, log.entries).map { record, entry in
+            guard record.source == source, record.sequence > launchSequence, !entry.isReplacement else { return record }
+            sequence += 1
+            var record = record
+            record.eventID = eventID(of: entry)
+            record.source = successor
+            record.sequence = sequence
+            return record
+        }
+        return renamed.sorted { ($0.stamp, $0.source, $0.sequence) < ($1.stamp, $1.source, $1.sequence) }
+    }
+}

@@ -1,0 +1,89 @@
+public import MeshIdentity
+
+extension SessionSyncEngine {
+    public var source: SessionSource { sources[0].source }
+
+    /// The group's name: the source that founded it.
+    public var group: SessionSource? { groupName }
+
+    /// Names the group in metadata; 0 before there is one.
+    public var epoch: UInt32 { groupTag }
+
+    /// A member of a group for good: it confirms, and adopts no copies any more.
+    public var isSealed: Bool { sealed }
+
+    public var hasEnded: Bool { ended }
+
+    /// The session is over here: every call that takes something throws `SessionSyncError.sessionEnded` from now on.
+    public mutating func end() {
+        ended = true
+        pending.changesMembership = true
+    }
+
+    public var membership: SessionMembership {
+        SessionMembership(
+            open: sources.records.filter { $0.isOpen }.map { .init(source: $0.source, floor: $0.floor) }
+                .sorted { $0.source < $1.source },
+            closed: sources.records.filter { $0.isClosed }.map { SourceSequence(source: $0.source, sequence: $0.final) }
+                .sorted { $0.source < $1.source },
+            first: sources.records.filter { $0.first > 1 }
+                .map { SourceSequence(source: $0.source, sequence: $0.first) }.sorted { $0.source < $1.source })
+    }
+
+    /// At or below it the order of what is held will not change.
+    public var cut: HybridTimestamp { cutStamp }
+
+    /// How much a peer's clock is ahead of the local one; nil before the first round trip of controls.
+    public func clockOffset(of peerID: String) -> ClockOffsetEstimate? {
+        sources.records.last { $0.source.peerID == peerID && !$0.isClosed }?.roundTrips.estimate
+    }
+
+    /// Held of each source without a gap.
+    public var held: SequenceVector { sources.vector { $0.held } }
+
+    /// What that member has acknowledged.
+    public func acknowledged(by member: SessionSource) -> SequenceVector {
+        guard let slot = sources.slot(of: member) else { return SequenceVector() }
+        return SequenceVector(
+            sources[slot].acknowledged.enumerated().filter { $0.element > 0 }
+                .map { SourceSequence(source: sources[$0.offset].source, sequence: $0.element) })
+    }
+
+    /// Confirmed entries since the group began, replacements included; of an unsealed engine those that its base holds.
+    public var confirmedCount: UInt64 { log.baseCount + UInt64(announcedCount) }
+
+    /// Entries above the base.
+    public var logCount: Int { log.entries.count }
+
+    /// Own entries that are not confirmed.
+    public var ownUnconfirmedCount: Int { ownUnconfirmed }
+
+    /// Events that wait for earlier ones, of all sources.
+    public var gapCount: Int { gaps.values.reduce(0) { $0 + $1.count } }
+
+    /// A running fingerprint of what was confirmed.
+    public var chain: ConfirmationChain { confirmationChain }
+
+    /// A peer's state is shown of which the events are not held.
+    public var isProvisional: Bool { provisional != nil }
+
+    /// What is known to be missing, and asked for with every control.
+    public var missing: [SessionRange] {
+        gaps.sorted { $0.key < $1.key }.compactMap { slot, gap in
+            guard let first = gap.first, first.sequence > sources[slot].held + 1 else { return nil }
+            return SessionRange(
+                source: sources[slot].source, first: sources[slot].held + 1, last: first.sequence - 1)
+        }
+    }
+
+    /// The log's entries of one source in a range, in order. Complexity: O(log).
+    public func records(in range: SessionRange) -> [SessionRecord<Event>] {
+        guard let slot = sources.slot(of: range.source) else { return [] }
+        return log.entries
+            .filter { $0.slot == slot && range.first <= $0.sequence && $0.sequence <= range.last }
+            .map { $0.record(of: range.source) }
+    }
+
+    /// The log above the base, in order, with what each entry did at its place. Complexity: O(log).
+    public var records: [SessionRecord<Event>] { log.entries.map { $0.record(of: sources[$0.slot].source) } }
+}

@@ -1,0 +1,127 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension SessionSyncEngine {
+    /// Applies a local event at once and returns the envelope to send, once what `takeDirectives` asks to persist has
+    /// been written.
+    ///
+    /// When the policy rejects the event, the envelope is returned all the same and the state stays as it is.
+    /// Complexity: O(1) beside the reducer.
+    /// - Parameter moment: the time of the tap.
+    /// - Throws: what the reducer throws, `SessionSyncError.logFull`, `sessionEnded`; no sequence is taken then.
+    @inlinable
+    public mutating func submitLocal(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
+        if ended { throw SessionSyncError.sessionEnded }
+        if ownUnconfirmed >= options.ownUnconfirmedMax || ownUnconfirmedBytes >= options.ownUnconfirmedBytesMax {
+            try makeRoom()
+        }
+        forgetApplied()
+        var advanced = clock
+        wallMilliseconds = moment.wallMilliseconds
+        let stamp = advanced.tick(wallMilliseconds: wallMilliseconds)
+        let entry = LogEntry<Event>(
+            stamp: stamp, sequence: sources[0].held &+ 1, slot: 0, causalTimestamp: moment, monotonicTimestamp: nil,
+            eventID: nil, content: .event(event))
+        var metadata = interpreter.metadata(of: entry, source: sources[0].source)
+        // What the user sees decides whether the event is refused.
+        if provisional != nil { try submitProvisionally(entry, metadata) }
+        if provisional == nil {
+            _ = try log.append(entry, metadata: metadata, by: interpreter, sources: sources)
+        } else {
+            _ = log.appendRegardless(entry, metadata: metadata, by: interpreter, sources: sources)
+        }
+        clock = advanced
+        sources[0].held &+= 1
+        countOwn(entry)
+        isLastApplied = true
+        extendLease(beyond: stamp)
+        if options.reducesTwice { reduceAgain() }
+        if sealed { advance() }
+
+        metadata.epoch = groupTag
+        metadata.promise = SequencePromise(sequence: entry.sequence, stamp: stamp)
+        return SessionSyncEnvelope(metadata: metadata, payload: event)
+    }
+
+    /// Writes something that is not a new tap: a replacement, or an event under another name.
+    mutating func author(
+        _ content: SessionRecord<Event>.Content, eventID: UUID? = nil, causalTimestamp: Date,
+        monotonicTimestamp: TimeInterval? = nil
+    ) -> LogEntry<Event> {
+        let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
+        let entry = LogEntry<Event>(
+            stamp: stamp, sequence: sources[0].held + 1, slot: 0, causalTimestamp: causalTimestamp,
+            monotonicTimestamp: monotonicTimestamp, eventID: eventID, content: content)
+        let outcome = log.appendRegardless(
+            entry, metadata: interpreter.metadata(of: entry, source: source), by: interpreter, sources: sources)
+        sources[0].held += 1
+        countOwn(entry)
+        applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: 0))
+        extendLease(beyond: stamp)
+        return entry
+    }
+
+    /// At the bound a group refuses; an engine without one, whose caller may never make one, folds.
+    @usableFromInline
+    mutating func makeRoom() throws {
+        if mutations.contains(.silentDrop) { return dropOldestOwn() }
+        guard isReferenceOnly else { throw SessionSyncError.logFull(limit: options.ownUnconfirmedMax) }
+        foldUnconfirmed()
+    }
+
+    @inlinable
+    mutating func countOwn(_ entry: LogEntry<Event>) {
+        ownUnconfirmed += 1
+        ownUnconfirmedBytes += bytes(of: entry)
+    }
+
+    @inlinable
+    func bytes(of entry: LogEntry<Event>) -> Int {
+        let fixed = MemoryLayout<LogEntry<Event>>.stride
+        guard let eventBytes = options.eventBytes, case .event(let event) = entry.content else { return fixed }
+        return fixed + max(0, eventBytes(event))
+    }
+
+    /// A promise is sent only at or below a bound that is in the store already, so that a relaunch keeps it.
+    @inlinable
+    mutating func extendLease(beyond stamp: HybridTimestamp) {
+        if stamp.rawValue > clockLease.rawValue { renewLease(stamp) }
+    }
+
+    @usableFromInline
+    mutating func renewLease(_ stamp: HybridTimestamp) {
+        clockLease = HybridTimestamp(
+            milliseconds: stamp.milliseconds &+ options.clockLeaseMilliseconds, counter: stamp.counter)
+        if clockLease < stamp { clockLease = stamp }
+        pending.changesMembership = pending.changesMembership || !mutations.contains(.promiseUnpersisted)
+    }
+
+    private mutating func dropOldestOwn() {
+        guard let oldest = log.entries.indices.dropFirst(settledCount).first(where: { log.entries[$0].slot == 0 })
+        else { return }
+        ownUnconfirmed -= 1
+        ownUnconfirmedBytes -= bytes(of: log.entries[oldest])
+        log.entries.remove(at: oldest)
+        log.rollBack(to: oldest)
+        log.replay(by: interpreter, sources: sources)
+    }
+
+    /// The oldest half of the log becomes the base: what is in it can no longer be re-ordered.
+    mutating func foldUnconfirmed() {
+        let count = max(log.foldable(upTo: log.entries.count / 2), log.foldable(upTo: log.entries.count))
+        guard count > 0 else { return }
+        pending.raise(.foldedUnconfirmed(count: count))
+        fold(count)
+        recountOwn()
+    }
+}
+
+extension Date {
+    /// What a hybrid clock reads; here because it is called from inlinable code.
+    @usableFromInline var wallMilliseconds: UInt64 { millisecondsSince1970 }
+}

@@ -1,0 +1,33 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Sessions that are over, so that what an operating system kept of one never raises it again.
+///
+/// A value to keep in a store of the feature. At most `countMax` ids: the ones that ended first are forgotten.
+public struct SessionTombstones: Hashable, Sendable, Codable {
+    public static let countMax = 256
+
+    /// Newest last.
+    public private(set) var sessionIDs: [UUID] = []
+
+    public init() {}
+
+    /// O(countMax).
+    public func contains(_ sessionID: UUID) -> Bool { sessionIDs.contains(sessionID) }
+
+    public mutating func insert(_ sessionID: UUID) {
+        guard !contains(sessionID) else { return }
+        if sessionIDs.count >= Self.countMax { sessionIDs.removeFirst(sessionIDs.count - Self.countMax + 1) }
+        sessionIDs.append(sessionID)
+    }
+
+    /// - Throws: `SessionSyncError.sessionEnded`.
+    public func check(_ metadata: SessionSyncMetadata) throws {
+        if contains(metadata.sessionID) { throw SessionSyncError.sessionEnded }
+    }
+}

@@ -1,0 +1,152 @@
+public import MeshIdentity
+
+/// Everything an engine knows of one source.
+@usableFromInline
+struct SourceRecord: Sendable {
+    @usableFromInline let source: SessionSource
+    /// The place of the source among all known ones; decides between equal stamps.
+    @usableFromInline var rank = 0
+    /// A stable fingerprint of the source for the chain.
+    @usableFromInline let digest: UInt64
+
+    /// The last sequence up to which everything is held.
+    @usableFromInline var held: UInt64 = 0
+    /// Where its sequence begins in this group.
+    @usableFromInline var first: UInt64 = 1
+    /// The last sequence that the base includes.
+    @usableFromInline var folded: UInt64 = 0
+    /// The last sequence that the caller has been told to persist.
+    @usableFromInline var persisted: UInt64 = 0
+
+    /// A member whose promises bound the cut.
+    @usableFromInline var isOpen = false
+    /// It has authored nothing at or below this stamp.
+    @usableFromInline var floor = HybridTimestamp.zero
+    /// It lost its store; `final` is the last of its events that counts.
+    @usableFromInline var isClosed = false
+    @usableFromInline var final: UInt64 = 0
+
+    @usableFromInline var promises = PromiseTable()
+    /// What this member holds, by slot.
+    @usableFromInline var acknowledged: [UInt64] = []
+    /// The stamp of its latest control: what comes with an earlier one is old news.
+    var lastSaid = HybridTimestamp.zero
+
+    /// The number that it has to return to prove that it lives.
+    @usableFromInline var token: UInt32?
+    /// The number that it wants to have returned.
+    @usableFromInline var echo: UInt32?
+    @usableFromInline var isForked = false
+    @usableFromInline var lastHeard: ClockEcho?
+    var roundTrips = RoundTrips()
+
+    init(_ source: SessionSource) {
+        self.source = source
+        digest = StableHash(Array("\(source)".utf8)).low
+    }
+
+    @inlinable
+    func acknowledges(_ slot: Int, _ sequence: UInt64) -> Bool {
+        slot < acknowledged.count && acknowledged[slot] >= sequence
+    }
+
+    mutating func acknowledge(_ slot: Int, _ sequence: UInt64) {
+        while acknowledged.count <= slot { acknowledged.append(0) }
+        acknowledged[slot] = max(acknowledged[slot], sequence)
+    }
+}
+
+/// The sources of a session in the order in which they were met; slot 0 is the local one.
+///
+/// There are two, hardly ever more than a few: a source is found by looking at each.
+@usableFromInline
+struct SourceTable: Sendable {
+    @usableFromInline var records: [SourceRecord]
+
+    /// The local one and 1024 others.
+    static var countMax: Int { 1025 }
+
+    init(local: SessionSource) {
+        records = [SourceRecord(local)]
+    }
+
+    @inlinable
+    subscript(slot: Int) -> SourceRecord {
+        _read { yield records[slot] }
+        _modify { yield &records[slot] }
+    }
+
+    @inlinable var indices: Range<Int> { records.indices }
+
+    @inlinable
+    func slot(of peerID: String, _ incarnation: UInt32) -> Int? {
+        // Backwards: current incarnations come after earlier ones.
+        var slot = records.count - 1
+        while slot >= 0 {
+            if records[slot].source.incarnation == incarnation, records[slot].source.peerID == peerID { return slot }
+            slot -= 1
+        }
+        return nil
+    }
+
+    func slot(of source: SessionSource) -> Int? { slot(of: source.peerID, source.incarnation) }
+
+    /// - Throws: `SessionSyncError.tooManySources`.
+    mutating func slot(adding source: SessionSource) throws -> Int {
+        if let slot = slot(of: source) { return slot }
+        guard records.count < Self.countMax else { throw SessionSyncError.tooManySources(limit: Self.countMax - 1) }
+        records.append(SourceRecord(source))
+        rank()
+        return records.count - 1
+    }
+
+    private mutating func rank() {
+        let added = records.count - 1
+        for slot in 0..<added {
+            if records[slot].source < records[added].source {
+                records[added].rank += 1
+            } else {
+                records[slot].rank += 1
+            }
+        }
+    }
+
+    /// Another source of the same peer of which events are held.
+    func heldIncarnation(of source: SessionSource) -> Int? {
+        records.indices.last { slot in
+            let record = records[slot]
+            return record.source.peerID == source.peerID && record.source != source && record.held > 0
+                && !record.isClosed
+        }
+    }
+
+    func openSlot(ofPeer peerID: String) -> Int? {
+        records.firstIndex { $0.isOpen && $0.source.peerID == peerID }
+    }
+
+    var openSources: [SessionSource] { records.filter { $0.isOpen }.map { $0.source } }
+
+    func vector(_ sequence: (SourceRecord) -> UInt64) -> SequenceVector {
+        SequenceVector(
+            records.compactMap { record in
+                let value = sequence(record)
+                return value > 0 ? SourceSequence(source: record.source, sequence: value) : nil
+            })
+    }
+
+    /// The reference's key: the peer's id for its current incarnation, `peerID/incarnation` for earlier ones.
+    func vectorKey(_ slot: Int) -> String {
+        let source = records[slot].source
+        let isEarlier =
+            slot != 0
+            && (source.peerID == records[0].source.peerID
+                || records[(slot + 1)...].contains { $0.source.peerID == source.peerID })
+        return isEarlier ? "\(source.peerID)/\(source.incarnation)" : source.peerID
+    }
+
+    var referenceVector: [String: UInt64] {
+        var vector: [String: UInt64] = [:]
+        for slot in records.indices where records[slot].held > 0 { vector[vectorKey(slot)] = records[slot].held }
+        return vector
+    }
+}

@@ -1,0 +1,161 @@
+import MeshBus
+import MeshEngine
+import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Two members with nothing between them; one submits, the other receives.
+struct Pair {
+    typealias Engine = SessionSyncEngine<Int, Int, SummingReducer, AcceptingConflictPolicy<Int, Int>>
+
+    static let batch = 256
+
+    private var phone: Engine
+    private var watch: Engine
+    private var now = Date(timeIntervalSince1970: 1_767_225_600)
+
+    init() throws {
+        phone = Engine.benchmark("phone", SummingReducer())
+        watch = Engine.benchmark("watch", SummingReducer())
+        for _ in 0..<4 { try settle() }
+    }
+
+    /// - Returns: the time of submitting.
+    mutating func submit(count: Int) throws -> Duration { try exchange(count).submit }
+
+    /// - Returns: the time of receiving.
+    mutating func receive(count: Int) throws -> Duration { try exchange(count).receive }
+
+    /// - Returns: the time of submitting, receiving, acknowledging and confirming on both sides.
+    mutating func round(count: Int) throws -> Duration {
+        let start = ContinuousClock.now
+        _ = try exchange(count)
+        try settle()
+        return ContinuousClock.now - start
+    }
+
+    private mutating func exchange(_ count: Int) throws -> (submit: Duration, receive: Duration) {
+        now += 0.001
+        let start = ContinuousClock.now
+        var envelopes: [SessionSyncEnvelope<Int>] = []
+        envelopes.reserveCapacity(count)
+        for number in 0..<count { envelopes.append(try phone.submitLocal(number, at: now)) }
+        let submitted = ContinuousClock.now
+        for envelope in envelopes { _ = try watch.receive(envelope) }
+        let received = ContinuousClock.now
+        return (submitted - start, received - submitted)
+    }
+
+    /// Both say what they hold, and do what follows.
+    mutating func settle() throws {
+        for _ in 0..<2 {
+            now += 0.001
+            phone.tick(at: now)
+            watch.tick(at: now)
+            try deliver(phone.takeMessages(), to: \.watch)
+            try deliver(watch.takeMessages(), to: \.phone)
+        }
+    }
+
+    private mutating func deliver(
+        _ messages: [SessionOutgoing<Int, Int>], to receiver: WritableKeyPath<Pair, Engine>
+    ) throws {
+        for message in messages {
+            switch message {
+            case .control(let envelope, _): try self[keyPath: receiver].receiveControl(envelope, at: now)
+            case .events(let envelopes, _):
+                for envelope in envelopes { _ = try self[keyPath: receiver].receive(envelope) }
+            case .checkpoint(let checkpoint, let metadata, _):
+                try self[keyPath: receiver].adopt(checkpoint, from: metadata, at: now)
+            }
+        }
+    }
+}
+
+/// A log of which the receiver holds the newest 100 events when an earlier one arrives.
+struct LateArrivals {
+    typealias Engine = SessionSyncEngine<Int, Int, SpinningReducer, AcceptingConflictPolicy<Int, Int>>
+
+    static let depth = 100
+
+    private var engine: Engine
+    private let late: [SessionSyncEnvelope<Int>]
+    private let start = Date(timeIntervalSince1970: 1_767_225_600)
+
+    init(rounds: Int) throws {
+        engine = Engine.benchmark("phone", SpinningReducer(rounds: rounds), isPaired: false)
+        var author = Engine.benchmark("watch", SpinningReducer(rounds: 1), isPaired: false)
+        let start = start
+        late = try (0..<1_000).map { try author.submitLocal($0, at: start.addingTimeInterval(Double($0) + 0.5)) }
+        for number in 0..<Self.depth {
+            _ = try engine.submitLocal(number, at: start.addingTimeInterval(Double(number)))
+        }
+    }
+
+    /// The mean over many checkpoint phases.
+    mutating func nanosecondsPerEvent() throws -> Double {
+        var time = Duration.zero
+        for (number, envelope) in late.enumerated() {
+            // One place more at the end for each one that comes late: the depth stays the same.
+            let moment = start.addingTimeInterval(Double(number + Self.depth))
+            _ = try engine.submitLocal(number, at: moment)
+            let begin = ContinuousClock.now
+            _ = try engine.receive(envelope)
+            time += ContinuousClock.now - begin
+            if number % 64 == 63 { _ = engine.takeApplied() }
+        }
+        return time / .nanoseconds(1) / Double(late.count)
+    }
+}
+
+extension SessionSyncEngine where State == Int, Event == Int {
+    fileprivate static func benchmark(
+        _ peerID: String, _ reducer: Reducer, isPaired: Bool = true
+    ) -> Self where ConflictPolicy == AcceptingConflictPolicy<Int, Int> {
+        let members = ["phone", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
+        return Self(
+            sessionID: UUID(uuid: (1, 2, 3, 4, 5, 6, 0x47, 8, 0x89, 10, 11, 12, 13, 14, 15, 16)), featureID: "bench",
+            localPeerID: peerID, payloadType: "event", snapshotPayloadType: "state", initialState: 0,
+            reducer: reducer, conflictPolicy: AcceptingConflictPolicy(), incarnation: 1, seed: 1,
+            members: isPaired ? members : [])
+    }
+
+    fileprivate mutating func takeMessages() -> [SessionOutgoing<Int, Int>] {
+        _ = takeApplied()
+        let directives = takeDirectives()
+        if let last = directives.confirmed.last { markSideEffects(through: last.position) }
+        return directives.outgoing
+    }
+}
+
+struct SummingReducer: SessionSyncReducer {
+    func reduce(state: inout Int, event: Int, context: SessionEventContext) { state &+= event }
+}
+
+/// Takes a stated time for each event.
+struct SpinningReducer: SessionSyncReducer {
+    let rounds: Int
+
+    func reduce(state: inout Int, event: Int, context: SessionEventContext) {
+        state = Self.spin(state ^ event, rounds: rounds)
+    }
+
+    /// How many rounds take that long on this machine.
+    static func rounds(nanoseconds: Double) -> Int {
+        var value = 1
+        let rounds = 1_000
+        let time = BenchmarkStopwatch().nanoseconds { value = spin(value, rounds: rounds) }
+        return max(1, Int(nanoseconds / time * Double(rounds)))
+    }
+
+    @inline(never)
+    private static func spin(_ value: Int, rounds: Int) -> Int {
+        var value = value
+        for _ in 0..<rounds { value = (value ^ value >> 29) &* 0x5851_F42D_4C95_7F2D }
+        return value
+    }
+}

@@ -1,0 +1,91 @@
+import MeshScenarioTransport
+
+/// What happens to frames between peers. Each direction of each pair draws from a generator of its own, so that a frame
+/// more or less on one does not change the others.
+struct FrameNetwork {
+    /// Virtual microseconds until a frame and its copy arrive; nil for one that does not.
+    struct Fate {
+        var first: UInt64?
+        var copy: UInt64?
+    }
+
+    private var conditions: Conditions
+    private var links: [Link]
+    private(set) var counts = FaultCounts()
+
+    private struct Link {
+        var random: SplitMix64
+        /// Partitions that hold now; they may overlap.
+        var cuts = 0
+        /// When the last frame so far arrives: an earlier arrival has overtaken it.
+        var latest: UInt64 = 0
+    }
+
+    init(_ schedule: Schedule) {
+        conditions = schedule.conditions
+        var random = SplitMix64(seed: ~schedule.seed)
+        links = (0..<(Schedule.peersMax * Schedule.peersMax)).map { _ in Link(random: SplitMix64(seed: random.next())) }
+    }
+
+    func isCut(from sender: Int, to receiver: Int) -> Bool { links[sender * Schedule.peersMax + receiver].cuts > 0 }
+
+    mutating func cut(from sender: Int, to receiver: Int, by change: Int) {
+        links[sender * Schedule.peersMax + receiver].cuts += change
+    }
+
+    /// Nothing is lost, doubled or late any more, and nothing is cut except for the peers in `abandoned`.
+    mutating func heal(except abandoned: UInt8) {
+        conditions.loss = 0
+        conditions.duplication = 0
+        conditions.longTail = 0
+        for sender in 0..<Schedule.peersMax {
+            for receiver in 0..<Schedule.peersMax where abandoned & (1 << UInt8(sender) | 1 << UInt8(receiver)) == 0 {
+                links[sender * Schedule.peersMax + receiver].cuts = 0
+            }
+        }
+    }
+
+    mutating func fate(from sender: Int, to receiver: Int, at now: UInt64) -> Fate {
+        let index = sender * Schedule.peersMax + receiver
+        guard links[index].cuts == 0 else { return Fate() }
+        var fate = Fate()
+        if arrives(index) { fate.first = delay(index, at: now) }
+        if conditions.duplication > 0, links[index].random.happens(rate: conditions.duplication), arrives(index) {
+            fate.copy = delay(index, at: now)
+            counts[.duplication] += 1
+        }
+        return fate
+    }
+
+    private mutating func arrives(_ index: Int) -> Bool {
+        guard conditions.loss > 0, links[index].random.happens(rate: conditions.loss) else { return true }
+        counts[.loss] += 1
+        return false
+    }
+
+    private mutating func delay(_ index: Int, at now: UInt64) -> UInt64 {
+        var delay = UInt64(
+            conditions.latency * 1_000 + links[index].random.exponential(mean: conditions.jitter * 1_000))
+        if conditions.longTail > 0, links[index].random.happens(rate: conditions.longTail) {
+            delay += links[index].random.upTo(UInt64(Conditions.tailMax) * 1_000)
+            counts[.longTail] += 1
+        }
+        if now + delay < links[index].latest { counts[.reordering] += 1 }
+        links[index].latest = max(links[index].latest, now + delay)
+        return delay
+    }
+}
+
+/// How often each kind of fault happened.
+struct FaultCounts: Sendable, Equatable {
+    private var counts = [Int](repeating: 0, count: FaultKind.allCases.count)
+
+    subscript(kind: FaultKind) -> Int {
+        get { counts[kind.rawValue] }
+        set { counts[kind.rawValue] = newValue }
+    }
+
+    static func += (left: inout FaultCounts, right: FaultCounts) {
+        for index in left.counts.indices { left.counts[index] += right.counts[index] }
+    }
+}

@@ -1,0 +1,170 @@
+import MeshEngine
+import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Something that must never happen.
+struct Violation: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}
+
+/// What an onlooker knows who sees every store at once: no engine has it, and checks are made against it.
+struct Ghost<Feature: SimulatedFeature> {
+    /// The place of an event in the final order of a group.
+    struct Place {
+        let envelope: SessionSyncEnvelope<Feature.Event>
+        let outcome: SessionEventOutcome
+    }
+
+    /// For each event that was accepted for sending, all names under which it is known: its first, and one for each
+    /// time that it was issued again.
+    private(set) var accepted: [UUID: [SourceSequence]] = [:]
+    /// Accepted in stores that are lost and nowhere else.
+    private(set) var mayBeLost: Set<UUID> = []
+    private(set) var mayFork = false
+    /// By group: everything that any member has confirmed; nil where something stands that is not an event.
+    private(set) var streams: [SessionSource: [Place?]] = [:]
+    /// By peer: the side effects run since its store was created.
+    private var sideEffects: [Set<UUID>]
+    private var lives: [Int]
+    var lastNumber: UInt32 = 0
+
+    init(peerCount: Int) {
+        sideEffects = Array(repeating: [], count: peerCount)
+        lives = Array(repeating: 0, count: peerCount)
+    }
+
+    mutating func accept(_ envelope: SessionSyncEnvelope<Feature.Event>) {
+        accepted[envelope.metadata.eventID] = [envelope.metadata.place]
+    }
+
+    /// A store was restored: acknowledgements that others rely on are not true any more, and names mean two events each.
+    /// From now on events may be lost or doubled, and what was final may be not; that all agree in the end is still
+    /// demanded.
+    mutating func expectForks() { mayFork = true }
+
+    /// An event that was accepted before has been issued again by somebody who had it.
+    mutating func noteName(_ metadata: SessionSyncMetadata) {
+        guard let names = accepted[metadata.eventID], !names.contains(metadata.place) else { return }
+        accepted[metadata.eventID]?.append(metadata.place)
+    }
+
+    /// A store is gone: what no other one has may be lost from now on.
+    mutating func forgive(eventsNotIn survivors: [Replica<Feature>.Engine]) {
+        for (id, names) in accepted where !mayBeLost.contains(id) {
+            let survives = survivors.contains { store in names.contains { store.includes($0) } }
+            if !survives { mayBeLost.insert(id) }
+        }
+    }
+
+    // MARK: - Confirmed events
+
+    /// - Throws: when members of a group confirm different events at one place.
+    mutating func confirm(
+        _ confirmed: SessionConfirmedEvent<Feature.Event>, in group: SessionSource, by peer: String
+    ) throws(Violation) {
+        let place = Place(envelope: confirmed.envelope, outcome: confirmed.outcome)
+        let position = Int(clamping: confirmed.position)
+        var stream = streams[group] ?? []
+        guard position < stream.count else {
+            while stream.count < position { stream.append(nil) }
+            streams[group] = stream + [place]
+            return
+        }
+        guard let known = stream[position], known.envelope.metadata.hasPlace(of: place.envelope.metadata) else {
+            let known = stream[position].map { "\($0.envelope.metadata.place.text)" } ?? "no event"
+            throw Violation("\(peer) confirms \(place.envelope.metadata.place.text) at \(position), where \(known) was")
+        }
+        guard known.outcome == place.outcome else {
+            throw Violation("\(peer) confirms \(place.outcome) at \(position), which was \(known.outcome)")
+        }
+    }
+
+    mutating func runSideEffect(_ id: UUID, _ peer: Int, _ life: Int) {
+        if lives[peer] != life {
+            lives[peer] = life
+            sideEffects[peer] = []
+        }
+        sideEffects[peer].insert(id)
+    }
+
+    func hasRunSideEffect(_ id: UUID, _ peer: Int, _ life: Int) -> Bool {
+        lives[peer] == life && sideEffects[peer].contains(id)
+    }
+
+    // MARK: - What the end must look like
+
+    struct Tally {
+        var lostWithStores = 0
+        /// Since a store was restored.
+        var lostByForks = 0
+        var doubledByForks = 0
+    }
+
+    /// Every accepted event is in the stream once, except those that were lost with their stores.
+    func checkExactlyOnce(_ group: SessionSource) throws(Violation) -> Tally {
+        var tally = Tally()
+        var seen: Set<UUID> = []
+        for case let place? in streams[group] ?? [] where place.outcome != .repeated {
+            let id = place.envelope.metadata.eventID
+            guard accepted[id] != nil else {
+                throw Violation("\(place.envelope.metadata.place.text) is in the final order and was never accepted")
+            }
+            if seen.insert(id).inserted { continue }
+            guard mayFork else {
+                throw Violation("\(place.envelope.metadata.place.text) is in the final order twice")
+            }
+            tally.doubledByForks += 1
+        }
+        for (id, names) in accepted.sorted(by: { $0.value[0].precedes($1.value[0]) }) where !seen.contains(id) {
+            if mayBeLost.contains(id) {
+                tally.lostWithStores += 1
+            } else if mayFork {
+                tally.lostByForks += 1
+            } else {
+                throw Violation("\(names[0].text) was accepted and is lost")
+            }
+        }
+        return tally
+    }
+
+    /// What the reducer makes of the final order, from the beginning.
+    func expectedState(_ group: SessionSource) -> Feature.State {
+        var state = Feature.initialState
+        var last: SessionSyncMetadata?
+        for case let place? in streams[group] ?? [] where place.outcome != .repeated {
+            let metadata = place.envelope.metadata
+            let context = SessionConflictContext(state: state, lastAppliedMetadata: last, metadata: metadata)
+            guard Feature.policy.shouldApply(event: place.envelope.payload, context: context) else { continue }
+            var next = state
+            do {
+                try Feature.reducer.reduce(
+                    state: &next, event: place.envelope.payload, context: SessionEventContext(metadata: metadata))
+            } catch {
+                continue
+            }
+            state = next
+            last = metadata
+        }
+        return state
+    }
+}
+
+extension SessionSyncMetadata {
+    var source: SessionSource { SessionSource(peerID: sourcePeerID, incarnation: incarnation) }
+    var place: SourceSequence { SourceSequence(source: source, sequence: sequence) }
+
+    func hasPlace(of other: SessionSyncMetadata) -> Bool { place == other.place && stamp == other.stamp }
+}
+
+extension SourceSequence {
+    fileprivate func precedes(_ other: SourceSequence) -> Bool {
+        source == other.source ? sequence < other.sequence : source < other.source
+    }
+}

@@ -1,0 +1,128 @@
+import MeshEngine
+import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What travels between two replicas.
+enum Frame<Feature: SimulatedFeature> {
+    case event(SessionSyncEnvelope<Feature.Event>)
+    /// An event as a version that does not know it receives it.
+    case unread(SessionSyncMetadata, bytes: [UInt8])
+    case control(SessionSyncEnvelope<SessionControl>)
+    case checkpoint(SessionCheckpoint<Feature.State, Feature.Event>, SessionSyncMetadata)
+    case snapshot(SessionSyncSnapshot<Feature.State>)
+}
+
+extension Frame: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .event(let envelope): "event \(envelope.metadata.place.text)"
+        case .unread(let metadata, _): "unreadable event \(metadata.place.text)"
+        case .control(let envelope):
+            "control of \(envelope.metadata.source): group \(envelope.payload.group.map { "\($0)" } ?? "none"), "
+                + "members \(envelope.payload.members), holds \(envelope.payload.held.entries.map(\.text))"
+        case .checkpoint(let checkpoint, let metadata):
+            "copy of \(metadata.source) with \(checkpoint.base.count) + \(checkpoint.log.count) events"
+        case .snapshot(let snapshot):
+            "snapshot of \(snapshot.metadata.sourcePeerID) with \(snapshot.peerSequenceVector)"
+        }
+    }
+}
+
+extension SourceSequence {
+    var text: String { "\(source):\(sequence)" }
+}
+
+/// One peer: its engine, and its store as it was when it was last written.
+struct Replica<Feature: SimulatedFeature> {
+    typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>
+    typealias Options = SessionEngineOptions<Feature.State, Feature.Event>
+
+    var engine: Engine
+    /// An engine as it was, of which only the image counts: it is made when somebody reads the store.
+    private(set) var stored: Engine
+    /// The highest stamp applied since the store was created, and what of it was written.
+    private(set) var latestStamp = HybridTimestamp.zero
+    private var storedStamp = HybridTimestamp.zero
+    /// Whether the store was put back to an earlier moment and goes on under the same name: until its engine notices and
+    /// takes another one, acknowledgements and promises of that name are not true.
+    private(set) var isImpostor = false
+    /// How often this peer has begun with an empty store.
+    private(set) var life = 0
+    let options: Options
+
+    static var sessionID: UUID {
+        UUID(uuid: (0x51, 0x4D, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
+    }
+
+    init(_ source: SessionSource, members: [SessionSource], seed: UInt64, options: Options) {
+        self.options = options
+        engine = Self.engine(source, members: members, seed: seed, options: options)
+        stored = engine
+    }
+
+    private static func engine(
+        _ source: SessionSource, members: [SessionSource], seed: UInt64, options: Options
+    ) -> Engine {
+        Engine(
+            sessionID: sessionID, featureID: Feature.id, localPeerID: source.peerID, payloadType: "event",
+            snapshotPayloadType: "state", initialState: Feature.initialState, reducer: Feature.reducer,
+            conflictPolicy: Feature.policy, incarnation: source.incarnation, seed: seed, members: members,
+            options: options)
+    }
+
+    mutating func note(_ stamp: HybridTimestamp) { latestStamp = max(latestStamp, stamp) }
+
+    mutating func persist() {
+        stored = engine
+        storedStamp = latestStamp
+    }
+
+    /// Back to what was written.
+    mutating func relaunch(seed: UInt64) throws {
+        engine = try Engine(
+            restoring: stored.image, reducer: Feature.reducer, conflictPolicy: Feature.policy, seed: seed,
+            options: options)
+        stored = engine
+        latestStamp = storedStamp
+    }
+
+    mutating func loseStore(incarnation: UInt32, seed: UInt64) {
+        let source = SessionSource(peerID: engine.localPeerID, incarnation: incarnation)
+        latestStamp = .zero
+        isImpostor = false
+        engine = Self.engine(source, members: [], seed: seed, options: options)
+        persist()
+        life += 1
+    }
+
+    /// The same store goes on as another source: somebody else has written in this one's name.
+    mutating func reincarnate(incarnation: UInt32, seed: UInt64) throws {
+        engine = try engine.reincarnated(as: incarnation, seed: seed)
+        isImpostor = false
+        persist()
+    }
+
+    /// The store of an earlier moment is put back.
+    mutating func restore(_ earlier: Engine, seed: UInt64) throws {
+        stored = earlier
+        storedStamp = .zero
+        isImpostor = true
+        try relaunch(seed: seed)
+    }
+}
+
+extension SessionSyncEngine {
+    /// Whether this store has the event of that name: densely held, and not void because its source joined later.
+    func includes(_ name: SourceSequence) -> Bool {
+        held[name.source] >= name.sequence && firstSequence(of: name.source) <= name.sequence
+    }
+
+    private func firstSequence(of source: SessionSource) -> UInt64 {
+        membership.first.first { $0.source == source }?.sequence ?? 1
+    }
+}

@@ -1,0 +1,57 @@
+extension Schedule: CustomStringConvertible {
+    /// What a person reads about a failing seed: the conditions, then faults and taps in the order of time.
+    public var description: String {
+        let taps = taps.map { ($0.at, "tap by \(Self.name(of: $0.peer))") }
+        let faults = faults.map { ($0.at, $0.description) }
+        let lines = (taps + faults).sorted { $0.0 < $1.0 }.map { "  \(milliseconds($0.0))  \($0.1)" }
+        return
+            (["\(peerCount) peers, \(isPaired ? "paired" : "strangers")", conditions.description] + lines
+            + ["  \(milliseconds(Self.healing))  all mended"]).joined(separator: "\n")
+    }
+
+    /// The peers' ids, lowest first.
+    static func name(of peer: Int) -> String { ["anna", "bert", "cleo", "dora", "emil"][peer] }
+
+    static func names(of peers: UInt8) -> String {
+        (0..<peersMax).filter { peers & 1 << UInt8($0) != 0 }.map(name).joined(separator: ", ")
+    }
+}
+
+private func milliseconds(_ time: Int) -> String {
+    let digits = "\(time)"
+    return String(repeating: " ", count: max(0, 5 - digits.count)) + digits + " ms"
+}
+
+extension Conditions: CustomStringConvertible {
+    public var description: String {
+        var parts = ["latency \(latency) ms + \(jitter) ms", "own events ≤ \(ownEventsMax)"]
+        if loss > 0 { parts.append("loss \(loss)") }
+        if duplication > 0 { parts.append("duplication \(duplication)") }
+        if longTail > 0 { parts.append("long tail \(longTail)") }
+        if crash > 0 { parts.append("crash \(crash)") }
+        if skew.contains(where: { $0 != 0 }) { parts.append("skew \(skew) ms") }
+        if stateOnly > 0 { parts.append("state-only snapshots \(stateOnly)") }
+        if newer != 0 { parts.append("newer protocol: \(Schedule.names(of: newer))") }
+        if abandoned != 0 { parts.append("never mended: \(Schedule.names(of: abandoned))") }
+        return parts.joined(separator: ", ")
+    }
+}
+
+extension PlannedFault: CustomStringConvertible {
+    public var description: String {
+        let name = Schedule.name(of: peer)
+        return switch fault {
+        case .partition(let side, let isOneWay):
+            "partition \(isOneWay ? "from" : "of") \(Schedule.names(of: side)) for \(duration) ms"
+        case .stop: "\(name) is not running for \(duration) ms"
+        case .pause: "\(name) pauses for \(duration) ms"
+        case .crash: "\(name) crashes and comes back"
+        case .loseStore: "\(name) loses its store"
+        case .restoreStore(let age): "\(name)'s store is restored as it was \(age) ms ago"
+        case .clockJump(let jump): "\(name)'s clock jumps by \(jump) ms"
+        case .lie(let isReachable):
+            "\(name) is told that the others are \(isReachable ? "" : "un")reachable for \(duration) ms"
+        case .slow(let cost): "\(name) takes \(cost) ms a frame for \(duration) ms"
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import MeshScenarioTransport
+
+extension Schedule {
+    /// The schedule of a seed. Every fifth has three to five peers and loses no store.
+    public init(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        self.seed = seed
+        peerCount = seed % 5 == 0 ? 3 + Int(seed / 5 % 3) : 2
+        isPaired = peerCount > 2 || random.happens(rate: 0.3)
+        conditions = Conditions(peerCount: peerCount, random: &random)
+        taps = Self.taps(peerCount: peerCount, random: &random)
+        faults = Self.faults(peerCount: peerCount, random: &random)
+    }
+
+    private static func taps(peerCount: Int, random: inout SplitMix64) -> [Tap] {
+        let isFrontLoaded = random.happens(rate: 0.5)
+        var taps: [Tap] = []
+        for _ in 0..<(80 + Int(random.upTo(40))) {
+            let place = random.fraction() * (isFrontLoaded ? random.fraction() : 1)
+            let at = Int(place * Double(span))
+            let peer = random.below(peerCount)
+            taps.append(Tap(at: at, peer: peer, choice: random.next()))
+            // Two people tap at the same moment.
+            guard random.happens(rate: 0.1) else { continue }
+            taps.append(Tap(at: at, peer: (peer + 1) % peerCount, choice: random.next()))
+        }
+        return taps.sorted { $0.at < $1.at }
+    }
+
+    private static func faults(peerCount: Int, random: inout SplitMix64) -> [PlannedFault] {
+        var faults: [PlannedFault] = []
+        for _ in 0..<(1 + random.below(7)) {
+            let at = random.below(span)
+            let duration = random.exponential(mean: 600)
+            let peer = random.below(peerCount)
+            faults.append(PlannedFault(at: at, duration: duration, peer: peer, fault: .drawn(peerCount, &random)))
+        }
+        if peerCount == 2 { faults += storeFaults(random: &random) }
+        return faults.sorted { $0.at < $1.at }
+    }
+
+    /// Lost stores: alone, both at once, one soon after the other, while apart. Without any, often a restored one.
+    private static func storeFaults(random: inout SplitMix64) -> [PlannedFault] {
+        var faults: [PlannedFault] = []
+        for _ in 0..<random.element([0, 1, 1, 2, 3]) {
+            let at = random.below(span)
+            let peer = random.below(2)
+            faults.append(PlannedFault(at: at, duration: 0, peer: peer, fault: .loseStore))
+            switch random.fraction() {
+            case ..<0.15:
+                faults.append(PlannedFault(at: at, duration: 0, peer: 1 - peer, fault: .loseStore))
+            case ..<0.45:
+                faults.append(
+                    PlannedFault(at: at + random.below(250), duration: 0, peer: 1 - peer, fault: .loseStore))
+            case ..<0.65:
+                let partition = Fault.partition(side: 1, isOneWay: random.happens(rate: 0.5))
+                faults.append(
+                    PlannedFault(
+                        at: max(0, at - random.below(400)), duration: 400 + random.below(600), peer: 0,
+                        fault: partition))
+            default: break
+            }
+        }
+        if faults.isEmpty, random.happens(rate: 0.5) {
+            let restored = Fault.restoreStore(age: 50 + random.below(750))
+            faults.append(
+                PlannedFault(at: 500 + random.below(span - 500), duration: 0, peer: random.below(2), fault: restored))
+        }
+        return faults
+    }
+}
+
+extension Conditions {
+    init(peerCount: Int, random: inout SplitMix64) {
+        loss = random.element([0, 0.05, 0.2, 0.4])
+        duplication = random.element([0, 0.1, 0.3])
+        latency = random.element([0, 1, 5])
+        jitter = random.element([5, 30, 150])
+        longTail = random.element([0, 0.03, 0.1])
+        crash = random.element([0, 0, 0.01, 0.03])
+        skew = (0..<peerCount).map { _ in random.element([0, 0, -500, 800, -20_000, 60_000, 3_600_000]) }
+        ownEventsMax = random.element([12, 40, 400])
+        stateOnly = random.element([0, 0, 0.05, 0.2])
+        if random.happens(rate: 0.2) { newer = 1 << UInt8(random.below(peerCount)) }
+        if peerCount > 2, random.happens(rate: 0.5) { abandoned = 1 << UInt8(random.below(peerCount)) }
+    }
+}
+
+extension Fault {
+    fileprivate static func drawn(_ peerCount: Int, _ random: inout SplitMix64) -> Fault {
+        switch random.fraction() {
+        case ..<0.4:
+            let all = UInt64(1) << UInt64(peerCount) - 1
+            return .partition(side: UInt8(1 + random.upTo(all - 2)), isOneWay: random.happens(rate: 0.5))
+        case ..<0.5: return .stop
+        case ..<0.6: return .pause
+        case ..<0.75: return .clockJump(random.element([-3_600_000, -40_000, 40_000, 3_600_000]))
+        case ..<0.82: return .crash
+        case ..<0.91: return .lie(isReachable: random.happens(rate: 0.5))
+        default: return .slow(random.element([5, 20, 60]))
+        }
+    }
+}
+
+extension SplitMix64 {
+    /// In 0..<`limit`.
+    mutating func below(_ limit: Int) -> Int { Int(upTo(UInt64(limit - 1))) }
+
+    mutating func element<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+
+    /// Exponential within a few per cent: the logarithm is read off the leading zeros and linear in between, so that it
+    /// is the same on every machine.
+    mutating func exponential(mean: Int) -> Int {
+        let word = next()
+        let zeros = word.leadingZeroBitCount
+        let rest = Double(((word << UInt64(zeros)) << 1) >> 11) * 0x1p-53
+        return Int((Double(zeros) + 1 - rest) * 0.693_147 * Double(mean))
+    }
+}

@@ -1,0 +1,94 @@
+import MeshScenarioTransport
+
+/// Everything that a seed decides before the first step: who takes part, what the network does to frames, who taps when,
+/// and what goes wrong. Plain data, so that a failing one can be printed and made smaller.
+public struct Schedule: Sendable, Equatable {
+    public let seed: UInt64
+    /// 2...5.
+    public let peerCount: Int
+    /// Whether the peers begin as members of one group, as after pairing, instead of finding each other.
+    public let isPaired: Bool
+    public var conditions: Conditions
+    public var taps: [Tap]
+    public var faults: [PlannedFault]
+
+    /// Virtual milliseconds in which taps and planned faults begin.
+    static let span = 3_000
+    /// When everything is mended; the conditions hold until then.
+    static let healing = 5_700
+    /// When all must agree.
+    static let end = 9_000
+    static let peersMax = 5
+}
+
+/// What holds from the start until everything is mended.
+public struct Conditions: Sendable, Equatable {
+    /// The share of frames that vanish.
+    var loss = 0.0
+    /// The share of frames that arrive twice.
+    var duplication = 0.0
+    /// Milliseconds that every frame takes, and the mean of what is drawn on top.
+    var latency = 0
+    var jitter = 0
+    /// The share of frames that come up to `tailMax` late.
+    var longTail = 0.0
+    /// The chance at each step that matters to crash in the middle of it.
+    var crash = 0.0
+    /// Milliseconds by which each peer's wall clock is off.
+    var skew: [Int] = []
+    /// Own events that may be unconfirmed.
+    var ownEventsMax = 0
+    /// The chance at each exchange that a peer sends a snapshot made by hand, state and vector only.
+    var stateOnly = 0.0
+    /// Peers, as bits, that write a version of the protocol of which the others know less.
+    var newer: UInt8 = 0
+    /// Peers, as bits, that stay as broken as they are when the others are mended.
+    var abandoned: UInt8 = 0
+
+    static let tailMax = 2_500
+}
+
+/// A local event.
+public struct Tap: Sendable, Equatable {
+    let at: Int
+    let peer: Int
+    /// What the feature makes its event from.
+    let choice: UInt64
+}
+
+public struct PlannedFault: Sendable, Equatable {
+    let at: Int
+    let duration: Int
+    let peer: Int
+    let fault: Fault
+}
+
+public enum Fault: Sendable, Equatable {
+    /// Nothing passes from the peers in `side` to the others and, unless `isOneWay`, back.
+    case partition(side: UInt8, isOneWay: Bool)
+    /// The process is gone; frames to it are lost; the store is as it was.
+    case stop
+    /// Frames wait.
+    case pause
+    /// Memory since the last persist is gone.
+    case crash
+    case loseStore
+    /// The store is as it was that many milliseconds ago.
+    case restoreStore(age: Int)
+    case clockJump(Int)
+    /// The peer is told that the others are reachable, or are not, whatever is true.
+    case lie(isReachable: Bool)
+    /// Milliseconds that the peer takes for each frame.
+    case slow(Int)
+}
+
+/// By what a report counts.
+public enum FaultKind: Int, Sendable, CaseIterable {
+    case loss, duplication, reordering, longTail
+    case partition, oneWayPartition, stop, pause, slowConsumer, lyingReachability
+    case crash, crashBeforePersist, crashAfterPersist, crashBeforeMark
+    case lostStore, bothStoresLost, restoredStore
+    case clockSkew, clockJump, mixedVersions, stateOnlySnapshot, abandonedPeer
+
+    public var name: String { "\(self)" }
+}

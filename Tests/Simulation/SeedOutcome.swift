@@ -1,0 +1,85 @@
+/// What one seed came to.
+public struct SeedOutcome: Sendable {
+    public let seed: UInt64
+    /// The first thing that must never happen and did; nil when all held.
+    public internal(set) var failure: String?
+    public internal(set) var operations = 0
+    /// Frames that an engine handled.
+    public internal(set) var frames = 0
+    /// Inserts below the newest event.
+    public internal(set) var rollbacks = 0
+    public internal(set) var deepestRollback = 0
+    /// Snapshots and copies that an engine took.
+    public internal(set) var snapshots = 0
+    /// New stores of a peer that had one before.
+    public internal(set) var reincarnations = 0
+    public internal(set) var forks = 0
+    public internal(set) var confirmed = 0
+    /// Accepted events that existed only in stores that were lost.
+    public internal(set) var lostWithStores = 0
+    /// Accepted events that are lost, or in the order twice, because a store was restored.
+    public internal(set) var lostByForks = 0
+    public internal(set) var doubledByForks = 0
+    /// Local events refused because too many were unconfirmed.
+    public internal(set) var refused = 0
+    public internal(set) var simulatedMilliseconds = 0
+    var faults = FaultCounts()
+
+    init(seed: UInt64) { self.seed = seed }
+}
+
+/// What many seeds came to.
+public struct SimulationReport: Sendable, Encodable {
+    public struct Failure: Sendable, Encodable {
+        public let seed: UInt64
+        public let reason: String
+    }
+
+    public private(set) var seeds = 0
+    public private(set) var failures: [Failure] = []
+    public private(set) var operations = 0
+    public private(set) var frames = 0
+    /// By kind: how often it happened.
+    public private(set) var faults: [String: Int]
+    /// By kind: in how many seeds it happened.
+    public private(set) var faultSeeds: [String: Int]
+    public private(set) var rollbacks = 0
+    public private(set) var deepestRollback = 0
+    public private(set) var snapshots = 0
+    public private(set) var reincarnations = 0
+    public private(set) var forks = 0
+    public private(set) var confirmed = 0
+    public private(set) var lostWithStores = 0
+    public private(set) var lostByForks = 0
+    public private(set) var doubledByForks = 0
+    public private(set) var refused = 0
+    public private(set) var simulatedSeconds = 0.0
+    public internal(set) var wallSeconds = 0.0
+
+    init() {
+        faults = Dictionary(uniqueKeysWithValues: FaultKind.allCases.map { ($0.name, 0) })
+        faultSeeds = faults
+    }
+
+    mutating func add(_ outcome: SeedOutcome) {
+        seeds += 1
+        if let reason = outcome.failure { failures.append(Failure(seed: outcome.seed, reason: reason)) }
+        operations += outcome.operations
+        frames += outcome.frames
+        rollbacks += outcome.rollbacks
+        deepestRollback = max(deepestRollback, outcome.deepestRollback)
+        snapshots += outcome.snapshots
+        reincarnations += outcome.reincarnations
+        forks += outcome.forks
+        confirmed += outcome.confirmed
+        lostWithStores += outcome.lostWithStores
+        lostByForks += outcome.lostByForks
+        doubledByForks += outcome.doubledByForks
+        refused += outcome.refused
+        simulatedSeconds += Double(outcome.simulatedMilliseconds) / 1_000
+        for kind in FaultKind.allCases where outcome.faults[kind] > 0 {
+            faults[kind.name, default: 0] += outcome.faults[kind]
+            faultSeeds[kind.name, default: 0] += 1
+        }
+    }
+}

@@ -1,0 +1,99 @@
+/// What a run may ask of its worlds beside the schedule.
+public struct SimulationOptions: Sendable {
+    /// Rules of the engine that are broken on purpose, by name.
+    public var mutation: String?
+    /// Is told of every step when one seed is looked at.
+    public var trace: (@Sendable (String) -> Void)?
+
+    public init(mutation: String? = nil, trace: (@Sendable (String) -> Void)? = nil) {
+        self.mutation = mutation
+        self.trace = trace
+    }
+}
+
+/// Runs seeds: engines of several peers over a bad network in virtual time, all on the caller's thread.
+public struct Simulation: Sendable {
+    private let subjects: [SimulationSubject]
+    private let options: SimulationOptions
+
+    /// - Parameter subjects: the features of which each seed takes one; at least one.
+    public init(subjects: [SimulationSubject], options: SimulationOptions = SimulationOptions()) {
+        precondition(!subjects.isEmpty, "a simulation needs a feature")
+        self.subjects = subjects.sorted { $0.id < $1.id }
+        self.options = options
+    }
+
+    /// Half of the seeds take the first feature, the others one of the rest.
+    public func subject(of seed: UInt64) -> SimulationSubject {
+        guard subjects.count > 1, seed % 2 == 1 else { return subjects[0] }
+        return subjects[1 + Int(seed / 2 % UInt64(subjects.count - 1))]
+    }
+
+    public func outcome(of schedule: Schedule) -> SeedOutcome {
+        subject(of: schedule.seed).run(schedule, options)
+    }
+
+    /// - Parameters:
+    ///   - shouldStop: asked after each seed.
+    ///   - progress: is told after each seed.
+    public func run(
+        _ seeds: Range<UInt64>, shouldStop: (SimulationReport) -> Bool = { _ in false },
+        progress: (SimulationReport) -> Void = { _ in }
+    ) -> SimulationReport {
+        let start = ContinuousClock.now
+        var report = SimulationReport()
+        for seed in seeds {
+            TrapNotice.willRun(seed)
+            report.add(outcome(of: Schedule(seed: seed)))
+            report.wallSeconds = (ContinuousClock.now - start) / .seconds(1)
+            progress(report)
+            if shouldStop(report) { break }
+        }
+        return report
+    }
+
+    /// The smallest schedule found that still fails: whole parts are dropped as long as something fails, whatever it is.
+    /// - Returns: nil when the schedule does not fail.
+    public func shrunk(_ schedule: Schedule, progress: (Schedule) -> Void = { _ in }) -> Schedule? {
+        guard outcome(of: schedule).failure != nil else { return nil }
+        var best = schedule
+        func keep(_ change: (inout Schedule) -> Void) -> Bool {
+            var candidate = best
+            change(&candidate)
+            guard candidate != best, outcome(of: candidate).failure != nil else { return false }
+            best = candidate
+            progress(best)
+            return true
+        }
+        func dropParts<Part>(of path: WritableKeyPath<Schedule, [Part]>) {
+            var size = max(1, best[keyPath: path].count / 2)
+            while true {
+                var start = 0
+                while start < best[keyPath: path].count {
+                    let range = start..<min(start + size, best[keyPath: path].count)
+                    if !keep({ $0[keyPath: path].removeSubrange(range) }) { start += size }
+                }
+                guard size > 1 else { return }
+                size /= 2
+            }
+        }
+
+        var before: Schedule
+        repeat {
+            before = best
+            dropParts(of: \.faults)
+            dropParts(of: \.taps)
+            for calm in Conditions.simplifications { _ = keep { calm(&$0.conditions) } }
+        } while best != before
+        return best
+    }
+}
+
+extension Conditions {
+    /// Each makes one thing ideal.
+    fileprivate static let simplifications: [@Sendable (inout Conditions) -> Void] = [
+        { $0.loss = 0 }, { $0.duplication = 0 }, { $0.longTail = 0 }, { $0.crash = 0 }, { $0.stateOnly = 0 },
+        { $0.newer = 0 }, { $0.abandoned = 0 }, { $0.latency = 1 }, { $0.jitter = 5 }, { $0.ownEventsMax = 400 },
+        { $0.skew = $0.skew.map { _ in 0 } },
+    ]
+}

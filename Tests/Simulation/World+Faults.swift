@@ -1,0 +1,78 @@
+extension World {
+    func begin(_ planned: PlannedFault, _ index: Int) throws(Violation) {
+        let peer = planned.peer
+        switch planned.fault {
+        case .partition(let side, let isOneWay):
+            outcome.faults[isOneWay ? .oneWayPartition : .partition] += 1
+            cut(side, isOneWay, by: 1)
+        case .stop:
+            outcome.faults[.stop] += 1
+            situations[peer].isRunning = false
+        case .pause:
+            outcome.faults[.pause] += 1
+            situations[peer].pausedUntil = now + UInt64(planned.duration) * 1_000
+        case .crash:
+            outcome.faults[.crash] += 1
+            try relaunch(peer)
+        case .loseStore:
+            outcome.faults[.lostStore] += 1
+            if schedule.faults.contains(where: { $0.at == planned.at && $0.peer < peer && $0.fault == .loseStore }) {
+                outcome.faults[.bothStoresLost] += 1
+            }
+            loseStore(peer)
+        case .restoreStore(let age):
+            outcome.faults[.restoredStore] += 1
+            try restoreStore(peer, age: age)
+        case .clockJump(let jump):
+            outcome.faults[.clockJump] += 1
+            situations[peer].clockOffset += jump
+        case .lie(let isReachable):
+            outcome.faults[.lyingReachability] += 1
+            situations[peer].claim = isReachable
+        case .slow(let cost):
+            outcome.faults[.slowConsumer] += 1
+            situations[peer].frameCost = UInt64(cost) * 1_000
+        }
+        enter(.faultEnd(index), atMilliseconds: planned.at + planned.duration)
+    }
+
+    func end(_ planned: PlannedFault) {
+        guard now < UInt64(Schedule.healing) * 1_000 else { return }
+        switch planned.fault {
+        case .partition(let side, let isOneWay): cut(side, isOneWay, by: -1)
+        case .stop: situations[planned.peer].isRunning = true
+        case .lie: situations[planned.peer].claim = nil
+        case .slow: situations[planned.peer].frameCost = 0
+        case .pause, .crash, .loseStore, .restoreStore, .clockJump: break
+        }
+    }
+
+    /// Ends every fault, except that the peers that the seed abandons stay as they are, cut off.
+    func mend() {
+        conditions.crash = 0
+        let abandoned = conditions.abandoned
+        for peer in replicas.indices {
+            if abandoned & 1 << UInt8(peer) == 0 {
+                let offset = situations[peer].clockOffset
+                situations[peer] = Situation(clockOffset: offset)
+            } else {
+                for other in replicas.indices where other != peer {
+                    network.cut(from: peer, to: other, by: 1)
+                    network.cut(from: other, to: peer, by: 1)
+                }
+            }
+        }
+        network.heal(except: abandoned)
+    }
+
+    private func cut(_ side: UInt8, _ isOneWay: Bool, by change: Int) {
+        for sender in replicas.indices {
+            for receiver in replicas.indices {
+                let isOut = side & 1 << UInt8(sender) != 0
+                let isIn = side & 1 << UInt8(receiver) != 0
+                guard isOut != isIn, isOut || !isOneWay else { continue }
+                network.cut(from: sender, to: receiver, by: change)
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+import MeshEngine
+import MeshIdentity
+import MeshScenarioTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a peer does: what an adapter around an engine does, without the transport.
+extension World {
+    typealias Engine = Replica<Feature>.Engine
+
+    func createReplicas() {
+        var options = Replica<Feature>.Options()
+        options.ownUnconfirmedMax = conditions.ownEventsMax
+        options.keepsSideEffects = true
+        options.mutations = options.mutations.union(mutations)
+        options.upcast = { metadata, bytes, _ in NewerEvent(bytes: bytes).map { $0.event(of: Feature.self, metadata) } }
+        let sources = (0..<schedule.peerCount).map { newSource($0) }
+        replicas = sources.map {
+            Replica($0, members: schedule.isPaired ? sources : [], seed: random.next(), options: options)
+        }
+    }
+
+    private func newSource(_ peer: Int) -> SessionSource {
+        SessionSource(peerID: Schedule.name(of: peer), incarnation: UInt32(truncatingIfNeeded: random.next()))
+    }
+
+    func moment(_ peer: Int) -> Date { Date(timeIntervalSince1970: Double(wallMilliseconds(peer)) / 1_000) }
+
+    // MARK: - Steps
+
+    /// A local event: submit, write, send.
+    func tap(_ tap: Tap) throws(Violation) {
+        let peer = tap.peer
+        guard isAwake(peer) else { return }
+        ghost.lastNumber += 1
+        let number = ghost.lastNumber
+        let moment = moment(peer)
+        let event = Feature.event(number: number, choice: tap.choice, moment: moment)
+        let isFull = replicas[peer].engine.ownUnconfirmedCount >= conditions.ownEventsMax
+        let envelope: SessionSyncEnvelope<Feature.Event>
+        do {
+            envelope = try replicas[peer].engine.submitLocal(event, at: moment)
+        } catch SessionSyncError.logFull {
+            outcome.refused += 1
+            return
+        } catch {
+            // The reducer has refused: no sequence was taken.
+            return try settle(peer)
+        }
+        if isFull { throw Violation("\(Schedule.name(of: peer)) takes an event beyond its bound") }
+        try note(applied: replicas[peer].engine.takeApplied(), at: peer, isLocal: true)
+        if crashes(.crashBeforePersist) { return try relaunch(peer) }
+        let directives = replicas[peer].engine.takeDirectives()
+        replicas[peer].persist()
+        outcome.operations += 1
+        trace(peer) { "taps \(envelope.metadata.place.text)" }
+        ghost.accept(envelope)
+        if crashes(.crashAfterPersist) { return try relaunch(peer) }
+        for other in replicas.indices where other != peer {
+            send(envelope, NewerEvent(number: number, choice: tap.choice), from: peer, to: other)
+        }
+        try follow(directives, at: peer)
+    }
+
+    /// The periodic exchange.
+    func exchange(_ peer: Int) throws(Violation) {
+        if isAwake(peer) {
+            replicas[peer].engine.tick(at: moment(peer))
+            if conditions.stateOnly > 0, random.happens(rate: conditions.stateOnly) { sendStateOnly(peer) }
+            try settle(peer)
+            if keepsBackups { backups[peer].append((now, replicas[peer].stored)) }
+        }
+        queue.enter(.exchange(peer: peer), at: now + 40_000 + random.upTo(20_000))
+    }
+
+    func handle(_ frame: Frame<Feature>, at peer: Int) throws(Violation) {
+        let cut = replicas[peer].engine.cut
+        var hasAdopted = false
+        trace(peer) { "receives \(frame)" }
+        do {
+            switch frame {
+            case .event(let envelope): _ = try replicas[peer].engine.receive(envelope)
+            case .unread(let metadata, let bytes):
+                _ = try replicas[peer].engine.receiveOpaque(metadata, bytes: bytes, codec: 0)
+            case .control(let envelope): try replicas[peer].engine.receiveControl(envelope, at: moment(peer))
+            case .checkpoint(let checkpoint, let metadata):
+                hasAdopted = try replicas[peer].engine.adopt(checkpoint, from: metadata, at: moment(peer))
+                if hasAdopted { outcome.snapshots += 1 }
+            case .snapshot(let snapshot):
+                if case .applied = try replicas[peer].engine.applySnapshot(snapshot) { outcome.snapshots += 1 }
+            }
+        } catch SessionSyncError.unsupportedProtocolVersion {
+            return
+        } catch {
+            throw Violation("\(Schedule.name(of: peer)) refuses a frame: \(error)")
+        }
+        let applied = replicas[peer].engine.takeApplied()
+        if !applied.isEmpty {
+            if !hasAdopted { try checkAbove(cut, applied, at: peer) }
+            try note(applied: applied, at: peer, isLocal: false)
+        }
+        if crashes(.crashBeforePersist, share: 0.25) { return try relaunch(peer) }
+        try settle(peer)
+    }
+
+    // MARK: - Directives
+
+    /// What is to be done after a call, in the order that the engine asks for: write, run side effects, send.
+    func settle(_ peer: Int) throws(Violation) {
+        try follow(replicas[peer].engine.takeDirectives(), at: peer)
+    }
+
+    private func follow(
+        _ directives: SessionDirectives<Feature.State, Feature.Event>, at peer: Int
+    ) throws(Violation) {
+        if directives.persist != nil { replicas[peer].persist() }
+        if !directives.confirmed.isEmpty {
+            for confirmed in directives.confirmed { try noteConfirmed(confirmed, at: peer) }
+            if try runSideEffects(directives.confirmed, peer) { return }
+        }
+        for outgoing in directives.outgoing { send(outgoing, from: peer) }
+        for alarm in directives.alarms { try heed(alarm, at: peer) }
+    }
+
+    /// - Returns: whether the peer crashed before it could mark them.
+    private func runSideEffects(_ events: [SessionConfirmedEvent<Feature.Event>], _ peer: Int) throws(Violation) -> Bool
+    {
+        guard let last = events.last else { return false }
+        for event in events { ghost.runSideEffect(event.envelope.metadata.eventID, peer, replicas[peer].life) }
+        if crashes(.crashBeforeMark) {
+            try relaunch(peer)
+            return true
+        }
+        replicas[peer].engine.markSideEffects(through: last.position)
+        return false
+    }
+
+    private func heed(_ alarm: SessionAlarm, at peer: Int) throws(Violation) {
+        trace(peer) { "raises \(alarm)" }
+        switch alarm {
+        case .forked(let place) where place.source == replicas[peer].engine.source:
+            outcome.forks += 1
+            outcome.reincarnations += 1
+            let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
+            try restoring(peer) { try $0.reincarnate(incarnation: incarnation, seed: seed) }
+        case .forked: break
+        // Somebody with a restored store has said what is not true.
+        case .promiseBroken where keepsBackups, .diverged where keepsBackups: break
+        default: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
+        }
+    }
+
+    // MARK: - Sending
+
+    private func isClaimedUnreachable(_ peer: Int) -> Bool { situations[peer].claim == false }
+
+    private func send(
+        _ envelope: SessionSyncEnvelope<Feature.Event>, _ newer: NewerEvent, from peer: Int, to other: Int
+    ) {
+        guard !isClaimedUnreachable(peer) else { return }
+        let isUnread = isNewer(peer) && !isNewer(other) && newer.number % 4 == 0
+        transmit(isUnread ? .unread(envelope.metadata, bytes: newer.bytes) : .event(envelope), from: peer, to: other)
+    }
+
+    private func isNewer(_ peer: Int) -> Bool { conditions.newer & 1 << UInt8(peer) != 0 }
+
+    private func send(_ outgoing: SessionOutgoing<Feature.State, Feature.Event>, from peer: Int) {
+        switch outgoing {
+        case .control(var envelope, let receiver):
+            if isNewer(peer), random.happens(rate: 0.1) {
+                envelope.metadata.protocolVersion = SessionSyncProtocol.currentVersion + 1
+            }
+            for other in replicas.indices where other != peer && (receiver ?? name(other)) == name(other) {
+                transmit(.control(envelope), from: peer, to: other)
+            }
+        case .events(let envelopes, let receiver):
+            guard let other = index(of: receiver) else { return }
+            for envelope in envelopes { transmit(.event(envelope), from: peer, to: other) }
+        case .checkpoint(let checkpoint, let metadata, let receiver):
+            guard let other = index(of: receiver) else { return }
+            transmit(.checkpoint(checkpoint, metadata), from: peer, to: other)
+        }
+    }
+
+    /// As an adapter sends it that was written by hand: the state and what it includes.
+    private func sendStateOnly(_ peer: Int) {
+        outcome.faults[.stateOnlySnapshot] += 1
+        let revision = replicas[peer].engine.allocateOutgoingSnapshotRevision()
+        let engine = replicas[peer].engine
+        let metadata = SessionSyncMetadata(
+            sessionID: engine.sessionID, featureID: engine.featureID, sourcePeerID: engine.localPeerID,
+            sequence: engine.store.nextLocalSequence, causalTimestamp: moment(peer),
+            payloadType: engine.snapshotPayloadType)
+        let snapshot = SessionSyncSnapshot(
+            metadata: metadata, revision: revision, state: engine.state,
+            peerSequenceVector: engine.store.lastSequenceByPeerID)
+        for other in replicas.indices where other != peer { transmit(.snapshot(snapshot), from: peer, to: other) }
+    }
+
+    private func name(_ peer: Int) -> String { replicas[peer].engine.localPeerID }
+
+    private func index(of name: String) -> Int? { replicas.indices.first { self.name($0) == name } }
+
+    // MARK: - Stores
+
+    private func crashes(_ kind: FaultKind, share: Double = 1) -> Bool {
+        guard conditions.crash > 0, random.happens(rate: conditions.crash * share) else { return false }
+        outcome.faults[kind] += 1
+        return true
+    }
+
+    func relaunch(_ peer: Int) throws(Violation) {
+        trace(peer) { "is launched again" }
+        let seed = random.next()
+        try restoring(peer) { try $0.relaunch(seed: seed) }
+        runDueSideEffects(peer)
+    }
+
+    private func restoring(_ peer: Int, _ change: (inout Replica<Feature>) throws -> Void) throws(Violation) {
+        do {
+            try change(&replicas[peer])
+        } catch {
+            throw Violation("\(Schedule.name(of: peer)) cannot read its own store: \(error)")
+        }
+    }
+
+    private func runDueSideEffects(_ peer: Int) {
+        let due = replicas[peer].engine.sideEffectsDue
+        guard let last = due.last else { return }
+        for event in due { ghost.runSideEffect(event.envelope.metadata.eventID, peer, replicas[peer].life) }
+        replicas[peer].engine.markSideEffects(through: last.position)
+    }
+
+    func loseStore(_ peer: Int) {
+        ghost.forgive(eventsNotIn: otherStores(than: peer))
+        replicas[peer].loseStore(incarnation: UInt32(truncatingIfNeeded: random.next()), seed: random.next())
+        outcome.reincarnations += 1
+    }
+
+    /// The store as it was at the last exchange before that time, or at the first.
+    func restoreStore(_ peer: Int, age: Int) throws(Violation) {
+        let time = now - min(now, UInt64(age) * 1_000)
+        guard let backup = backups[peer].last(where: { $0.time <= time }) ?? backups[peer].first else { return }
+        ghost.forgive(eventsNotIn: otherStores(than: peer) + [backup.store])
+        ghost.expectForks()
+        let seed = random.next()
+        try restoring(peer) { try $0.restore(backup.store, seed: seed) }
+        runDueSideEffects(peer)
+    }
+
+    private func otherStores(than peer: Int) -> [Engine] {
+        replicas.indices.filter { $0 != peer }.map { replicas[$0].stored }
+    }
+}
+
+/// How an event of a newer version looks to those who cannot read it: what it is made of.
+struct NewerEvent {
+    let number: UInt32
+    let choice: UInt64
+
+    init(number: UInt32, choice: UInt64) {
+        self.number = number
+        self.choice = choice
+    }
+
+    init?(bytes: [UInt8]) {
+        guard bytes.count == 12 else { return nil }
+        number = bytes[..<4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        choice = bytes[4...].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    var bytes: [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+            + (0..<8).map { UInt8(truncatingIfNeeded: choice >> (8 * $0)) }
+    }
+
+    func event<Feature: SimulatedFeature>(of feature: Feature.Type, _ metadata: SessionSyncMetadata) -> Feature.Event {
+        Feature.event(number: number, choice: choice, moment: metadata.causalTimestamp)
+    }
+}

@@ -1,0 +1,159 @@
+import MeshIdentity
+import MeshScenarioTransport
+
+/// What is due next.
+enum Step {
+    case frame(slot: Int)
+    case exchange(peer: Int)
+    case tap(Int)
+    case fault(Int)
+    case faultEnd(Int)
+    case mend
+}
+
+/// What surrounds a peer's engine.
+struct Situation {
+    var isRunning = true
+    /// Virtual microseconds before which nothing is handled.
+    var pausedUntil: UInt64 = 0
+    /// Microseconds that each frame takes.
+    var frameCost: UInt64 = 0
+    /// Milliseconds by which the wall clock is off.
+    var clockOffset = 0
+    /// What the peer is told of the others' reachability; nil is the truth.
+    var claim: Bool?
+    /// For frames that wait behind others of a slow consumer.
+    var busyUntil: UInt64 = 0
+}
+
+/// One seed's run: peers, the network between them and what goes wrong, in virtual time on one thread.
+///
+/// Until `Schedule.healing` only safety is demanded: nothing that must never happen happens. Then everything is mended
+/// but the peers that the seed abandons, and by `Schedule.end` the others must agree.
+final class World<Feature: SimulatedFeature> {
+    let schedule: Schedule
+    let options: SimulationOptions
+    var outcome: SeedOutcome
+    var network: FrameNetwork
+    /// For crashes in the middle of a step and the like; the network has its own.
+    var random: SplitMix64
+    var queue = EventQueue<Step>()
+    /// Virtual microseconds.
+    var now: UInt64 = 0
+    var conditions: Conditions
+    var replicas: [Replica<Feature>] = []
+    var situations: [Situation]
+    var ghost: Ghost<Feature>
+    var stepCount = 0
+    /// By peer: its store at each exchange, in seeds that restore one.
+    var backups: [[(time: UInt64, store: Engine)]]
+    let keepsBackups: Bool
+    /// Frames under way, and by the same place in the list to whom.
+    private var passages: [Frame<Feature>?] = []
+    private var receivers: [Int] = []
+    private var freeSlots: [Int] = []
+
+    init(_ schedule: Schedule, _ options: SimulationOptions) {
+        self.schedule = schedule
+        self.options = options
+        outcome = SeedOutcome(seed: schedule.seed)
+        network = FrameNetwork(schedule)
+        random = SplitMix64(seed: schedule.seed ^ 0x5EED)
+        conditions = schedule.conditions
+        situations = schedule.conditions.skew.map { Situation(clockOffset: $0) }
+        ghost = Ghost(peerCount: schedule.peerCount)
+        backups = Array(repeating: [], count: schedule.peerCount)
+        keepsBackups = schedule.faults.contains { if case .restoreStore = $0.fault { true } else { false } }
+        if schedule.conditions.skew.contains(where: { $0 != 0 }) { outcome.faults[.clockSkew] += 1 }
+        if schedule.conditions.newer != 0 { outcome.faults[.mixedVersions] += 1 }
+        if schedule.conditions.abandoned != 0 { outcome.faults[.abandonedPeer] += 1 }
+        createReplicas()
+    }
+
+    func run() {
+        for index in schedule.taps.indices { enter(.tap(index), atMilliseconds: schedule.taps[index].at) }
+        for index in schedule.faults.indices { enter(.fault(index), atMilliseconds: schedule.faults[index].at) }
+        for peer in replicas.indices { queue.enter(.exchange(peer: peer), at: random.upTo(50_000)) }
+        enter(.mend, atMilliseconds: Schedule.healing)
+        do throws(Violation) {
+            while let time = queue.nextTime, time <= UInt64(Schedule.end) * 1_000, let (_, step) = queue.take() {
+                now = time
+                try perform(step)
+                stepCount += 1
+                if stepCount % 64 == 0 { try checkEverything() }
+            }
+            try checkEnd()
+        } catch {
+            outcome.failure = "at \(now / 1_000) ms: \(error.reason)"
+        }
+        outcome.simulatedMilliseconds = Int(now / 1_000)
+        outcome.faults += network.counts
+    }
+
+    private func perform(_ step: Step) throws(Violation) {
+        switch step {
+        case .frame(let slot): try arrive(slot)
+        case .exchange(let peer): try exchange(peer)
+        case .tap(let index): try tap(schedule.taps[index])
+        case .fault(let index): try begin(schedule.faults[index], index)
+        case .faultEnd(let index): end(schedule.faults[index])
+        case .mend: mend()
+        }
+    }
+}
+
+// MARK: - Time
+
+extension World {
+    /// Tells what a peer does to whoever looks at one seed.
+    func trace(_ peer: Int, _ text: () -> String) {
+        guard let trace = options.trace else { return }
+        trace("\(now / 1_000) ms  \(Schedule.name(of: peer)) \(text())")
+    }
+}
+
+extension World {
+    /// The peer's wall clock.
+    func wallMilliseconds(_ peer: Int) -> UInt64 {
+        UInt64(1_767_225_600_000 + Int(now / 1_000) + situations[peer].clockOffset)
+    }
+
+    func enter(_ step: Step, atMilliseconds time: Int) { queue.enter(step, at: UInt64(time) * 1_000) }
+
+    func isAwake(_ peer: Int) -> Bool { situations[peer].isRunning && now >= situations[peer].pausedUntil }
+}
+
+// MARK: - Frames
+
+extension World {
+    func transmit(_ frame: Frame<Feature>, from sender: Int, to receiver: Int) {
+        let fate = network.fate(from: sender, to: receiver, at: now)
+        for delay in [fate.first, fate.copy] {
+            guard let delay else { continue }
+            let slot: Int
+            if let free = freeSlots.popLast() {
+                passages[free] = frame
+                receivers[free] = receiver
+                slot = free
+            } else {
+                slot = passages.count
+                passages.append(frame)
+                receivers.append(receiver)
+            }
+            queue.enter(.frame(slot: slot), at: now + delay)
+        }
+    }
+
+    private func arrive(_ slot: Int) throws(Violation) {
+        let peer = receivers[slot]
+        let situation = situations[peer]
+        let readyAt = max(situation.pausedUntil, situation.busyUntil)
+        if situation.isRunning, now < readyAt { return queue.enter(.frame(slot: slot), at: readyAt) }
+        let frame = passages[slot].take()
+        freeSlots.append(slot)
+        guard situation.isRunning, let frame else { return }
+        situations[peer].busyUntil = now + situation.frameCost
+        outcome.frames += 1
+        try handle(frame, at: peer)
+    }
+}

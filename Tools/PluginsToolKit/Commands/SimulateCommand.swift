@@ -1,0 +1,168 @@
+#if CommandLineTools
+    import ArgumentParser
+    import MeshBus
+    import MeshSimulation
+
+    struct SimulateCommand: ToolCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "simulate",
+            abstract:
+                "Run engines against each other over a bad network in virtual time, and check that they converge.",
+            discussion: """
+                Everything follows from the seed. Prints failing seeds with what went wrong in them, and exits with 1 when \
+                there are any. Keys with --json: seeds, failures (seed, reason), operations, frames, faults (counts by \
+                kind), faultSeeds (seeds in which the kind happened), rollbacks, deepestRollback, snapshots, \
+                reincarnations, forks, confirmed, lostWithStores, lostByForks, doubledByForks, refused, simulatedSeconds, wallSeconds. Rows with \
+                --mutations: mutation, isCaught, seed, seeds, reason.
+                """)
+
+        @Option(help: "How many seeds.")
+        var seeds: UInt64 = 1_000
+
+        @Option(help: "The first seed.")
+        var from: UInt64 = 0
+
+        @Option(help: "This seed only; prints its schedule.")
+        var seed: UInt64?
+
+        @Flag(help: "Of the first failing seed, drop what can be dropped while it still fails, and print the rest.")
+        var shrink = false
+
+        @Option(help: ArgumentHelp("Break this rule of the engine on purpose.", valueName: "name"))
+        var mutate: String?
+
+        @Flag(help: "Break every rule in turn; fails unless each is caught within --seeds.")
+        var mutations = false
+
+        @Option(help: ArgumentHelp("Only this feature; all take turns otherwise.", valueName: "id"))
+        var feature: String?
+
+        @OptionGroup var output: OutputOptions
+
+        func validate() throws {
+            guard seeds > 0, !from.addingReportingOverflow(seeds).overflow else {
+                throw ValidationError("--seeds must be at least 1, and --from + --seeds fit into 64 bits")
+            }
+            if seed == .max { throw ValidationError("--seed must be below 2^64 - 1") }
+            if let mutate, !Simulation.mutationNames.contains(mutate) {
+                let known = Simulation.mutationNames.joined(separator: ", ")
+                throw ValidationError("no rule is called '\(mutate)'; there are \(known)")
+            }
+        }
+
+        func run(on bus: PluginBus) throws {
+            let subjects = try subjects(on: bus)
+            if mutations { return try proveMutations(subjects) }
+
+            let simulation = Simulation(subjects: subjects, options: SimulationOptions(mutation: mutate))
+            let progress = ProgressLine()
+            let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
+            let report = simulation.run(range) {
+                shrink && !$0.failures.isEmpty
+            } progress: { report in
+                guard report.seeds % 64 == 0 else { return }
+                progress.show("\(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing")
+            }
+            progress.clear()
+            try output.print(object: report) { text(of: report, simulation) }
+            if !report.failures.isEmpty { throw ExitCode.failure }
+        }
+
+        private func subjects(on bus: PluginBus) throws -> [SimulationSubject] {
+            let all = bus.contributions(to: .simulations).map(\.value)
+            let chosen = all.filter { feature == nil || $0.id == feature }
+            guard chosen.isEmpty else { return chosen }
+            let known = all.map(\.id).sorted().joined(separator: ", ")
+            throw ToolError(
+                feature.map { "no feature is called '\($0)'; there are \(known)" } ?? "no plugin offers a feature")
+        }
+
+        private func proveMutations(_ subjects: [SimulationSubject]) throws {
+            let progress = ProgressLine()
+            let rows = Simulation.mutationNames.map { name in
+                progress.show(name)
+                let simulation = Simulation(subjects: subjects, options: SimulationOptions(mutation: name))
+                return MutationRow(name, simulation.run(from..<(from + seeds)) { !$0.failures.isEmpty })
+            }
+            progress.clear()
+            try output.print(rows) {
+                Table(
+                    columns: ["Mutation", .number("Seed"), .number("Seeds"), "Caught because"],
+                    rows: rows.map {
+                        [$0.mutation, $0.seed.map { "\($0)" } ?? "-", "\($0.seeds)", $0.reason ?? "not caught"]
+                    }
+                ).text()
+            }
+            if !rows.allSatisfy(\.isCaught) { throw ExitCode.failure }
+        }
+    }
+
+    /// What became of a rule that was broken on purpose.
+    private struct MutationRow: Encodable {
+        let mutation: String
+        let isCaught: Bool
+        /// The first that failed.
+        let seed: UInt64?
+        /// How many were run.
+        let seeds: Int
+        let reason: String?
+
+        init(_ mutation: String, _ report: SimulationReport) {
+            self.mutation = mutation
+            isCaught = !report.failures.isEmpty
+            seed = report.failures.first?.seed
+            seeds = report.seeds
+            reason = report.failures.first?.reason
+        }
+    }
+
+    extension SimulateCommand {
+        private func text(of report: SimulationReport, _ simulation: Simulation) -> String {
+            var parts = [Self.counts(of: report)]
+            parts += report.failures.prefix(3).map { account(of: $0, simulation) }
+            if report.failures.count > 3 {
+                parts.append("failing too: " + report.failures.dropFirst(3).map { "\($0.seed)" }.joined(separator: " "))
+            }
+            if report.failures.isEmpty, let seed { parts.append(Schedule(seed: seed).description) }
+            return parts.joined(separator: "\n\n")
+        }
+
+        private func account(of failure: SimulationReport.Failure, _ simulation: Simulation) -> String {
+            let whole = Schedule(seed: failure.seed)
+            let schedule = shrink ? simulation.shrunk(whole) ?? whole : whole
+            let reason = simulation.outcome(of: schedule).failure ?? failure.reason
+            return """
+                seed \(failure.seed), feature \(simulation.subject(of: failure.seed).id): \(reason)
+                \(schedule)
+                replay with: \(replay(failure.seed))
+                """
+        }
+
+        private func replay(_ seed: UInt64) -> String {
+            var words = ["plugins-tool simulate --seed \(seed)"]
+            if let mutate { words.append("--mutate \(mutate)") }
+            if let feature { words.append("--feature \(feature)") }
+            words.append("--shrink")
+            return words.joined(separator: " ")
+        }
+
+        private static func counts(of report: SimulationReport) -> String {
+            let perSecond = report.wallSeconds > 0 ? Double(report.frames) / report.wallSeconds : 0
+            let seeds = """
+                \(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing; \
+                \(report.operations.grouped) operations, \(report.frames.grouped) frames (\(perSecond.figure) a second); \
+                \(report.simulatedSeconds.figure) s simulated in \(report.wallSeconds.figure) s
+                \(report.rollbacks.grouped) rollbacks (deepest \(report.deepestRollback)), \
+                \(report.snapshots.grouped) snapshots taken, \(report.confirmed.grouped) events confirmed, \
+                \(report.reincarnations.grouped) reincarnations, \(report.forks.grouped) forks, \
+                \(report.lostWithStores.grouped) events lost with their stores, \(report.lostByForks.grouped) lost and \
+                \(report.doubledByForks.grouped) doubled by restored stores, \(report.refused.grouped) refused
+                """
+            let kinds = report.faults.sorted { $0.key < $1.key }
+            let table = Table(
+                columns: ["Fault", .number("Times"), .number("Seeds")],
+                rows: kinds.map { [$0.key, $0.value.grouped, (report.faultSeeds[$0.key] ?? 0).grouped] })
+            return seeds + "\n\n" + table.text()
+        }
+    }
+#endif

@@ -1,0 +1,43 @@
+import Foundation
+import MeshBus
+import MeshSimulation
+import WorkoutExample
+
+/// Offers the worked example to the simulator.
+struct WorkoutSimulationPlugin: Plugin {
+    var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "tool.workout-simulation", kind: "tool", module: "plugins-tool", version: "0.1.0",
+            summary: "Phones and watches that share workouts in the simulator",
+            requires: ["tool.simulation", "example.workout"])
+    }
+
+    func contribute(to registry: inout ExtensionRegistry) {
+        registry.add(SimulationSubject(WorkoutFeature.self), to: .simulations)
+    }
+}
+
+/// Everybody taps everything, and nobody waits for the others.
+enum WorkoutFeature: SimulatedFeature {
+    static let id = "workout"
+    static let initialState = WorkoutState()
+    static let reducer = WorkoutReducer()
+    static let policy = WorkoutPolicy()
+
+    static func event(number: UInt32, choice: UInt64, moment: Date) -> WorkoutEvent {
+        if number == 1 { return .start(at: moment) }
+        return switch choice % 16 {
+        case 0, 1: .pause(at: moment)
+        case 2, 3: .resume(at: moment)
+        case 4: .lap(at: moment)
+        case 5: .start(at: moment)
+        // Late in the run, so that most of it is not over at once.
+        case 6 where number > 60: .finish(at: moment)
+        default:
+            .sample(
+                at: moment, position: WorkoutPosition(latitude: 45.7, longitude: 14.3 + Double(number) / 10_000),
+                moved: Double(choice >> 8 % 5_000) / 1_000,
+                heartRate: choice % 3 == 0 ? nil : Int(80 + choice >> 8 % 90))
+        }
+    }
+}
