@@ -10,6 +10,7 @@ await PluginsTool.main {
     WirePlugin()
     JSONCodecPlugin()
     CompactCodecPlugin()
+    CBORCodecPlugin()
     EnginePlugin()
     TransportPlugin()
     LoopbackTransportPlugin()
