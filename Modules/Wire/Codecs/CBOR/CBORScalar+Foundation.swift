@@ -117,7 +117,9 @@ extension Decimal: CBORScalar {
             guard let isNegative = value.bignumIsNegative else { throw value.mismatch(Self.self) }
             return try value.withContent { content throws(WireError) in
                 let digits = content.drop { $0 == 0 }
-                guard digits.count < 16 || digits.count == 16 && digits.contains(where: { $0 != 0xff }) else {
+                // One less than the least of 128 bits has 129.
+                let isTooWide = digits.count > 16 || isNegative && digits.count == 16 && digits.allSatisfy { $0 == 0xff }
+                guard !isTooWide else {
                     throw WireError(.invalidValue, "an integer does not fit in Decimal")
                 }
                 let magnitude = digits.reduce(into: Decimal(0)) { $0 = $0 * 256 + Decimal(Int($1)) }
