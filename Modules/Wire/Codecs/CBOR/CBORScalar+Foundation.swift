@@ -118,7 +118,8 @@ extension Decimal: CBORScalar {
             return try value.withContent { content throws(WireError) in
                 let digits = content.drop { $0 == 0 }
                 // One less than the least of 128 bits has 129.
-                let isTooWide = digits.count > 16 || isNegative && digits.count == 16 && digits.allSatisfy { $0 == 0xff }
+                let isTooWide =
+                    digits.count > 16 || isNegative && digits.count == 16 && digits.allSatisfy { $0 == 0xff }
                 guard !isTooWide else {
                     throw WireError(.invalidValue, "an integer does not fit in Decimal")
                 }
