@@ -30,7 +30,9 @@ extension SessionSyncEngine {
     /// - Returns: whether a copy was adopted.
     mutating func takeFromStranger(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
         // It knew the group before: its store went back to before it joined.
-        if sources[slot].isOpen, sources[slot].lastSaid > .zero, message.promise?.stamp ?? .zero > sources[slot].lastSaid {
+        if sources[slot].isOpen, sources[slot].lastSaid > .zero,
+            message.promise?.stamp ?? .zero > sources[slot].lastSaid
+        {
             raiseFork(slot, sources[slot].held)
             return false
         }

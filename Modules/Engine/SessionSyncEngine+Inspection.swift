@@ -41,6 +41,9 @@ extension SessionSyncEngine {
     /// Held of each source without a gap.
     public var held: SequenceVector { sources.vector { $0.held } }
 
+    /// What the base includes of each source.
+    package var folded: SequenceVector { sources.vector { $0.folded } }
+
     /// What that member has acknowledged.
     public func acknowledged(by member: SessionSource) -> SequenceVector {
         guard let slot = sources.slot(of: member) else { return SequenceVector() }

@@ -120,6 +120,8 @@ extension SessionSyncEngine {
         guard entry.stamp > cutStamp, place >= settledCount else {
             pending.raise(
                 .promiseBroken(SourceSequence(source: sources[entry.slot].source, sequence: entry.sequence)))
+            // Only an older copy of its store forgets a promise.
+            raiseFork(entry.slot, entry.sequence)
             return nil
         }
         let (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)

@@ -7,8 +7,8 @@ import MeshIdentity
     import Foundation
 #endif
 
-/// What travels between two replicas.
-enum Frame<Feature: SimulatedFeature> {
+/// What travels between two replicas. In a box, because one frame goes to several and waits in between.
+indirect enum Frame<Feature: SimulatedFeature> {
     case event(SessionSyncEnvelope<Feature.Event>)
     /// An event as a version that does not know it receives it.
     case unread(SessionSyncMetadata, bytes: [UInt8])

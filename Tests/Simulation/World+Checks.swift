@@ -107,7 +107,7 @@ extension World {
     /// What is folded can no longer be sent: every open member must have it in its store.
     private func checkFoldedIsAcknowledged(_ peer: Int) throws(Violation) {
         guard let group = replicas[peer].engine.group, !replicas[peer].isImpostor else { return }
-        let folded = replicas[peer].engine.image.base.vector.entries
+        let folded = replicas[peer].engine.folded.entries
         for member in replicas[peer].engine.membership.open where member.source != replicas[peer].engine.source {
             guard let other = trusted(member.source), replicas[other].stored.group == group else { continue }
             for place in folded where place.sequence > replicas[other].stored.held[place.source] {

@@ -16,9 +16,6 @@ await PluginsTool.main {
     JSONCodecPlugin()
     CompactCodecPlugin()
     CBORCodecPlugin()
-    #if Libdeflate
-        LibdeflatePlugin()
-    #endif
     EnginePlugin()
     TransportPlugin()
     LoopbackTransportPlugin()

@@ -24,7 +24,7 @@ package struct EventQueue<Event> {
     @inlinable package var count: Int { heap.count }
     @inlinable package var nextTime: UInt64? { heap.first?.time }
 
-    @inlinable package mutating func enter(_ event: Event, at time: UInt64) {
+    @inlinable @inline(__always) package mutating func enter(_ event: Event, at time: UInt64) {
         heap.append(Entry(time: time, ticket: nextTicket, event: event))
         nextTicket += 1
         var index = heap.count - 1
@@ -36,7 +36,7 @@ package struct EventQueue<Event> {
         }
     }
 
-    @inlinable package mutating func take() -> (time: UInt64, event: Event)? {
+    @inlinable @inline(__always) package mutating func take() -> (time: UInt64, event: Event)? {
         guard let first = heap.first else { return nil }
         let last = heap.removeLast()
         if !heap.isEmpty {
@@ -46,7 +46,7 @@ package struct EventQueue<Event> {
         return (first.time, first.event)
     }
 
-    @inlinable mutating func sink() {
+    @inlinable @inline(__always) mutating func sink() {
         var index = 0
         while true {
             var soonest = index

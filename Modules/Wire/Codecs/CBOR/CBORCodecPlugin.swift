@@ -7,8 +7,8 @@ public struct CBORCodecPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "codec.cbor", kind: .codec, module: "MeshWire", version: "0.1.0",
-            summary: "RFC 8949 in its deterministic form, for peers in other languages",
-            requires: ["core.wire"], capabilities: ["any-codable", "deterministic"])
+            summary: "CBOR (RFC 8949) in its deterministic encoding: binary, and understood by other systems",
+            requires: ["core.wire"], capabilities: ["any-codable", "deterministic", "standard"])
     }
 
     public func contribute(to registry: inout ExtensionRegistry) { registry.add(CBORCodec(), to: .codecs) }
