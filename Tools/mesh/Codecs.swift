@@ -12,6 +12,7 @@
                 WirePlugin()
                 JSONCodecPlugin()
                 CompactCodecPlugin()
+                CBORCodecPlugin()
             }
             all = bus.contributions(to: .codecs).map(\.value)
         }
