@@ -107,7 +107,7 @@ let modules: [Module] = [
         needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
-        uses: ["PluginsToolKit", "SessionMesh", "MeshTesting", "MeshSimulation", "WorkoutExample"]),
+        uses: ["PluginsToolKit", "MeshBus", "SessionMesh", "MeshTesting", "MeshSimulation", "WorkoutExample"]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
         uses: ["MeshGPX", "WorkoutExample", "SessionMesh"], needs: [argumentParser, textTable]),

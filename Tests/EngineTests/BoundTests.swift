@@ -143,9 +143,8 @@ import Testing
         forged.metadata.stamp = HybridTimestamp(milliseconds: 1)
         let state = pair.phone.state
         #expect(try pair.phone.receive(forged) == .ignored(state))
-        #expect(
-            pair.phone.takeDirectives().alarms
-                == [.promiseBroken(SourceSequence(source: pair.watch.source, sequence: late.metadata.sequence))])
+        let place = SourceSequence(source: pair.watch.source, sequence: late.metadata.sequence)
+        #expect(pair.phone.takeDirectives().alarms == [.promiseBroken(place), .forked(place)])
     }
 
     @Test func `a stamp that no clock shows is refused`() throws {
