@@ -122,7 +122,8 @@ let modules: [Module] = [
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
-            "PluginsToolKit", "SessionMesh", "MeshLibdeflate", "MeshTesting", "MeshSimulation", "WorkoutExample",
+            "PluginsToolKit", "MeshBus", "SessionMesh", "MeshLibdeflate", "MeshTesting", "MeshSimulation",
+            "WorkoutExample",
         ]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,

@@ -144,12 +144,14 @@ extension World {
         outcome.doubledByForks = tally.doubledByForks
         let stream = ghost.streams[group] ?? []
         outcome.confirmed = stream.count
+        // After a fork another order may have become the final one; what all have confirmed of it decides.
+        let count = ghost.mayFork ? replicas[core[0]].engine.confirmedCount : UInt64(stream.count)
         let expected = ghost.mayFork ? replicas[core[0]].engine.state : ghost.expectedState(group)
         for peer in core {
             let engine = replicas[peer].engine
             let name = Schedule.name(of: peer)
-            guard engine.ownUnconfirmedCount == 0, engine.confirmedCount >= UInt64(stream.count) else {
-                throw Violation("\(name) has confirmed \(engine.confirmedCount) of \(stream.count)")
+            guard engine.ownUnconfirmedCount == 0, engine.confirmedCount >= count else {
+                throw Violation("\(name) has confirmed \(engine.confirmedCount) of \(count)")
             }
             guard engine.state == expected else { throw Violation("\(name)'s state is not what the final order gives") }
             guard engine.chain.value == replicas[core[0]].engine.chain.value else {
