@@ -1,3 +1,5 @@
+// Over 500 lines on purpose: one list of every shape that Codable can take, read from top to bottom.
+
 import Foundation
 
 // The types of the zoo: each does with Codable what some app does.
