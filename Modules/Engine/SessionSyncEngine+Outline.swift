@@ -28,4 +28,11 @@ extension SessionSyncEngine {
             ownUnconfirmedCount: ownUnconfirmed, gapCount: gaps.isEmpty ? 0 : gapCount,
             sourceCount: sources.records.count)
     }
+
+    /// Own entries above the base. Complexity: O(log).
+    package var ownLogCount: Int {
+        var count = 0
+        for index in log.entries.indices where log.entries[index].slot == 0 { count += 1 }
+        return count
+    }
 }

@@ -98,8 +98,8 @@ struct Ghost<Feature: SimulatedFeature> {
     struct Tally {
         var lostWithStores = 0
         /// Since a store was restored.
-        var lostByForks = 0
-        var doubledByForks = 0
+        var lostByForks: [SourceSequence] = []
+        var doubledByForks: [SourceSequence] = []
     }
 
     /// Every accepted event is in the stream once, except those that were lost with their stores.
@@ -115,13 +115,13 @@ struct Ghost<Feature: SimulatedFeature> {
             guard mayFork else {
                 throw Violation("\(place.envelope.metadata.place.text) is in the final order twice")
             }
-            tally.doubledByForks += 1
+            tally.doubledByForks.append(place.envelope.metadata.place)
         }
         for (id, names) in accepted.sorted(by: { $0.value[0].precedes($1.value[0]) }) where !seen.contains(id) {
             if mayBeLost.contains(id) {
                 tally.lostWithStores += 1
             } else if mayFork {
-                tally.lostByForks += 1
+                tally.lostByForks.append(names[0])
             } else {
                 throw Violation("\(names[0].text) was accepted and is lost")
             }

@@ -248,6 +248,7 @@ extension World {
         ghost.forgive(eventsNotIn: otherStores(than: peer) + [backup.store])
         ghost.expectForks()
         let seed = random.next()
+        trace(peer) { "goes on with its store as it was at \(backup.time / 1_000) ms" }
         try restoring(peer) { try $0.restore(backup.store, seed: seed) }
         runDueSideEffects(peer)
     }
