@@ -61,6 +61,8 @@ let modules: [Module] = [
         "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
         tests: ["MeshIdentity", "MeshTimerAnchor"]),
 
+    Module("MeshStorage", "Modules/Storage", floor: 2, uses: ["MeshBus"], tests: ["MeshBus", "MeshTesting"]),
+
     Module(
         "MeshTransport", "Modules/Transports/Contract", floor: 3,
         uses: ["MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity"]),
