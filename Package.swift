@@ -83,8 +83,10 @@ let modules: [Module] = [
         tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
         "MeshSession", "Modules/Session", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshStorage", "MeshTransport", "MeshWire"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshEngine", "MeshStorage", "MeshTransport", "MeshScenarioTransport", "MeshWire",
+        ]),
     Module(
         "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog],
