@@ -34,6 +34,7 @@ extension SessionSyncEngine {
             }
         }
         sources = table
+        countForkedMembers()
         gaps = [:]
         log = EventLog(base: checkpoint.base.reduced, baseCount: checkpoint.base.count)
         log.entries = checkpoint.log.compactMap { record in

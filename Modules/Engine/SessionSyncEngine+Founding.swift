@@ -121,6 +121,7 @@ extension SessionSyncEngine {
         sources[new].isOpen = true
         sources[new].floor = sealed || !mutations.contains(.floorlessReplace) ? entry.stamp : .zero
         forgetTokens()
+        countForkedMembers()
         pending.changesMembership = true
         advance()
     }

@@ -41,7 +41,8 @@ extension SessionSyncEngine {
                 SessionConfirmedRecord(
                     position: $0.position, record: $0.entry.record(of: sources[$0.entry.slot].source))
             },
-            snapshotRevision: snapshotRevision)
+            snapshotRevision: snapshotRevision,
+            forked: sources.records.filter { $0.isForked && $0.isOpen }.map { $0.source })
     }
 
     private func vector(_ acknowledged: [UInt64]) -> SequenceVector {
@@ -134,6 +135,8 @@ extension SessionSyncEngine {
                 sources[slot].acknowledge(known, entry.sequence)
             }
         }
+        for source in head.forked { sources[try sources.slot(adding: source)].isForked = true }
+        countForkedMembers()
     }
 
     /// The same history as another source, after an alarm that the local source has forked: unsealed, so that it joins
@@ -161,6 +164,7 @@ extension SessionSyncEngine {
         image.head.cut = .zero
         image.head.promises = []
         image.head.acknowledgements = []
+        image.head.forked = []
         var engine = try Self(
             restoring: image, reducer: interpreter.reducer, conflictPolicy: interpreter.conflictPolicy, seed: seed,
             options: options)

@@ -161,8 +161,14 @@ extension SessionSyncEngine {
     mutating func raiseFork(_ slot: Int, _ sequence: UInt64) {
         guard !sources[slot].isForked else { return }
         sources[slot].isForked = true
+        countForkedMembers()
+        pending.changesMembership = true
         pending.raise(.forked(SourceSequence(source: sources[slot].source, sequence: sequence)))
         pending.controls.insert(sources[slot].source.peerID)
+    }
+
+    mutating func countForkedMembers() {
+        hasForkedMember = sources.records.contains { $0.isForked && $0.isOpen }
     }
 }
 

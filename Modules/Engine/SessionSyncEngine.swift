@@ -62,6 +62,8 @@ where
     @usableFromInline var snapshotRevision: UInt64 = 0
 
     // What does not.
+    /// An open member has forked and has not been replaced yet.
+    @usableFromInline var hasForkedMember = false
     @usableFromInline let interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>
     @usableFromInline var applied: [AppliedEntry<Event>] = []
     /// The last call put one more entry in its place, which is the last one of the log.
