@@ -29,10 +29,12 @@ extension SessionSyncEngine {
             sourceCount: sources.records.count)
     }
 
-    /// Own entries above the base. Complexity: O(log).
-    package var ownLogCount: Int {
-        var count = 0
-        for index in log.entries.indices where log.entries[index].slot == 0 { count += 1 }
+    /// Own entries beyond that sequence. Complexity: O(log).
+    package func ownLogCount(beyond sequence: UInt64) -> UInt64 {
+        var count: UInt64 = 0
+        for index in log.entries.indices where log.entries[index].slot == 0 && log.entries[index].sequence > sequence {
+            count += 1
+        }
         return count
     }
 }

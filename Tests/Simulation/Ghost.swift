@@ -60,11 +60,16 @@ struct Ghost<Feature: SimulatedFeature> {
 
     // MARK: - Confirmed events
 
+    /// - Parameter former: the group that this one continues.
     /// - Throws: when members of a group confirm different events at one place.
     mutating func confirm(
-        _ confirmed: SessionConfirmedEvent<Feature.Event>, in group: SessionSource, by peer: String
+        _ confirmed: SessionConfirmedEvent<Feature.Event>, in group: SessionSource, after former: SessionSource?,
+        by peer: String
     ) throws(Violation) {
         let position = Int(clamping: confirmed.position)
+        if streams[group] == nil, let former, former != group {
+            streams[group] = Array((streams[former] ?? []).prefix(position))
+        }
         if let known = place(position, in: group) {
             try compare(confirmed, known, by: peer)
         } else {

@@ -56,6 +56,8 @@ final class Replica<Feature: SimulatedFeature> {
     /// Whether the store was put back to an earlier moment and goes on under the same name: until its engine notices and
     /// takes another one, acknowledgements and promises of that name are not true.
     private(set) var isImpostor = false
+    /// Of what went on as another source after a fork: the beginning of a group that it then founds.
+    private(set) var formerGroup: SessionSource?
     private(set) var sideEffects = SideEffects()
     let options: Options
 
@@ -133,6 +135,7 @@ final class Replica<Feature: SimulatedFeature> {
 
     /// The same store goes on as another source: somebody else has written in this one's name.
     func reincarnate(incarnation: UInt32, seed: UInt64) throws {
+        formerGroup = outline.group ?? formerGroup
         engine = try engine.reincarnated(as: incarnation, seed: seed)
         isImpostor = false
         look()

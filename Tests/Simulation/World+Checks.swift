@@ -68,7 +68,8 @@ extension World {
         }
         guard !replica.isImpostor else { return }
         guard let group = replica.outline.group else { throw Violation("\(replica.name) confirms without a group") }
-        for event in events { try ghost.confirm(event, in: group, by: replica.name) }
+        let founder = replicas.first { $0.name == group.peerID }
+        for event in events { try ghost.confirm(event, in: group, after: founder?.formerGroup, by: replica.name) }
         for other in trustedMembers(of: replica) {
             for event in events {
                 let place = event.envelope.metadata.place
@@ -123,7 +124,7 @@ extension World {
         }
         let source = replica.outline.source
         let freed = max(folded[source], replica.engine.firstSequence(of: source) - 1)
-        guard UInt64(replica.engine.ownLogCount) == replica.engine.held[source] - freed else {
+        guard replica.engine.ownLogCount(beyond: freed) == replica.engine.held[source] - freed else {
             throw Violation("\(replica.name) has lost own events before they were acknowledged")
         }
     }
