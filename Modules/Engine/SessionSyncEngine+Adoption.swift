@@ -98,9 +98,9 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Whether the copy has another event under the name of one that a member wrote before its store was restored.
+    /// Whether the copy has another event under the name of one that was written before, or after, a store was restored.
     private func isDisplaced(_ record: SessionRecord<Event>, _ slot: Int) -> Bool {
-        guard sources[slot].isOpen, record.sequence > sources[slot].folded else { return false }
+        guard record.sequence > sources[slot].folded else { return false }
         guard let index = log.index(of: slot, record.sequence) else { return false }
         return log.entries[index].stamp != record.stamp
     }

@@ -162,6 +162,7 @@ extension SessionSyncEngine {
         image.head.membership = SessionMembership()
         image.head.settledCount = 0
         image.head.cut = .zero
+        image.head.chain = ConfirmationChain(position: image.base.count)
         image.head.promises = []
         image.head.acknowledgements = []
         image.head.forked = []

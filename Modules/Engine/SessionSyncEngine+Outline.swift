@@ -4,11 +4,13 @@ package import MeshIdentity
 package struct EngineOutline: Sendable {
     package let source: SessionSource
     package let group: SessionSource?
+    package let isSealed: Bool
     package let isProvisional: Bool
     package let cut: HybridTimestamp
     /// A fingerprint of what is held; equal for engines that hold the same, whatever the order in which they met.
     package let heldDigest: UInt64
     package let confirmedCount: UInt64
+    package let chainPosition: UInt64
     package let chain: UInt64
     package let ownUnconfirmedCount: Int
     package let gapCount: Int
@@ -23,8 +25,10 @@ extension SessionSyncEngine {
             digest &+= (record.digest ^ record.held &* 0x9e37_79b9_7f4a_7c15) &* 0xff51_afd7_ed55_8ccd
         }
         return EngineOutline(
-            source: sources.records[0].source, group: groupName, isProvisional: provisional != nil, cut: cutStamp,
-            heldDigest: digest, confirmedCount: confirmedCount, chain: confirmationChain.value,
+            source: sources.records[0].source, group: groupName, isSealed: sealed, isProvisional: provisional != nil,
+            cut: cutStamp,
+            heldDigest: digest, confirmedCount: confirmedCount, chainPosition: confirmationChain.position,
+            chain: confirmationChain.value,
             ownUnconfirmedCount: ownUnconfirmed, gapCount: gaps.isEmpty ? 0 : gapCount,
             sourceCount: sources.records.count)
     }

@@ -35,8 +35,9 @@ where
     public let snapshotPayloadType: String
     /// Which store of this peer writes: 32 random bits drawn when the store was created, 0 without one.
     public let incarnation: UInt32
-    /// What this store had written when it was opened.
-    var launchSequence: UInt64 = 0
+    /// What this store had written when it was opened. One that was created in this process is no older copy of itself:
+    /// all its names are its own.
+    var launchSequence: UInt64 = .max
     public let options: SessionEngineOptions<State, Event>
 
     // What outlives the process, see `image`.

@@ -40,6 +40,10 @@ extension World {
         guard outline.ownUnconfirmedCount <= 3 * conditions.ownEventsMax + 8 else {
             throw Violation("\(replicas[peer].name) has \(outline.ownUnconfirmedCount) own events unconfirmed")
         }
+        guard !outline.isSealed || outline.chainPosition == outline.confirmedCount else {
+            throw Violation(
+                "\(replicas[peer].name) has confirmed \(outline.confirmedCount) and counts \(outline.chainPosition)")
+        }
         guard outline.gapCount <= replicas[peer].options.gapMax * outline.sourceCount else {
             throw Violation("\(replicas[peer].name) has \(outline.gapCount) events waiting")
         }
