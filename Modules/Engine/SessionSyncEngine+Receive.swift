@@ -106,6 +106,7 @@ extension SessionSyncEngine {
 
     @usableFromInline
     mutating func drainGap(_ slot: Int) {
+        guard !gaps.isEmpty else { return }
         while let entry = gaps[slot]?.next(sources[slot].held + 1) {
             guard insert(entry) != nil else { break }
         }
@@ -149,7 +150,7 @@ extension SessionSyncEngine {
     }
 
     /// The same source and sequence with another content: a store was copied or restored from a backup.
-    @usableFromInline
+    @inlinable
     mutating func checkFork(_ entry: LogEntry<Event>) {
         guard !sources[entry.slot].isForked, let index = log.index(of: entry.slot, entry.sequence) else { return }
         let known = log.entries[index]
