@@ -37,8 +37,8 @@ struct Ghost<Feature: SimulatedFeature> {
     }
 
     /// A store was restored: acknowledgements that others rely on are not true any more, and names mean two events each.
-    /// From now on events may be lost, and what was final may be not; that all agree in the end, and that nothing is there
-    /// twice, is still demanded.
+    /// From now on events may be lost or doubled, and what was final may be not; that all agree in the end is still
+    /// demanded.
     mutating func expectForks() { mayFork = true }
 
     /// An event that was accepted before has been issued again by somebody who had it.
@@ -104,6 +104,7 @@ struct Ghost<Feature: SimulatedFeature> {
         var lostWithStores = 0
         /// Since a store was restored.
         var lostByForks: [SourceSequence] = []
+        var doubledByForks: [SourceSequence] = []
     }
 
     /// Every accepted event is in the stream once, except those that were lost with their stores.
@@ -115,9 +116,11 @@ struct Ghost<Feature: SimulatedFeature> {
             guard accepted[id] != nil else {
                 throw Violation("\(place.envelope.metadata.place.text) is in the final order and was never accepted")
             }
-            guard seen.insert(id).inserted else {
+            if seen.insert(id).inserted { continue }
+            guard mayFork else {
                 throw Violation("\(place.envelope.metadata.place.text) is in the final order twice")
             }
+            tally.doubledByForks.append(place.envelope.metadata.place)
         }
         for (id, names) in accepted.sorted(by: { $0.value[0].precedes($1.value[0]) }) where !seen.contains(id) {
             if mayBeLost.contains(id) {

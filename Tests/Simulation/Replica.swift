@@ -97,7 +97,9 @@ final class Replica<Feature: SimulatedFeature> {
 
     // MARK: - Side effects
 
-    func runSideEffects(_ positions: some Sequence<UInt64>) { positions.forEach { sideEffects.run($0) } }
+    func runSideEffects(_ positions: some Sequence<UInt64>) {
+        for position in positions { sideEffects.run(position) }
+    }
 
     /// A newcomer does not run the effects of what was confirmed before.
     func startSideEffects() { sideEffects.first = engine.confirmedCount }

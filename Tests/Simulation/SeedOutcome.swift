@@ -17,8 +17,9 @@ public struct SeedOutcome: Sendable {
     public internal(set) var confirmed = 0
     /// Accepted events that existed only in stores that were lost.
     public internal(set) var lostWithStores = 0
-    /// Accepted events that are lost because a store was restored.
+    /// Accepted events that are lost, or in the order twice, because a store was restored.
     public internal(set) var lostByForks = 0
+    public internal(set) var doubledByForks = 0
     /// Local events refused because too many were unconfirmed.
     public internal(set) var refused = 0
     public internal(set) var simulatedMilliseconds = 0
@@ -50,6 +51,7 @@ public struct SimulationReport: Sendable, Encodable {
     public private(set) var confirmed = 0
     public private(set) var lostWithStores = 0
     public private(set) var lostByForks = 0
+    public private(set) var doubledByForks = 0
     public private(set) var refused = 0
     public private(set) var simulatedSeconds = 0.0
     public internal(set) var wallSeconds = 0.0
@@ -72,6 +74,7 @@ public struct SimulationReport: Sendable, Encodable {
         confirmed += outcome.confirmed
         lostWithStores += outcome.lostWithStores
         lostByForks += outcome.lostByForks
+        doubledByForks += outcome.doubledByForks
         refused += outcome.refused
         simulatedSeconds += Double(outcome.simulatedMilliseconds) / 1_000
         for kind in FaultKind.allCases where outcome.faults[kind] > 0 {

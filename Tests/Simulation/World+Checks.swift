@@ -157,7 +157,9 @@ extension World {
         let tally = try ghost.checkExactlyOnce(group)
         outcome.lostWithStores = tally.lostWithStores
         outcome.lostByForks = tally.lostByForks.count
+        outcome.doubledByForks = tally.doubledByForks.count
         for place in tally.lostByForks { options.trace?("lost by a restored store: \(place.text)") }
+        for place in tally.doubledByForks { options.trace?("doubled by a restored store: \(place.text)") }
         let stream = ghost.streams[group] ?? []
         outcome.confirmed = stream.count
         // After a fork another order may have become the final one; what all have confirmed of it decides.

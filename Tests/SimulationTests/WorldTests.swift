@@ -32,6 +32,7 @@ struct WorldTests {
     func restoredStore(seed: UInt64) {
         let outcome = simulation.outcome(of: Schedule(seed: seed))
         #expect(outcome.failure == nil, "seed \(seed)")
+        #expect(outcome.doubledByForks == 0, "seed \(seed)")
         #expect(outcome.forks > 0, "seed \(seed) has no fork any more: look for another one")
     }
 

@@ -13,8 +13,8 @@
                 Everything follows from the seed. Prints failing seeds with what went wrong in them, and exits with 1 when \
                 there are any. Keys with --json: seeds, failures (seed, reason), operations, frames, faults (counts by \
                 kind), faultSeeds (seeds in which the kind happened), rollbacks, deepestRollback, snapshots, \
-                reincarnations, forks, confirmed, lostWithStores, lostByForks, refused, simulatedSeconds, wallSeconds. Rows with \
-                --mutations: mutation, isCaught, seed, seeds, reason.
+                reincarnations, forks, confirmed, lostWithStores, lostByForks, doubledByForks, refused, \
+                simulatedSeconds, wallSeconds. Rows with --mutations: mutation, isCaught, seed, seeds, reason.
                 """)
 
         @Option(help: "How many seeds.")
@@ -165,8 +165,8 @@
                 \(report.rollbacks.grouped) rollbacks (deepest \(report.deepestRollback)), \
                 \(report.snapshots.grouped) snapshots taken, \(report.confirmed.grouped) events confirmed, \
                 \(report.reincarnations.grouped) reincarnations, \(report.forks.grouped) forks, \
-                \(report.lostWithStores.grouped) events lost with their stores, \(report.lostByForks.grouped) because a store \
-                was restored, \(report.refused.grouped) refused
+                \(report.lostWithStores.grouped) events lost with their stores, \(report.lostByForks.grouped) lost and \
+                \(report.doubledByForks.grouped) doubled by restored stores, \(report.refused.grouped) refused
                 """
             let kinds = report.faults.sorted { $0.key < $1.key }
             let table = Table(
