@@ -35,6 +35,8 @@ extension SessionSyncEngine {
         }
         sources = table
         countForkedMembers()
+        // The copy says what these names mean.
+        launchSequence = max(launchSequence, sources[0].held)
         gaps = [:]
         log = EventLog(base: checkpoint.base.reduced, baseCount: checkpoint.base.count)
         log.entries = checkpoint.log.compactMap { record in

@@ -155,7 +155,9 @@ extension SessionSyncEngine {
         image.head.sequence = UInt64(image.log.count { $0.source == image.head.source })
         image.head.held = SequenceVector(
             image.head.held.entries.map {
-                $0.source == source ? SourceSequence(source: source, sequence: min($0.sequence, launchSequence)) : $0
+                $0.source == source
+                    ? SourceSequence(source: source, sequence: min($0.sequence, max(launchSequence, sources[0].folded)))
+                    : $0
             })
         image.head.group = nil
         image.head.isSealed = false
