@@ -117,7 +117,7 @@ let modules: [Module] = [
         uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh"]),
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"],
+        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport", "MeshSession", "MeshStorage"],
         tests: ["MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
