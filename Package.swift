@@ -81,8 +81,10 @@ let modules: [Module] = [
         tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
         "MeshSession", "Modules/Session", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshTransport"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshEngine", "MeshTransport", "MeshScenarioTransport",
+        ]),
     Module(
         "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog],
