@@ -83,9 +83,13 @@ let modules: [Module] = [
         tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
         "MeshSession", "Modules/Session", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshStorage", "MeshTransport", "MeshWire"],
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
+        ],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshEngine", "MeshStorage", "MeshTransport", "MeshScenarioTransport", "MeshWire",
+            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
+            "MeshScenarioTransport",
+        ]),
         ]),
     Module(
         "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
