@@ -61,7 +61,7 @@ let modules: [Module] = [
         "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
         tests: ["MeshIdentity", "MeshTimerAnchor"]),
 
-    Module("MeshStorage", "Modules/Storage", floor: 2, uses: ["MeshBus"], tests: []),
+    Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBus"], tests: []),
 
     Module(
         "MeshTransport", "Modules/Transports/Contract", floor: 3,
