@@ -107,7 +107,8 @@ let modules: [Module] = [
         "MeshTesting", "Modules/Testing", floor: 6,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshLoopbackTransport", "MeshScenarioTransport",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshLoopbackTransport",
+            "MeshScenarioTransport",
             "MeshPipeTransport",
         ]),
     Module(
@@ -136,7 +137,8 @@ let modules: [Module] = [
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
-            "PluginsToolKit", "MeshBus", "SessionMesh", "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulation",
+            "PluginsToolKit", "MeshBus", "SessionMesh", "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting",
+            "MeshSimulation",
             "WorkoutExample",
         ]),
     Module(

@@ -19,17 +19,17 @@
         @Test("The plugin's store keeps what it is given in its folder")
         func plugin() throws {
             let folder = try TemporaryFolder()
-            var registry = ExtensionRegistry()
-            SQLitePlugin().contribute(to: &registry)
-            let factory = try #require(registry[.stores].first)
-            let store = try factory.open(folder.path)
+            let bus = try PluginBus(plugins: [StoragePlugin(), SQLitePlugin()])
+            let contribution = bus.contributions(to: .stores).first { $0.plugin == "storage.sqlite" }
+            let store = try #require(contribution).value.open(folder.path)
             #expect(store.durability == .machine)
             try store.commit(.filled { $0.set([1], for: "head") })
             store.close()
             #expect(try SQLiteStore(path: folder.file("session.sqlite")).value(for: "head") == [1])
         }
 
-        @Test("It holds what the contract's value holds after random batches, opened again at random", arguments: 1...60)
+        @Test(
+            "It holds what the contract's value holds after random batches, opened again at random", arguments: 1...60)
         func model(seed: UInt64) throws {
             var generator = SeededGenerator(seed: seed)
             let folder = try TemporaryFolder()

@@ -69,7 +69,8 @@
         /// Mostly short, now and then beyond a page.
         static func random(using generator: inout SeededGenerator) -> [UInt8] {
             let limit = [3, 120, 120, 120, 9000].randomElement(using: &generator) ?? 0
-            return (0..<Int.random(in: 0...limit, using: &generator)).map { _ in .random(in: 0...255, using: &generator) }
+            return (0..<Int.random(in: 0...limit, using: &generator)).map { _ in .random(in: 0...255, using: &generator)
+            }
         }
     }
 

@@ -76,15 +76,17 @@
         func value(for key: [UInt8], in db: Database, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
             guard let checksum = values[key] else { return }
             let statement = try db.cachedStatement(sql: "SELECT bytes, checksum FROM value WHERE key = ?")
-            guard let row = try Row.fetchCursor(statement, arguments: [Data(key)]).next() else {
-                throw Damage("the value of a key is missing")
-            }
-            let stored = try row.word(at: 1)
-            try row.withBytes(at: 0) { bytes in
-                guard stored == checksum, RowChecksum.value(key: key, bytes: bytes) == checksum else {
-                    throw Damage("a value has been changed")
+            let rows = try Row.fetchCursor(statement, arguments: [Data(key)])
+            // A row is good for as long as its cursor lives.
+            try withExtendedLifetime(rows) {
+                guard let row = try rows.next() else { throw Damage("the value of a key is missing") }
+                let stored = try row.word(at: 1)
+                try row.withBytes(at: 0) { bytes in
+                    guard stored == checksum, RowChecksum.value(key: key, bytes: bytes) == checksum else {
+                        throw Damage("a value has been changed")
+                    }
+                    try body(bytes)
                 }
-                try body(bytes)
             }
         }
 
@@ -102,18 +104,21 @@
                     """)
             let rows = try Row.fetchCursor(
                 statement, arguments: [journal.id, Int64(bitPattern: positions.lowerBound)])
-            for position in positions {
-                guard let row = try rows.next(), try row.position(at: 0) == position else {
-                    throw Damage("an entry is missing")
-                }
-                let checksum = try row.word(at: 2)
-                let goesOn = try row.withBytes(at: 1) { bytes in
-                    guard RowChecksum.entry(journal: journal.id, position: position, bytes: bytes) == checksum else {
-                        throw Damage("an entry has been changed")
+            try withExtendedLifetime(rows) {
+                for position in positions {
+                    guard let row = try rows.next(), try row.position(at: 0) == position else {
+                        throw Damage("an entry is missing")
                     }
-                    return try body(position, bytes, checksum)
+                    let checksum = try row.word(at: 2)
+                    let goesOn = try row.withBytes(at: 1) { bytes in
+                        guard RowChecksum.entry(journal: journal.id, position: position, bytes: bytes) == checksum
+                        else {
+                            throw Damage("an entry has been changed")
+                        }
+                        return try body(position, bytes, checksum)
+                    }
+                    guard goesOn else { return }
                 }
-                guard goesOn else { return }
             }
         }
     }

@@ -1,16 +1,20 @@
 #if SQLite
     internal import GRDB
+    internal import MeshBus
 
     /// The tables, and how those of older versions become these.
     ///
     /// A row of `journal` and `value` is found by the index in memory, a row of `entry` by its place. `checksum` is over
     /// the rest of the row; `total` is the sum of all checksums modulo 2⁶⁴, so that a row that is missing shows.
-    package struct SQLiteSchema: Sendable {
+    package final class SQLiteSchema: Sendable {
         /// "Mesh" in ASCII: what the header of every file of ours says.
         static let applicationID: Int32 = 0x4D65_7368
 
         /// A step leads from the version that is its index to the next.
         package let steps: [String]
+
+        /// Of the tables that the steps make.
+        private let definitions = Locked<[[DatabaseValue]]?>(nil)
 
         package init(steps: [String]) { self.steps = steps }
 
@@ -39,9 +43,14 @@
 
         /// - Throws: `Damage` unless the tables are those that the steps make.
         func check(_ db: Database) throws {
-            let expected = try DatabaseQueue().inDatabase { db in
-                try migrate(db, from: 0)
-                return try Self.definitions(in: db)
+            let expected = try definitions.withLock { definitions in
+                if let definitions { return definitions }
+                let made = try DatabaseQueue().inDatabase { db in
+                    try migrate(db, from: 0)
+                    return try Self.definitions(in: db)
+                }
+                definitions = made
+                return made
             }
             guard try Self.definitions(in: db) == expected else { throw Damage("its tables are not the store's") }
         }

@@ -25,7 +25,8 @@
             switch (error.resultCode, systemError) {
             case (.SQLITE_FULL, _), (.SQLITE_IOERR, ENOSPC), (.SQLITE_IOERR, EDQUOT):
                 self.init(
-                    .full, "no room for '\(path)'; free some and commit again, what was committed is kept", cause: error)
+                    .full, "no room for '\(path)'; free some and commit again, what was committed is kept", cause: error
+                )
             case (.SQLITE_READONLY, _) where error.extendedResultCode == .SQLITE_READONLY_DBMOVED:
                 self.init(.unavailable, "'\(path)' was moved or deleted while it was open; open it again", cause: error)
             case (.SQLITE_READONLY, _), (.SQLITE_CANTOPEN, EACCES), (.SQLITE_CANTOPEN, EPERM),
