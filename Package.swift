@@ -39,8 +39,10 @@ let argumentParser = Target.Dependency.product(
     name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLineTools"]))
 let textTable = Target.Dependency.product(
     name: "TextTable", package: "TextTable", condition: .when(traits: ["CommandLineTools"]))
-// A library of the system that is needed under its trait only.
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
+// Libraries of the system that are needed under their trait only.
 let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"]))
+let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
 
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
 let modules: [Module] = [
@@ -49,6 +51,9 @@ let modules: [Module] = [
     Module(
         "CLibdeflate", "Modules/CLibdeflate", floor: 0,
         form: .systemLibrary(pkgConfig: "libdeflate", apt: "libdeflate-dev", brew: "libdeflate")),
+    Module(
+        "CSQLite", "Modules/CSQLite", floor: 0,
+        form: .systemLibrary(pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite")),
     Module("MeshBus", "Modules/Bus", floor: 0, tests: []),
 
     Module("MeshIdentity", "Modules/Identity", floor: 1, uses: ["MeshBus"], tests: []),
@@ -61,7 +66,7 @@ let modules: [Module] = [
         "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
         tests: ["MeshIdentity", "MeshTimerAnchor"]),
 
-    Module("MeshStorage", "Modules/Storage", floor: 2, uses: ["MeshBus"], tests: []),
+    Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBus"], tests: []),
 
     Module(
         "MeshTransport", "Modules/Transports/Contract", floor: 3,
@@ -81,6 +86,10 @@ let modules: [Module] = [
         "MeshLibdeflate", "Modules/Libdeflate", floor: 5,
         uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
         tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
+    Module(
+        "MeshSQLiteStorage", "Modules/Storage/SQLite", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage"], needs: [grdb, sqlite],
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTesting"]),
     Module(
         "MeshSession", "Modules/Session", floor: 5,
         uses: [
@@ -104,7 +113,8 @@ let modules: [Module] = [
         "MeshTesting", "Modules/Testing", floor: 6,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshLoopbackTransport", "MeshScenarioTransport",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshLoopbackTransport",
+            "MeshScenarioTransport",
             "MeshPipeTransport",
         ]),
     Module(
@@ -133,7 +143,8 @@ let modules: [Module] = [
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
-            "PluginsToolKit", "MeshBus", "SessionMesh", "MeshLibdeflate", "MeshTesting", "MeshSimulation",
+            "PluginsToolKit", "MeshBus", "SessionMesh", "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting",
+            "MeshSimulation",
             "WorkoutExample",
         ]),
     Module(
@@ -186,12 +197,14 @@ let package = Package(
         .trait(name: "SwiftLog", description: "MeshDiagnostics forwards diagnostic events to swift-log."),
         .trait(name: "CommandLineTools", description: "The executables plugins-tool and mesh."),
         .trait(name: "Libdeflate", description: "MeshLibdeflate compresses large bodies faster; needs libdeflate."),
+        .trait(name: "SQLite", description: "MeshSQLiteStorage keeps sessions in a file; needs SQLite."),
         .default(enabledTraits: ["SwiftLog", "CommandLineTools"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/ordo-one/TextTable", from: "0.0.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
     ],
     targets: modules.flatMap(targets(of:)),
     swiftLanguageModes: [.v6]
