@@ -99,7 +99,6 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
             "MeshScenarioTransport",
         ]),
-        ]),
     Module(
         "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog],
