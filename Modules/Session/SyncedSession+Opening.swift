@@ -1,6 +1,7 @@
 public import Foundation
 public import MeshEngine
 import MeshIdentity
+import MeshStorage
 public import MeshTransport
 
 extension SyncedSession {
@@ -8,25 +9,48 @@ extension SyncedSession {
     ///
     /// The state follows from what is stored, so reducer and policy have to be the ones that wrote it. Side effects that
     /// had not been marked as done run again after `start`.
-    /// - Throws: what the store throws; `SessionSyncError.sessionMismatch` or `featureMismatch` when it has another
-    ///   session; `tooManySources` for an image that no engine made.
+    /// - Throws: `StorageError`, unless `configuration.storeFailure` lets the session go on without its store;
+    ///   `SessionSyncError.tooManySources` for an image that no engine made.
     public static func open(
         sessionID: UUID, featureID: String, transport: any SessionSyncTransport, initialState: State, reducer: Reducer,
         conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event>
     ) async throws -> SyncedSession {
-        guard let image = try await configuration.store?.load() else {
-            return SyncedSession(
+        func new() -> SyncedSession {
+            SyncedSession(
                 sessionID: sessionID, featureID: featureID, transport: transport, initialState: initialState,
                 reducer: reducer, conflictPolicy: conflictPolicy, configuration: configuration)
         }
-        guard image.sessionID == sessionID else { throw SessionSyncError.sessionMismatch }
-        guard image.featureID == featureID else { throw SessionSyncError.featureMismatch }
-        return try SyncedSession(
-            restoring: image, transport: transport, reducer: reducer, conflictPolicy: conflictPolicy,
-            configuration: configuration)
+        guard let store = configuration.store else { return new() }
+        let writer = StoreWriter(store)
+        do {
+            let (archive, image) = try await writer.perform {
+                var archive = try SessionArchive<State, Event>(
+                    store: store, sessionID: sessionID, featureID: featureID)
+                let image = try archive.load()
+                return (archive, image)
+            }
+            let session =
+                try image.map {
+                    try SyncedSession(
+                        restoring: $0, transport: transport, reducer: reducer, conflictPolicy: conflictPolicy,
+                        configuration: configuration)
+                } ?? new()
+            session.keep(in: archive, writer)
+            return session
+        } catch  where configuration.storeFailure == .continueInMemory && error is StorageError {
+            let session = new()
+            session.storeError = error
+            return session
+        }
     }
 
-    /// A session that goes on where an image ended.
+    private func keep(in archive: SessionArchive<State, Event>, _ writer: StoreWriter) {
+        self.archive = archive
+        self.writer = writer
+        durability = writer.store.durability
+    }
+
+    /// A session in memory that goes on where an image ended.
     /// - Throws: `SessionSyncError.tooManySources` for an image that no engine made.
     public convenience init(
         restoring image: SessionEngineImage<State, Event>, transport: any SessionSyncTransport, reducer: Reducer,
@@ -37,7 +61,7 @@ extension SyncedSession {
             options: configuration.engineOptions)
         self.init(engine: engine, transport: transport, configuration: configuration)
         indexOwnEvents()
-        deliveries.accept(through: image.sequence)
+        deliveries.accept(through: image.head.sequence)
         queueEffectsDue()
     }
 

@@ -2,16 +2,18 @@ import Foundation
 import MeshBus
 import MeshEngine
 import MeshIdentity
+import MeshStorage
 import MeshTransport
 
 /// What was decided in one turn of the main actor: written together, then sent.
 struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
-    var image: SessionEngineImage<State, Event>?
-    /// The own sequence that the image includes.
+    /// nil when nothing is to be written.
+    var batch: Result<StoreBatch, any Error>?
+    /// The own sequence up to which the batch has everything.
     var sequence: UInt64
     var directives: SessionDirectives<State, Event>
     var events: [SessionSyncEnvelope<Event>]
-    /// Made together with the image, so that it shows nothing that a crash could take back.
+    /// Made together with the batch, so that it shows nothing that a crash could take back.
     var snapshot: SessionSyncSnapshot<State>?
     var snapshotReceivers: SnapshotReceivers
     var asksForSnapshot: Bool
@@ -58,26 +60,24 @@ extension SyncedSession {
         var directives = engine.takeDirectives()
         directives.confirmed = unsaved.confirmed + directives.confirmed
         unsaved.confirmed = []
-        var image: SessionEngineImage<State, Event>?
-        if configuration.store != nil, directives.persist != nil || unsaved.changes != nil {
-            if var changes = directives.persist ?? unsaved.changes {
-                // After a failure nobody knows what the store has.
-                if unsaved.changes != nil { changes.replacesEverything = true }
-                directives.persist = changes
-            }
-            image = engine.image
+        var batch: Result<StoreBatch, any Error>?
+        if archive != nil, var changes = directives.persist ?? unsaved.changes {
+            // After a failure nobody knows what the store has.
+            if unsaved.changes != nil { changes.replacesEverything = true }
+            directives.persist = changes
+            batch = Result { try archive?.batch(changes, of: engine) ?? StoreBatch() }
         }
         if directives.alarms.contains(where: isOwnFork) { outgoing.events = [] }
         return OutgoingRound(
-            image: image, sequence: engine.held[engine.source], directives: directives, events: outgoing.events,
+            batch: batch, sequence: engine.held[engine.source], directives: directives, events: outgoing.events,
             snapshot: snapshot, snapshotReceivers: outgoing.snapshotReceivers,
             asksForSnapshot: outgoing.asksForSnapshot)
     }
 
     private func perform(_ round: OutgoingRound<State, Event>) async {
-        if let image = round.image, let changes = round.directives.persist, let store = configuration.store {
+        if let batch = round.batch, let changes = round.directives.persist, let writer {
             do {
-                try await store.save(image, changes: changes)
+                try await writer.commit(batch.get())
                 unsaved.changes = nil
                 if storeError != nil { storeError = nil }
             } catch {
@@ -93,18 +93,29 @@ extension SyncedSession {
     private func putBack(
         _ round: OutgoingRound<State, Event>, _ changes: SessionPersistence, after error: any Error
     ) async {
+        if !Task.isCancelled {
+            storeError = error
+            statistics.storeFailures += 1
+        }
         unsaved.changes = changes
         unsaved.confirmed = round.directives.confirmed
         outgoing.putBack(round.events)
         if round.snapshot != nil { outgoing.snapshotReceivers.merge(round.snapshotReceivers) }
         if round.asksForSnapshot { outgoing.asksForSnapshot = true }
-        if !Task.isCancelled {
-            storeError = error
-            statistics.storeFailures += 1
-        }
         heed(round.directives.alarms)
+        if configuration.storeFailure == .continueInMemory, !Task.isCancelled { return leaveStore() }
         try? await configuration.wait(configuration.exchangeInterval)
         outgoing.needsRound = true
+    }
+
+    /// The store has an older session from now on. It must not be continued under the name under which this one goes on.
+    private func leaveStore() {
+        archive = nil
+        writer = nil
+        durability = .memory
+        unsaved.changes = nil
+        reincarnate()
+        wake()
     }
 
     /// What was written counts now.

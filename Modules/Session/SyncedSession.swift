@@ -2,6 +2,7 @@ public import Foundation
 import MeshBus
 public import MeshEngine
 public import MeshIdentity
+public import MeshStorage
 public import MeshTransport
 public import Observation
 
@@ -51,8 +52,11 @@ where
     public internal(set) var reachablePeerIDs: Set<String> = []
     /// Why the last send did not succeed; nil after one that did.
     public internal(set) var lastSendError: (any Error)?
-    /// Why the store did not take what has happened; nil once it has. Until then nothing is sent or confirmed.
+    /// Why the store could not be read or written; nil once it could. Until then nothing is sent or confirmed, unless
+    /// the session goes on in memory.
     public internal(set) var storeError: (any Error)?
+    /// What an accepted event survives.
+    public internal(set) var durability = StoreDurability.memory
     public internal(set) var statistics = SessionStatistics()
 
     @ObservationIgnored public let transport: any SessionSyncTransport
@@ -60,6 +64,10 @@ where
     @ObservationIgnored var engine: Engine
     @ObservationIgnored let checkpoints: CheckpointCoding
     var deliveries = DeliveryLedger()
+
+    // Where it is kept.
+    @ObservationIgnored var archive: SessionArchive<State, Event>?
+    @ObservationIgnored var writer: StoreWriter?
 
     // What is on its way out.
     @ObservationIgnored var outgoing = OutgoingQueue<Event>()
@@ -93,7 +101,7 @@ where
     @ObservationIgnored let confirmedTopic = Topic<SessionConfirmedEvent<Event>>(bufferLimit: 4096)
     @ObservationIgnored let alarmTopic = Topic<SessionAlarm>(bufferLimit: 64)
 
-    /// A session with nothing in it. One that may have been begun before this launch is opened with `open`.
+    /// A session with nothing in it, in memory. One that has a store is opened with `open`.
     public convenience init(
         sessionID: UUID, featureID: String, transport: any SessionSyncTransport, initialState: State, reducer: Reducer,
         conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init()

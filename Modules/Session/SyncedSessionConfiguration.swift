@@ -1,8 +1,18 @@
 public import Foundation
 public import MeshEngine
 public import MeshIdentity
+public import MeshStorage
 public import MeshTransport
 import MeshWire
+
+/// What a session does when its store cannot be read or written. Either way the error shows as `storeError`.
+public enum StoreFailurePolicy: Hashable, Sendable {
+    /// Opening throws. A running session keeps what it has, sends and confirms nothing, and tries again.
+    case wait
+    /// The session goes on under another name that no store knows; `durability` says so. The store is left as it is, and
+    /// the next launch opens what it has.
+    case continueInMemory
+}
 
 /// How a `SyncedSession` behaves. Every default is right for a feature with taps and a few samples a second.
 public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
@@ -15,8 +25,9 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Sources that were paired beforehand, the local one among them: three and more devices, or two that need no
     /// founding. Empty lets the first two that meet found a group.
     public var members: [SessionSource] = []
-    /// Where the session is kept; nil keeps it in memory.
-    public var store: (any SessionImageStore<State, Event>)?
+    /// Where `open` keeps the session; nil keeps it in memory. One store serves many sessions.
+    public var store: (any SessionStore)?
+    public var storeFailure = StoreFailurePolicy.wait
     /// Runs for every event that is confirmed while this peer is a member, one after another, in their final order.
     ///
     /// Confirm, write, run this, mark it as done: an event's id comes once, except that a crash between running and

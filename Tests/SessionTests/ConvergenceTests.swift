@@ -3,6 +3,7 @@ import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
+import MeshStorage
 import MeshTransport
 import Testing
 
@@ -37,9 +38,9 @@ import Testing
         seed: UInt64
     ) async throws {
         let world = VirtualWorld(seed: seed, conditions: .rough)
-        let store = CounterStore()
+        let store = MemoryStore()
         let here = world.session(world.transport(phone), incarnation: 1)
-        var there = world.session(world.transport(watch), incarnation: 2) { $0.store = store }
+        var there = try await world.opened(world.transport(watch), incarnation: 2) { $0.store = store }
         here.start()
         there.start()
         await world.settle(until: { here.isMember && there.isMember })
@@ -52,10 +53,7 @@ import Testing
             if tap % 4 == 0 {
                 there.stop()
                 let name = there.source
-                there = try await CounterSession.open(
-                    sessionID: sessionID, featureID: "counter", transport: world.transport(watch),
-                    initialState: Counter(), reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
-                    configuration: world.configuration(incarnation: 99) { $0.store = store })
+                there = try await world.opened(world.transport(watch), incarnation: 99) { $0.store = store }
                 #expect(there.source == name)
                 there.start()
             }

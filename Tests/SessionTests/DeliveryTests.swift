@@ -4,6 +4,7 @@ import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
+import MeshStorage
 import MeshTransport
 import Testing
 
@@ -100,7 +101,7 @@ import Testing
 
     @Test func `nothing is sent or confirmed before the store has it`() async throws {
         let store = FailingStore()
-        let here = world.session(world.transport(phone), incarnation: 1) { $0.store = store }
+        let here = try await world.opened(world.transport(phone), incarnation: 1) { $0.store = store }
         let there = world.session(world.transport(watch), incarnation: 2)
         here.start()
         there.start()
@@ -116,12 +117,12 @@ import Testing
         await world.settle(until: { here.delivery(of: id) == .confirmed })
         #expect(here.storeError == nil)
         #expect(there.state.total == 1)
-        #expect(store.saved.load()?.settledCount ?? 0 > 0)
+        #expect(try store.image()?.head.settledCount ?? 0 > 0)
     }
 
     @Test func `one write serves many events`() async throws {
         let store = FailingStore()
-        let here = world.session(world.transport(phone), incarnation: 1) {
+        let here = try await world.opened(world.transport(phone), incarnation: 1) {
             $0.store = store
             $0.isHighRate = { _ in true }
         }
@@ -131,7 +132,7 @@ import Testing
         for tap in 1...500 { try here.submit(.add(tap), at: world.now) }
         await world.run(.milliseconds(500))
         #expect(store.count.withLock { $0 } - before <= 3)
-        #expect(store.saved.load()?.sequence == 500)
+        #expect(try store.image()?.head.sequence == 500)
     }
 
     @Test func `a settled pair falls nearly silent`() async throws {
@@ -149,19 +150,31 @@ import Testing
     }
 }
 
-/// Keeps images, and refuses them while it is told to.
-final class FailingStore: SessionImageStore {
-    struct Full: Error {}
-
-    let saved = CounterStore()
+/// A store in memory that refuses to write while it is told to.
+final class FailingStore: SessionStore {
     let isFailing = Locked(false)
     let count = Locked(0)
+    private let memory = MemoryStore()
 
-    func load() async throws -> SessionEngineImage<Counter, Tap>? { saved.load() }
+    var durability: StoreDurability { .memory }
 
-    func save(_ image: SessionEngineImage<Counter, Tap>, changes: SessionPersistence) async throws {
-        if isFailing.withLock({ $0 }) { throw Full() }
+    func commit(_ batch: StoreBatch) throws {
+        if isFailing.withLock({ $0 }) { throw StorageError(.full, "no room") }
+        try memory.commit(batch)
         count.withLock { $0 += 1 }
-        saved.save(image, changes: changes)
+    }
+
+    func value(for key: String) throws -> [UInt8]? { try memory.value(for: key) }
+    func catalog(prefix: String) throws -> StoreCatalog { try memory.catalog(prefix: prefix) }
+
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try memory.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+
+    func close() { memory.close() }
+
+    func image() throws -> SessionEngineImage<Counter, Tap>? {
+        var archive = try CounterArchive(store: self, sessionID: sessionID, featureID: "counter")
+        return try archive.load()
     }
 }

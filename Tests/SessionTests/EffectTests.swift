@@ -4,6 +4,7 @@ import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
+import MeshStorage
 import MeshTransport
 import Testing
 
@@ -73,7 +74,7 @@ import Testing
 
     @Test func `what was not marked before a crash runs after the relaunch; what was marked does not`() async throws {
         let world = VirtualWorld(seed: 2)
-        let store = CounterStore()
+        let store = MemoryStore()
         let log = Log()
         // The process dies within the third effect: it has run, and nobody was told.
         log.before = { if $0 == .add(3) { throw Failure() } }
@@ -82,7 +83,7 @@ import Testing
             $0.onConfirmed = { try log.run($0) }
         }
         let here = world.session(world.transport(phone), incarnation: 1)
-        let there = world.session(world.transport(watch), incarnation: 2, configure: configure)
+        let there = try await world.opened(world.transport(watch), incarnation: 2, configure: configure)
         here.start()
         there.start()
         await world.settle(until: { here.isMember && there.isMember })
@@ -92,16 +93,14 @@ import Testing
         #expect(log.amounts == [1, 2])
         there.stop()
         log.before = { _ in }
-        let again = try await CounterSession.open(
-            sessionID: sessionID, featureID: "counter", transport: world.transport(watch), initialState: Counter(),
-            reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
-            configuration: world.configuration(incarnation: 2, configure))
+        let again = try await world.opened(world.transport(watch), incarnation: 2, configure: configure)
         again.start()
         await world.settle(until: { log.amounts.count >= 5 })
         await world.settle()
         #expect(log.amounts == [1, 2, 3, 4, 5])
         #expect(Set(log.ids).count == 5)
-        #expect(store.load()?.sideEffectsDue.isEmpty == true)
+        var archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
+        #expect(try archive.load()?.head.sideEffectsDue.isEmpty == true)
     }
 
     @Test func `a newcomer runs no effects for what was confirmed before it came`() async throws {

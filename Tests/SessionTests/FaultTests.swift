@@ -3,6 +3,7 @@ import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
+import MeshStorage
 import MeshTimerAnchor
 import MeshTransport
 import Testing
@@ -51,15 +52,18 @@ import Testing
     @Test func `M6 pause works after the watch app was relaunched, with its store and without`() async throws {
         for keepsStore in [true, false] {
             let world = VirtualWorld(seed: 2)
-            let store = CounterStore()
-            let (here, there) = await world.pair { if $0.incarnation == 2 { $0.store = store } }
+            let store = MemoryStore()
+            let here = world.session(world.transport(phone), incarnation: 1)
+            let there = try await world.opened(world.transport(watch), incarnation: 2) { $0.store = store }
+            here.start()
+            there.start()
+            await world.settle(until: { here.isMember && there.isMember })
             try there.submit(.add(1), at: world.now)
             await world.settle(until: { here.state.total == 1 && there.confirmedCount == 1 })
             there.stop()
-            let again = try await CounterSession.open(
-                sessionID: sessionID, featureID: "counter", transport: world.transport(watch),
-                initialState: Counter(), reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
-                configuration: world.configuration(incarnation: 3) { if keepsStore { $0.store = store } })
+            let again = try await world.opened(world.transport(watch), incarnation: 3) {
+                if keepsStore { $0.store = store }
+            }
             again.start()
             try again.submit(.end, at: world.now)
             await world.settle(until: { here.state.isOver })

@@ -32,7 +32,7 @@ struct CounterReducer: SessionSyncReducer {
 
 typealias CounterSession = SyncedSession<Counter, Tap, CounterReducer, AcceptingConflictPolicy<Counter, Tap>>
 typealias CounterConfiguration = SyncedSessionConfiguration<Counter, Tap>
-typealias CounterStore = InMemorySessionImageStore<Counter, Tap>
+typealias CounterArchive = SessionArchive<Counter, Tap>
 typealias CounterEngine = SessionSyncEngine<Counter, Tap, CounterReducer, AcceptingConflictPolicy<Counter, Tap>>
 
 let phone = SessionPeer(id: "phone", deviceClass: .phone, appInstanceID: "phone.1", topology: .pairedCompanion)
@@ -130,6 +130,17 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
         configure: (inout CounterConfiguration) -> Void = { _ in }
     ) -> CounterSession {
         CounterSession(
+            sessionID: sessionID, featureID: "counter", transport: transport, initialState: Counter(),
+            reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
+            configuration: configuration(incarnation: incarnation, clockAhead: clockAhead, configure))
+    }
+
+    /// The same, as its store has it.
+    func opened(
+        _ transport: any SessionSyncTransport, incarnation: UInt32 = 1, clockAhead: TimeInterval = 0,
+        configure: (inout CounterConfiguration) -> Void = { _ in }
+    ) async throws -> CounterSession {
+        try await CounterSession.open(
             sessionID: sessionID, featureID: "counter", transport: transport, initialState: Counter(),
             reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
             configuration: configuration(incarnation: incarnation, clockAhead: clockAhead, configure))
