@@ -147,6 +147,9 @@ let modules: [Module] = [
             "WorkoutExample",
         ]),
     Module(
+        "crash-test", "Tests/Crashes", floor: 7, form: .executable,
+        uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
+    Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
         uses: ["MeshGPX", "WorkoutExample", "SessionMesh"], needs: [argumentParser, textTable]),
 ]

@@ -55,9 +55,22 @@
             var standing: Standing?
             var failure: String?
             var rest = ""
+
+            mutating func take(_ text: String) {
+                rest += text
+                while let end = rest.firstIndex(of: "\n") {
+                    let line = rest[..<end]
+                    if let standing = Standing(line: line) {
+                        self.standing = standing
+                    } else if failure == nil, !line.isEmpty {
+                        failure = String(line.prefix(300))
+                    }
+                    rest.removeSubrange(...end)
+                }
+            }
         }
 
-        nonisolated(unsafe) private let process = Process()
+        private let process = Process()
         private let said = Locked(Said())
 
         init(_ arguments: [String], input: FileHandle, output: FileHandle) throws {
@@ -91,20 +104,5 @@
         }
 
         func waitUntilExit() { process.waitUntilExit() }
-    }
-
-    extension Child.Said {
-        fileprivate mutating func take(_ text: String) {
-            rest += text
-            while let end = rest.firstIndex(of: "\n") {
-                let line = rest[..<end]
-                if let standing = Standing(line: line) {
-                    self.standing = standing
-                } else if failure == nil, !line.isEmpty {
-                    failure = String(line.prefix(300))
-                }
-                rest.removeSubrange(...end)
-            }
-        }
     }
 #endif
