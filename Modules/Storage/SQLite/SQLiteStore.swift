@@ -34,8 +34,8 @@
         public enum Verification: Hashable, Sendable {
             /// SQLite's structure and every row. Complexity: O(bytes stored).
             case full
-            /// SQLite's structure and the names; a row's checksum when it is read. That a journal's entries have gone
-            /// is found when they are read.
+            /// SQLite's structure and the names; an entry or a value when it is read. That a value has gone altogether is
+            /// not found.
             case quick
         }
 
