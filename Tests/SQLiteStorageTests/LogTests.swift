@@ -107,7 +107,7 @@
             #expect(try code { try SQLiteStore(path: folder.store).close() } == .busy)
             #expect(try python("print(db.execute('select count(*) from entry').fetchall())").contains("locked"))
             store.close()
-            let answer = try python("db.execute('begin exclusive'); print('held', flush=True); sys.stdin.read()") {
+            let answer = try python("db.execute('begin exclusive'); sys.stdout.write('h'); sys.stdout.flush(); sys.stdin.read()") {
                 () throws -> Void in
                 #expect(try code { try SQLiteStore(path: folder.store).close() } == .busy)
             }
@@ -116,8 +116,8 @@
         }
 
         /// Runs a statement on the database in another process.
-        /// - Parameter meanwhile: after its first line, before the end of its input.
-        /// - Returns: what it prints, or what comes after the first line.
+        /// - Parameter meanwhile: after its first byte, before the end of its input.
+        /// - Returns: what it prints, or what comes after that byte.
         private func python(_ statement: String, meanwhile: (() throws -> Void)? = nil) throws -> String {
             let script = """
                 import sqlite3, sys
@@ -135,8 +135,8 @@
             process.standardOutput = output
             try process.run()
             if let meanwhile {
-                let line = output.fileHandleForReading.availableData
-                #expect(String(decoding: line, as: UTF8.self) == "held\n")
+                let byte = output.fileHandleForReading.availableData
+                #expect(String(decoding: byte, as: UTF8.self) == "h")
                 try meanwhile()
             }
             try input.fileHandleForWriting.close()

@@ -88,7 +88,8 @@
         }
 
         /// Makes a file with empty tables.
-        static func fill(_ draft: String, schema: SQLiteSchema) throws {
+        /// - Parameter path: where it will be.
+        static func fill(_ draft: String, for path: String, schema: SQLiteSchema) throws {
             do {
                 let queue = try DatabaseQueue(path: draft)
                 try queue.inDatabase { db in
@@ -99,12 +100,12 @@
                         return .commit
                     }
                     guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
-                        throw StorageError(.unavailable, "'\(draft)': SQLite keeps no log in this folder")
+                        throw StorageError(.unavailable, "SQLite cannot keep a log beside '\(path)'; name another path")
                     }
                 }
                 try queue.close()
             } catch {
-                throw StorageError(error, path: draft)
+                throw StorageError(error, path: path)
             }
         }
     }

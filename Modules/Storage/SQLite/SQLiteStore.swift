@@ -73,7 +73,9 @@
 
         package init(path: String, options: Options) throws {
             let file = try SQLiteFile(path: path)
-            if !file.exists { try file.create { try SQLiteConnection.fill($0, schema: options.schema) } }
+            if !file.exists {
+                try file.create { try SQLiteConnection.fill($0, for: file.path, schema: options.schema) }
+            }
             self.path = file.path
             durability = options.sync == .full ? .machine : .process
             connection = Locked(try SQLiteConnection(file, options))
