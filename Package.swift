@@ -92,8 +92,13 @@ let modules: [Module] = [
         tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTesting"]),
     Module(
         "MeshSession", "Modules/Session", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
+        ],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
+            "MeshScenarioTransport",
+        ]),
     Module(
         "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog],
@@ -125,7 +130,7 @@ let modules: [Module] = [
         uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh"]),
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"],
+        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport", "MeshSession", "MeshStorage"],
         tests: ["MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,

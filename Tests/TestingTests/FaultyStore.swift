@@ -39,7 +39,9 @@ final class FaultyStore: SessionStore {
 
     static func factory(_ faults: Faults) -> StoreFactory {
         let disks = Disks()
-        return StoreFactory { try FaultyStore(folder: faults.isShared ? "shared" : $0, on: disks, faults) }
+        return StoreFactory { folder, _ in
+            try FaultyStore(folder: faults.isShared ? "shared" : folder, on: disks, faults)
+        }
     }
 
     private init(folder: String, on disks: Disks, _ faults: Faults) throws {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct StoreConformanceTests {
     @Test func `The store in memory keeps every rule for stores`() async {
-        let report = await StoreConformance.examine(StoreFactory { _ in MemoryStore() }, as: "storage.memory")
+        let report = await StoreConformance.examine(StoreFactory { _, _ in MemoryStore() }, as: "storage.memory")
         #expect(report.failures == [])
         #expect(report.rows.count == StoreConformance.rules.count)
         let skipped = report.rows.filter { $0.outcome == .skipped }.map(\.rule)

@@ -12,7 +12,7 @@ public struct StoragePlugin: Plugin {
     }
 
     public func contribute(to registry: inout ExtensionRegistry) {
-        registry.add(StoreFactory { _ in MemoryStore() }, to: .stores)
+        registry.add(StoreFactory { _, _ in MemoryStore() }, to: .stores)
     }
 }
 
@@ -23,9 +23,13 @@ extension PluginKind {
 /// How stores of one kind are opened.
 public struct StoreFactory: Sendable {
     /// Opens or makes the store in that folder, which exists; a store that keeps nothing ignores it.
-    public let open: @Sendable (_ folder: String) throws -> any SessionStore
+    ///
+    /// The durability is the one that is asked for: a store may promise more, or less when it cannot.
+    public let open: @Sendable (_ folder: String, _ durability: StoreDurability) throws -> any SessionStore
 
-    public init(open: @escaping @Sendable (_ folder: String) throws -> any SessionStore) { self.open = open }
+    public init(
+        open: @escaping @Sendable (_ folder: String, _ durability: StoreDurability) throws -> any SessionStore
+    ) { self.open = open }
 }
 
 extension ExtensionPoint where Value == StoreFactory {

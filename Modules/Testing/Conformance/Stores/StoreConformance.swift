@@ -5,7 +5,7 @@ public import MeshStorage
 /// The rules for stores, and what runs them.
 ///
 /// ```swift
-/// let report = await StoreConformance.examine(StoreFactory { try MyStore(folder: $0) }, as: "storage.mine")
+/// let report = await StoreConformance.examine(StoreFactory { folder, _ in try MyStore(folder) }, as: "storage.mine")
 /// #expect(report.failures == [])
 /// ```
 public enum StoreConformance {
@@ -56,7 +56,7 @@ public struct StoreBench: Sendable {
     func open(_ name: String = "store") throws -> any SessionStore {
         let folder = folder.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        return try factory.open(folder.path)
+        return try factory.open(folder.path, .process)
     }
 
     /// Performs `body` with an open store and closes it.
