@@ -107,8 +107,8 @@
             #expect(try code { try SQLiteStore(path: folder.store).close() } == .busy)
             #expect(try python("print(db.execute('select count(*) from entry').fetchall())").contains("locked"))
             store.close()
-            let answer = try python("db.execute('begin exclusive'); sys.stdout.write('h'); sys.stdout.flush(); sys.stdin.read()") {
-                () throws -> Void in
+            let hold = "db.execute('begin exclusive'); sys.stdout.write('h'); sys.stdout.flush()"
+            let answer = try python("\(hold); sys.stdin.read()") { () throws -> Void in
                 #expect(try code { try SQLiteStore(path: folder.store).close() } == .busy)
             }
             #expect(answer == "")
