@@ -15,11 +15,17 @@
         init() throws {
             folder = try TemporaryFolder()
             let store = try SQLiteStore(path: folder.store, sync: .normal)
-            var generator = SeededGenerator(seed: 4)
             var contents = StoreContents()
-            while contents.catalog(prefix: "").journals.count < 3 || contents.catalog(prefix: "").keys.count < 3 {
-                let batch = StoreBatch.random(after: contents, using: &generator)
-                if try code(of: { try contents.commit(batch) }) == nil { try store.commit(batch) }
+            for position in UInt64(0)..<30 {
+                let batch = StoreBatch.filled { batch in
+                    batch.append(Array(repeating: 7, count: 60 + Int(position)), to: "log", at: position)
+                    batch.append([UInt8(position)], to: "log/2", at: position + 1000)
+                    if position % 10 == 9 { batch.set(Array(repeating: 9, count: 2000), for: "key \(position)") }
+                    if position == 15 { batch.append(Array(repeating: 8, count: 6000), to: "large", at: 1) }
+                    if position == 20 { batch.truncate("log", below: 10) }
+                }
+                try contents.commit(batch)
+                try store.commit(batch)
             }
             store.close()
             self.contents = StoredContents(contents)
@@ -62,10 +68,11 @@
 
         @Test("A flipped bit anywhere is refused or harmless, and a refused file stays as it is", arguments: 0..<8)
         func flips(bit: Int) throws {
-            // Every byte of the header and of the pages' headers; of the rest, a seeded part.
+            // Every byte of the file's header and of the pages' headers; of the rest, a seeded part.
             var generator = SeededGenerator(seed: UInt64(bit))
             var refused = 0
-            for offset in file.indices where offset % 4096 < 100 || .random(in: 0..<16, using: &generator) == 0 {
+            for offset in file.indices
+            where offset < 100 || offset % 4096 < 16 || .random(in: 0..<32, using: &generator) == 0 {
                 var flipped = file
                 flipped[offset] ^= 1 << UInt8(bit)
                 try write(flipped)

@@ -10,19 +10,21 @@
     struct SQLiteStoreTests {
         @Test("It keeps every rule for stores", arguments: [SQLiteStore.Sync.full, .normal])
         func rules(sync: SQLiteStore.Sync) async {
-            let factory = StoreFactory { try SQLiteStore(path: $0 + "/store", sync: sync) }
+            let factory = StoreFactory { folder, _ in try SQLiteStore(path: folder + "/store", sync: sync) }
             let report = await StoreConformance.examine(factory, as: "storage.sqlite")
             #expect(report.failures == [])
             #expect(report.rows.allSatisfy { $0.outcome == .passed })
         }
 
-        @Test("The plugin's store keeps what it is given in its folder")
-        func plugin() throws {
+        @Test(
+            "The plugin's store keeps what it is given in its folder, as durably as it is asked to",
+            arguments: [StoreDurability.machine, .process])
+        func plugin(durability: StoreDurability) throws {
             let folder = try TemporaryFolder()
             let bus = try PluginBus(plugins: [StoragePlugin(), SQLitePlugin()])
             let contribution = bus.contributions(to: .stores).first { $0.plugin == "storage.sqlite" }
-            let store = try #require(contribution).value.open(folder.path)
-            #expect(store.durability == .machine)
+            let store = try #require(contribution).value.open(folder.path, durability)
+            #expect(store.durability == durability)
             try store.commit(.filled { $0.set([1], for: "head") })
             store.close()
             #expect(try SQLiteStore(path: folder.file("session.sqlite")).value(for: "head") == [1])

@@ -17,15 +17,7 @@
             path = file.path
             let admission = try file.admit()
             claim = admission.claim
-            let schema = options.schema
-            guard admission.schemaVersion <= schema.version else {
-                throw StorageError(
-                    .newerSchema,
-                    """
-                    '\(path)' has version \(admission.schemaVersion), this library knows \(schema.version); \
-                    update the app or name another path
-                    """)
-            }
+            try Self.check(version: admission.schemaVersion, options.schema, path)
             do {
                 queue = try DatabaseQueue(
                     path: path, configuration: Self.configuration(options, keepsLog: admission.hasLog))
@@ -33,7 +25,7 @@
                 throw StorageError(error, path: path)
             }
             do {
-                index = try queue.inDatabase { db in try Self.open(db, options) }
+                index = try queue.inDatabase { db in try Self.open(db, options, path) }
             } catch {
                 let systemError = queue.inDatabase { sqlite3_system_errno($0.sqliteConnection) }
                 try? queue.close()
@@ -67,13 +59,14 @@
         /// What the log is cut to when all of it is in the file.
         private static let logBytesMax = 8 << 20
 
-        private static func open(_ db: Database, _ options: SQLiteStore.Options) throws -> SQLiteIndex {
-            let check = try String.fetchAll(db, sql: "PRAGMA quick_check(1)")
-            guard check == ["ok"] else { throw Damage(check.first ?? "SQLite cannot check it") }
+        private static func open(_ db: Database, _ options: SQLiteStore.Options, _ path: String) throws -> SQLiteIndex {
+            let findings = try String.fetchAll(db, sql: "PRAGMA quick_check(1)")
+            guard findings == ["ok"] else { throw Damage(findings.first ?? "SQLite cannot check it") }
             var index: SQLiteIndex?
             try db.inTransaction(.deferred) {
                 let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-                guard 1...options.schema.version ~= version else { throw Damage("its version has been changed") }
+                // The log may hold a later one than the header.
+                try check(version: version, options.schema, path)
                 if version < options.schema.version { try options.schema.migrate(db, from: version) }
                 try options.schema.check(db)
                 index = try SQLiteIndex(db)
@@ -85,8 +78,18 @@
             return index
         }
 
+        private static func check(version: Int, _ schema: SQLiteSchema, _ path: String) throws(StorageError) {
+            guard version > 0 else { throw .damaged(path, "it has no version") }
+            guard version > schema.version else { return }
+            throw StorageError(
+                .newerSchema,
+                "'\(path)' has version \(version), this library knows \(schema.version); update the app or name another path"
+            )
+        }
+
         /// Makes a file with empty tables.
-        static func fill(_ draft: String, schema: SQLiteSchema) throws {
+        /// - Parameter path: where it will be.
+        static func fill(_ draft: String, for path: String, schema: SQLiteSchema) throws {
             do {
                 let queue = try DatabaseQueue(path: draft)
                 try queue.inDatabase { db in
@@ -97,12 +100,12 @@
                         return .commit
                     }
                     guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
-                        throw StorageError(.unavailable, "'\(draft)': SQLite keeps no log in this folder")
+                        throw StorageError(.unavailable, "SQLite cannot keep a log beside '\(path)'; name another path")
                     }
                 }
                 try queue.close()
             } catch {
-                throw StorageError(error, path: draft)
+                throw StorageError(error, path: path)
             }
         }
     }

@@ -118,7 +118,8 @@
             let descriptor = open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else { throw StorageError(errno: errno, path: path) }
             defer { close(descriptor) }
-            guard fsync(descriptor) == 0 else { throw StorageError(errno: errno, path: path) }
+            // Some file systems sync no folders.
+            guard fsync(descriptor) == 0 || errno == EINVAL else { throw StorageError(errno: errno, path: path) }
         }
     }
 

@@ -27,7 +27,6 @@
             if bytes[18] != 2 || bytes[19] != 2 { return "it is not in the mode in which stores write" }
             if bytes[20] != 0 || bytes[21..<24] != [64, 32, 32] { return "its header has been changed" }
             if big32(24) != big32(92) { return "its header has been changed" }
-            if schemaVersion == 0 { return "it has no version" }
             return nil
         }
 

@@ -87,7 +87,7 @@
             total &-= removed
         }
 
-        /// nothing is left to write of a journal that the batch has erased in the end.
+        /// Of a journal that the batch has erased in the end nothing is left to write.
         private mutating func writeJournal(_ name: [UInt8], in db: Database) throws {
             guard var journal = journals[name] else { return }
             let checksum = RowChecksum.journal(id: journal.id, name: name, positions: journal.positions)

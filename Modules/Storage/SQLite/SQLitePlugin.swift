@@ -16,8 +16,10 @@
 
         public func contribute(to registry: inout ExtensionRegistry) {
             registry.add(
-                StoreFactory { folder in
-                    try SQLiteStore(path: NSString(string: folder).appendingPathComponent("session.sqlite"))
+                StoreFactory { folder, durability in
+                    try SQLiteStore(
+                        path: NSString(string: folder).appendingPathComponent("session.sqlite"),
+                        sync: durability == .machine ? .full : .normal)
                 }, to: .stores)
         }
     }

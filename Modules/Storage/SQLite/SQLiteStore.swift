@@ -34,8 +34,8 @@
         public enum Verification: Hashable, Sendable {
             /// SQLite's structure and every row. Complexity: O(bytes stored).
             case full
-            /// SQLite's structure and the names; a row's checksum when it is read. That a journal's entries have gone
-            /// is found when they are read.
+            /// SQLite's structure and the names; an entry or a value when it is read. That a value has gone altogether is
+            /// not found.
             case quick
         }
 
@@ -73,7 +73,9 @@
 
         package init(path: String, options: Options) throws {
             let file = try SQLiteFile(path: path)
-            if !file.exists { try file.create { try SQLiteConnection.fill($0, schema: options.schema) } }
+            if !file.exists {
+                try file.create { try SQLiteConnection.fill($0, for: file.path, schema: options.schema) }
+            }
             self.path = file.path
             durability = options.sync == .full ? .machine : .process
             connection = Locked(try SQLiteConnection(file, options))
