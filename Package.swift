@@ -39,8 +39,10 @@ let argumentParser = Target.Dependency.product(
     name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLineTools"]))
 let textTable = Target.Dependency.product(
     name: "TextTable", package: "TextTable", condition: .when(traits: ["CommandLineTools"]))
-// A library of the system that is needed under its trait only.
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
+// Libraries of the system that are needed under their trait only.
 let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"]))
+let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
 
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
 let modules: [Module] = [
@@ -49,6 +51,9 @@ let modules: [Module] = [
     Module(
         "CLibdeflate", "Modules/CLibdeflate", floor: 0,
         form: .systemLibrary(pkgConfig: "libdeflate", apt: "libdeflate-dev", brew: "libdeflate")),
+    Module(
+        "CSQLite", "Modules/CSQLite", floor: 0,
+        form: .systemLibrary(pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite")),
     Module("MeshBus", "Modules/Bus", floor: 0, tests: []),
 
     Module("MeshIdentity", "Modules/Identity", floor: 1, uses: ["MeshBus"], tests: []),
@@ -61,7 +66,7 @@ let modules: [Module] = [
         "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
         tests: ["MeshIdentity", "MeshTimerAnchor"]),
 
-    Module("MeshStorage", "Modules/Storage", floor: 2, uses: ["MeshBus"], tests: []),
+    Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBus"], tests: []),
 
     Module(
         "MeshTransport", "Modules/Transports/Contract", floor: 3,
@@ -82,11 +87,17 @@ let modules: [Module] = [
         uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
         tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
+        "MeshSQLiteStorage", "Modules/Storage/SQLite", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage"], needs: [grdb, sqlite],
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTesting"]),
+    Module(
         "MeshSession", "Modules/Session", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshStorage", "MeshTransport", "MeshWire"],
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
+        ],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshEngine", "MeshStorage", "MeshTransport", "MeshScenarioTransport",
-            "MeshWire",
+            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
+            "MeshScenarioTransport",
         ]),
     Module(
         "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
@@ -119,7 +130,7 @@ let modules: [Module] = [
         uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh"]),
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"],
+        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport", "MeshSession", "MeshStorage"],
         tests: ["MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
@@ -131,9 +142,13 @@ let modules: [Module] = [
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
-            "PluginsToolKit", "MeshBus", "SessionMesh", "MeshLibdeflate", "MeshTesting", "MeshSimulation",
+            "PluginsToolKit", "MeshBus", "SessionMesh", "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting",
+            "MeshSimulation",
             "WorkoutExample",
         ]),
+    Module(
+        "crash-test", "Tests/Crashes", floor: 7, form: .executable,
+        uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
         uses: ["MeshGPX", "WorkoutExample", "SessionMesh"], needs: [argumentParser, textTable]),
@@ -184,12 +199,14 @@ let package = Package(
         .trait(name: "SwiftLog", description: "MeshDiagnostics forwards diagnostic events to swift-log."),
         .trait(name: "CommandLineTools", description: "The executables plugins-tool and mesh."),
         .trait(name: "Libdeflate", description: "MeshLibdeflate compresses large bodies faster; needs libdeflate."),
+        .trait(name: "SQLite", description: "MeshSQLiteStorage keeps sessions in a file; needs SQLite."),
         .default(enabledTraits: ["SwiftLog", "CommandLineTools"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/ordo-one/TextTable", from: "0.0.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
     ],
     targets: modules.flatMap(targets(of:)),
     swiftLanguageModes: [.v6]

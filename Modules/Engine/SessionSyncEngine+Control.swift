@@ -82,7 +82,16 @@ extension SessionSyncEngine {
             takeFromMember(message, slot)
             return false
         }
+        if isMember, sealed, namesSuccessor(message, slot) { raiseFork(0, sources[0].held) }
         return try takeFromStranger(message, slot)
+    }
+
+    /// A member that knows as much as this one does, and said it after this one joined, has replaced it: this store was
+    /// put aside while its peer went on under another name.
+    private func namesSuccessor(_ message: EngineMessage<State, Event>, _ slot: Int) -> Bool {
+        guard let promise = message.promise, promise.stamp > sources[0].floor, promise.sequence >= sources[slot].held
+        else { return false }
+        return message.control.members.contains { $0.peerID == localPeerID }
     }
 
     private mutating func measureClock(_ message: EngineMessage<State, Event>, _ slot: Int, _ moment: Date) {

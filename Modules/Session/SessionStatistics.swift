@@ -4,13 +4,30 @@ public struct SessionStatistics: Hashable, Sendable, Codable {
     public internal(set) var submitted = 0
     /// Remote events applied.
     public internal(set) var applied = 0
+    /// Remote events that came after later ones had been applied, which were rolled back and reduced again.
+    public internal(set) var late = 0
     public internal(set) var duplicates = 0
-    /// Remote events without effect: rejected by policy or reducer.
+    /// Remote events without effect: rejected by policy or reducer, or of a peer that is not admitted.
     public internal(set) var ignored = 0
+    /// Remote events that this version cannot read; they keep their place without effect.
+    public internal(set) var unread = 0
     /// Remote events of which earlier ones were missing.
     public internal(set) var gaps = 0
     /// Messages for this feature that could not be used.
     public internal(set) var rejected = 0
+    /// Events confirmed while this peer was a member.
+    public internal(set) var confirmed = 0
+    /// Side effects that ran, and runs that threw.
+    public internal(set) var effects = 0
+    public internal(set) var effectFailures = 0
+    /// Messages between engines.
+    public internal(set) var controlsSent = 0
+    public internal(set) var controlsReceived = 0
+    /// Own events sent again because a peer lacked them.
+    public internal(set) var resent = 0
+    /// Copies of the whole session for a newcomer.
+    public internal(set) var copiesSent = 0
+    public internal(set) var copiesAdopted = 0
     public internal(set) var snapshotsSent = 0
     public internal(set) var snapshotsApplied = 0
     public internal(set) var snapshotsStale = 0
@@ -18,6 +35,10 @@ public struct SessionStatistics: Hashable, Sendable, Codable {
     public internal(set) var snapshotsRefused = 0
     public internal(set) var snapshotRequestsSent = 0
     public internal(set) var sendFailures = 0
+    public internal(set) var storeFailures = 0
+    /// Times that this peer took another name because its store had forked.
+    public internal(set) var reincarnations = 0
+    public internal(set) var alarms = 0
 
     public init() {}
 }

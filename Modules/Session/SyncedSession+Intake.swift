@@ -8,22 +8,15 @@ extension SyncedSession {
     func receive(_ erased: AnySessionSyncEnvelope) {
         guard phase == .running, isMine(erased.metadata) else { return }
         do {
-            let envelope = SessionSyncEnvelope(
-                metadata: erased.metadata, payload: try erased.decodePayload(as: Event.self))
-            switch try engine.receive(envelope) {
-            case .applied(let state):
-                self.state = state
-                statistics.applied += 1
-                remoteEventTopic.publish(envelope)
-            case .duplicate: statistics.duplicates += 1
-            case .ignored: statistics.ignored += 1
-            case .snapshotRequired:
-                statistics.gaps += 1
-                requestSnapshot()
+            if erased.metadata.payloadType == SessionControl.payloadType {
+                try receiveControl(erased)
+            } else {
+                try receiveEvent(erased)
             }
         } catch {
             statistics.rejected += 1
         }
+        wake()
     }
 
     func receive(_ erased: AnySessionSyncSnapshot) {
@@ -31,25 +24,18 @@ extension SyncedSession {
             return
         }
         do {
+            guard !isStale(erased) else {
+                staleSnapshot = erased
+                return refuseSnapshot()
+            }
             let snapshot = SessionSyncSnapshot(
                 metadata: erased.metadata, revision: erased.revision, state: try erased.decodeState(as: State.self),
                 peerSequenceVector: erased.peerSequenceVector)
-            if isStale(snapshot) { staleSnapshot = erased }
-            guard !isStale(snapshot), !configuration.isIdle(snapshot.state) else {
-                statistics.snapshotsRefused += 1
-                requestSnapshot()
-                return
-            }
-            switch try engine.applySnapshot(snapshot) {
-            case .applied(let state):
-                self.state = state
-                statistics.snapshotsApplied += 1
-                remoteSnapshotTopic.publish(snapshot)
-            case .staleIgnored: statistics.snapshotsStale += 1
-            }
+            if try !adopt(erased.checkpoint, with: snapshot) { try show(snapshot) }
         } catch {
             statistics.rejected += 1
         }
+        wake()
     }
 
     func receive(_ request: SessionSnapshotRequest) {
@@ -60,8 +46,10 @@ extension SyncedSession {
     func receive(_ change: SessionPeerReachability) {
         guard phase == .running else { return }
         if let peer = change.peer {
+            tellsReachability = true
             if change.isReachable { reachablePeerIDs.insert(peer.id) } else { reachablePeerIDs.remove(peer.id) }
         }
+        refreshStatus()
         guard change.isReachable else { return }
         if let staleSnapshot {
             // Now a live peer stands behind it.
@@ -69,20 +57,142 @@ extension SyncedSession {
             receive(staleSnapshot)
         }
         if engine.hasHistory { answer(change.peer) }
+        exchangeNow()
     }
 
     private func isMine(_ metadata: SessionSyncMetadata) -> Bool {
         metadata.featureID == featureID && metadata.sessionID == sessionID
     }
+}
+
+// MARK: - Events and controls
+
+extension SyncedSession {
+    private func receiveEvent(_ erased: AnySessionSyncEnvelope) throws {
+        let metadata = erased.metadata
+        switch try take(erased) {
+        case .applied: break
+        case .duplicate: statistics.duplicates += 1
+        case .ignored: statistics.ignored += 1
+        case .snapshotRequired:
+            statistics.gaps += 1
+            // A member's engine sends the missing range; anybody else has nothing but snapshots.
+            if !engine.isSealed || !isOpenMember(metadata.sourcePeerID) { requestSnapshot() }
+        }
+        absorbApplied()
+        acknowledgeSoon()
+    }
+
+    private func take(_ erased: AnySessionSyncEnvelope) throws -> SessionSyncReceiveResult<State> {
+        let metadata = erased.metadata
+        guard metadata.payloadType == engine.payloadType else { return try takeUnread(erased) }
+        let event: Event
+        do {
+            event = try erased.decodePayload(as: Event.self)
+        } catch {
+            // A kind of event that this version does not know.
+            return try takeUnread(erased)
+        }
+        return try engine.receive(SessionSyncEnvelope(metadata: metadata, payload: event))
+    }
+
+    private func takeUnread(_ erased: AnySessionSyncEnvelope) throws -> SessionSyncReceiveResult<State> {
+        let payload = try erased.encodedPayload(with: checkpoints.codec)
+        let result = try engine.receiveOpaque(
+            erased.metadata, bytes: payload.bytes, codec: payload.codec.id.number)
+        if case .ignored = result { statistics.unread += 1 }
+        return result
+    }
+
+    private func receiveControl(_ erased: AnySessionSyncEnvelope) throws {
+        let envelope = SessionSyncEnvelope(
+            metadata: erased.metadata, payload: try erased.decodePayload(as: SessionControl.self))
+        guard envelope.metadata.sourcePeerID != engine.localPeerID else { return }
+        let isNew = heard[envelope.metadata.sourcePeerID] == nil
+        try engine.receiveControl(envelope, at: configuration.now())
+        statistics.controlsReceived += 1
+        note(envelope.payload, from: envelope.metadata)
+        absorbApplied()
+        if isNew { exchangeNow() } else { scheduleExchange(exchangePace) }
+    }
+
+    func note(_ control: SessionControl, from metadata: SessionSyncMetadata) {
+        heard[metadata.sourcePeerID] = HeardPeer(
+            at: configuration.now(), held: control.held, position: control.position,
+            isNotAdmitted: heard[metadata.sourcePeerID]?.isNotAdmitted ?? false)
+    }
+
+    /// What the last call to the engine put in its place becomes visible.
+    private func absorbApplied() {
+        let applied = engine.takeApplied()
+        for event in applied where event.envelope.metadata.sourcePeerID != engine.localPeerID {
+            guard event.outcome == .applied else { continue }
+            statistics.applied += 1
+            if event.replayedCount > 0 { statistics.late += 1 }
+            remoteEventTopic.publish(event.envelope)
+        }
+        let changes = !applied.isEmpty || isProvisional != engine.isProvisional
+        if changes { showState() }
+    }
+}
+
+// MARK: - Snapshots
+
+extension SyncedSession {
+    /// - Returns: whether the copy became this session's.
+    private func adopt(_ bytes: [UInt8]?, with snapshot: SessionSyncSnapshot<State>) throws -> Bool {
+        guard let bytes else { return false }
+        let checkpoint: SessionCheckpoint<State, Event>
+        do {
+            checkpoint = try checkpoints.checkpoint(SessionCheckpoint<State, Event>.self, from: bytes)
+        } catch {
+            // The state beside it can still be read.
+            statistics.rejected += 1
+            return false
+        }
+        guard try engine.adopt(checkpoint, from: snapshot.metadata, at: configuration.now()) else {
+            absorbApplied()
+            return false
+        }
+        _ = engine.takeApplied()
+        statistics.copiesAdopted += 1
+        note(checkpoint.control, from: snapshot.metadata)
+        effects.forgetPositions()
+        indexOwnEvents()
+        showState()
+        remoteSnapshotTopic.publish(snapshot)
+        exchangeNow()
+        return true
+    }
+
+    private func show(_ snapshot: SessionSyncSnapshot<State>) throws {
+        guard !configuration.isIdle(snapshot.state) else { return refuseSnapshot() }
+        switch try engine.applySnapshot(snapshot) {
+        case .applied:
+            statistics.snapshotsApplied += 1
+            shownPeerID = snapshot.metadata.sourcePeerID
+            _ = engine.takeApplied()
+            showState()
+            remoteSnapshotTopic.publish(snapshot)
+        case .staleIgnored: statistics.snapshotsStale += 1
+        }
+    }
+
+    private func refuseSnapshot() {
+        statistics.snapshotsRefused += 1
+        if !engine.isSealed { requestSnapshot() }
+    }
 
     /// Only a retained snapshot without a live peer behind it can be too old: a workout may be paused for an hour.
-    private func isStale(_ snapshot: SessionSyncSnapshot<State>) -> Bool {
+    private func isStale(_ snapshot: AnySessionSyncSnapshot) -> Bool {
         guard isRetained(snapshot), reachablePeerIDs.isEmpty else { return false }
-        let sentAt = snapshot.metadata.causalTimestamp.addingTimeInterval(-configuration.clockOffsetSeconds)
+        let measured = engine.clockOffset(of: snapshot.metadata.sourcePeerID)?.offsetSeconds
+        let sentAt = snapshot.metadata.causalTimestamp
+            .addingTimeInterval(-(measured ?? configuration.clockOffsetSeconds))
         return configuration.now().timeIntervalSince(sentAt) > configuration.stalenessBudget.seconds
     }
 
-    private func isRetained(_ snapshot: SessionSyncSnapshot<State>) -> Bool {
+    private func isRetained(_ snapshot: AnySessionSyncSnapshot) -> Bool {
         guard let retained = retainedSnapshot else { return false }
         return retained.revision == snapshot.revision
             && retained.metadata.sourcePeerID == snapshot.metadata.sourcePeerID

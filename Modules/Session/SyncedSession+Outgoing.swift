@@ -4,38 +4,55 @@ import MeshEngine
 import MeshIdentity
 import MeshTransport
 
-/// What waits to be sent, in order. A snapshot is made when its turn comes, so that it is never older than what was
-/// sent before it.
-struct OutgoingQueue {
-    enum Message {
-        case envelope(AnySessionSyncEnvelope)
-        case snapshotRequest
-        /// nil is every peer.
-        case snapshot(to: SessionPeer?)
+/// What waits for the next round, coalesced but for the events.
+struct OutgoingQueue<Event: Codable & Sendable> {
+    /// Own events in order.
+    var events: [SessionSyncEnvelope<Event>] = []
+    var snapshotReceivers = SnapshotReceivers()
+    var asksForSnapshot = false
+    var needsRound = false
+    var isDraining = false
+
+    mutating func takeAll() -> Self {
+        defer {
+            events = []
+            snapshotReceivers = SnapshotReceivers()
+            asksForSnapshot = false
+        }
+        return self
     }
 
-    var messages: [Message] = []
-    var isDraining = false
+    mutating func putBack(_ unsent: some Collection<SessionSyncEnvelope<Event>>) {
+        events.insert(contentsOf: unsent, at: 0)
+    }
 }
 
-extension SyncedSession {
-    func enqueue(_ message: OutgoingQueue.Message) {
-        outgoing.messages.append(message)
-        startDraining()
-    }
+/// Who is to be sent the state: each peer once, however often it asks.
+struct SnapshotReceivers {
+    var isEverybody = false
+    var peers: Set<SessionPeer> = []
 
-    /// Sends the state to everybody after what waits already; once, however often it is asked for.
+    var isEmpty: Bool { !isEverybody && peers.isEmpty }
+
+    mutating func merge(_ other: SnapshotReceivers) {
+        isEverybody = isEverybody || other.isEverybody
+        peers.formUnion(other.peers)
+    }
+}
+
+// MARK: - Snapshots
+
+extension SyncedSession {
+    /// Sends the state to everybody; once, however often it is asked for.
     func publishSnapshot() {
-        outgoing.messages.removeAll { if case .snapshot(to: nil) = $0 { true } else { false } }
-        enqueue(.snapshot(to: nil))
+        outgoing.snapshotReceivers.isEverybody = true
+        wake()
     }
 
     func answer(_ peer: SessionPeer?) {
         guard let peer else { return publishSnapshot() }
-        let isWaiting = outgoing.messages.contains { message in
-            if case .snapshot(let receiver) = message { receiver == nil || receiver == peer } else { false }
-        }
-        if !isWaiting { enqueue(.snapshot(to: peer)) }
+        outgoing.snapshotReceivers.peers.insert(peer)
+        wake()
     }
 
     /// Asks the peers for their state, at most once in `requestInterval`; what is asked sooner is asked when that is
@@ -59,72 +76,143 @@ extension SyncedSession {
         owedRequest.cancel()
         isRequestOwed = false
         lastRequestAt = configuration.now()
-        enqueue(.snapshotRequest)
+        outgoing.asksForSnapshot = true
+        wake()
     }
+}
 
-    /// Returns when everything that waits has been handed to the transport.
-    func drained() async {
-        while phase == .running, outgoing.isDraining { await drain.finished() }
-    }
+// MARK: - Sending
 
-    func startDraining() {
-        guard phase == .running, !outgoing.isDraining else { return }
-        outgoing.isDraining = true
-        drain.hold([
-            Task { [weak self] in
-                while let self, let message = self.nextOutgoing() { await self.send(message) }
+extension SyncedSession {
+    func send(_ round: OutgoingRound<State, Event>) async {
+        for (index, event) in round.events.enumerated() {
+            guard await send(event) else {
+                // Stopped: these leave after the next start.
+                return outgoing.putBack(round.events[index...])
             }
-        ])
-    }
-
-    private func nextOutgoing() -> OutgoingQueue.Message? {
-        guard phase == .running, !Task.isCancelled else { return nil }
-        guard !outgoing.messages.isEmpty else {
-            outgoing.isDraining = false
-            return nil
         }
-        return outgoing.messages.removeFirst()
-    }
-
-    private func send(_ message: OutgoingQueue.Message) async {
-        do {
-            try await waitingForRoom { try await transmit(message) }
-            if lastSendError != nil { lastSendError = nil }
-        } catch {
-            // The state travels again with the next snapshot: on request, or when a peer becomes reachable.
-            statistics.sendFailures += 1
-            lastSendError = error
+        for message in round.directives.outgoing { await send(message) }
+        if round.asksForSnapshot {
+            await attempt {
+                try await transport.requestSnapshot(sessionID: sessionID, from: nil)
+                statistics.snapshotRequestsSent += 1
+            }
         }
+        if let snapshot = round.snapshot { await send(snapshot, to: round.snapshotReceivers) }
     }
 
-    private func transmit(_ message: OutgoingQueue.Message) async throws {
+    /// - Returns: false when the session was stopped before the event could be handed over.
+    private func send(_ event: SessionSyncEnvelope<Event>) async -> Bool {
+        guard !Task.isCancelled else { return false }
+        let isSent = await attempt {
+            let erased = try AnySessionSyncEnvelope(event)
+            try await waitingForRoom { try await transport.send(erased, mode: configuration.eventDelivery, to: nil) }
+        }
+        if isSent { deliveries.markSent(event.metadata.eventID) }
+        return isSent || !Task.isCancelled
+    }
+
+    private func send(_ message: SessionOutgoing<State, Event>) async {
         switch message {
-        case .envelope(let envelope):
-            try await transport.send(envelope, mode: configuration.eventDelivery, to: nil)
-        case .snapshotRequest:
-            try await transport.requestSnapshot(sessionID: sessionID, from: nil)
-            statistics.snapshotRequestsSent += 1
-        case .snapshot(let peer):
-            let snapshot = engine.makeSnapshot(at: configuration.now())
-            try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
-            statistics.snapshotsSent += 1
+        case .control(var control, let peerID):
+            // The round trip is measured from here, not from before the write.
+            control.metadata.causalTimestamp = configuration.now()
+            await attempt(isVital: false) {
+                let erased = try AnySessionSyncEnvelope(control)
+                try await transport.send(erased, mode: .acknowledgement, to: peer(peerID))
+                statistics.controlsSent += 1
+            }
+        case .events(let events, let peerID):
+            for event in events {
+                // A peer that lacks the rest asks again.
+                guard
+                    await attempt(
+                        isVital: false,
+                        {
+                            let erased = try AnySessionSyncEnvelope(event)
+                            try await transport.send(erased, mode: configuration.eventDelivery, to: peer(peerID))
+                            statistics.resent += 1
+                        })
+                else { return }
+                deliveries.markSent(event.metadata.eventID)
+            }
+        case .checkpoint(let checkpoint, let metadata, let peerID):
+            await sendCopy(checkpoint, metadata, to: peer(peerID))
         }
     }
 
-    /// Tries again for a while when the transport's queue is full, so that a burst is slowed down and not dropped.
+    private func sendCopy(
+        _ checkpoint: SessionCheckpoint<State, Event>, _ metadata: SessionSyncMetadata, to peer: SessionPeer?
+    ) async {
+        await attempt {
+            var metadata = metadata
+            metadata.causalTimestamp = configuration.now()
+            let store = engine.store
+            var snapshot = try AnySessionSyncSnapshot(
+                SessionSyncSnapshot(
+                    metadata: metadata, revision: engine.allocateOutgoingSnapshotRevision(), state: store.state,
+                    peerSequenceVector: store.lastSequenceByPeerID))
+            snapshot.checkpoint = try checkpoints.bytes(of: checkpoint)
+            do {
+                // Not as the latest snapshot: the next state would take its place on the way.
+                try await transport.sendSnapshot(snapshot, mode: .realtimeBestEffort, to: peer)
+            } catch SessionSyncError.unsupportedDeliveryMode {
+                try await transport.sendSnapshot(snapshot, mode: .latestSnapshot, to: peer)
+            }
+            statistics.copiesSent += 1
+        }
+    }
+
+    private func send(_ snapshot: SessionSyncSnapshot<State>, to receivers: SnapshotReceivers) async {
+        let peers: [SessionPeer?] =
+            receivers.isEverybody ? [nil] : receivers.peers.sorted { $0.id < $1.id }
+        for peer in peers {
+            await attempt {
+                try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
+                statistics.snapshotsSent += 1
+            }
+        }
+    }
+
+    /// nil is everybody: where the transport cannot tell peers apart, each takes what is for it.
+    private func peer(_ id: String?) -> SessionPeer? { id.flatMap { id in transport.knownPeers.first { $0.id == id } } }
+
+    /// - Parameter isVital: whether a user should know that it failed; what is not is said again with the next exchange.
+    @discardableResult
+    private func attempt(isVital: Bool = true, _ send: () async throws -> Void) async -> Bool {
+        do {
+            try await send()
+            if isVital, lastSendError != nil { lastSendError = nil }
+            return true
+        } catch {
+            // What was not sent is in the log, and sent when a peer's engine says that it lacks it; the state travels
+            // again with the next snapshot: on request, or when a peer becomes reachable.
+            if isVital, !Task.isCancelled {
+                statistics.sendFailures += 1
+                lastSendError = error
+            }
+            return false
+        }
+    }
+
+    /// Waits while the transport's queue is full, so that a burst is slowed down and not dropped: events gather in
+    /// `outgoing` until `submit` throws `queueFull`.
     private func waitingForRoom(_ send: () async throws -> Void) async throws {
-        for _ in 0..<Self.queueFullRetriesMax where phase == .running {
+        var wait = Duration.milliseconds(1)
+        var waited = Duration.zero
+        while true {
             do {
                 return try await send()
-            } catch SessionSyncError.queueFull {
-                try await configuration.wait(.milliseconds(5))
+            } catch SessionSyncError.queueFull where waited < Self.roomPatience && phase == .running {
+                try await configuration.wait(wait)
+                waited += wait
+                wait = min(wait * 2, .milliseconds(20))
             }
         }
-        try await send()
     }
 
-    /// Two seconds: a queue that stays full for longer belongs to a peer that has stopped reading.
-    private static var queueFullRetriesMax: Int { 400 }
+    /// A queue that stays full for longer belongs to a peer that has stopped reading.
+    private static var roomPatience: Duration { .seconds(2) }
 }
 
 extension Duration {

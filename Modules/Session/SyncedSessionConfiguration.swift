@@ -1,30 +1,76 @@
 public import Foundation
+public import MeshEngine
+public import MeshIdentity
+public import MeshStorage
 public import MeshTransport
+import MeshWire
+
+/// What a session does when its store cannot be read or written. Either way the error shows as `storeError`.
+public enum StoreFailurePolicy: Hashable, Sendable {
+    /// Opening throws. A running session keeps what it has, sends and confirms nothing, and tries again.
+    case wait
+    /// The session goes on under another name that no store knows; `durability` says so. The store is left as it is, and
+    /// the next launch opens what it has.
+    case continueInMemory
+}
 
 /// How a `SyncedSession` behaves. Every default is right for a feature with taps and a few samples a second.
-public struct SyncedSessionConfiguration<State: Sendable, Event: Sendable>: Sendable {
+public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     /// Name of the event type on the wire; nil is the feature id and `.event`.
     public var payloadType: String?
     /// Name of the state type on the wire; nil is the feature id and `.state`.
     public var snapshotPayloadType: String?
-    public var incarnation: UInt32 = 0
+    /// 32 random bits that name the store of a new session; nil draws them.
+    public var incarnation: UInt32?
+    /// Sources that were paired beforehand, the local one among them: three and more devices, or two that need no
+    /// founding. Empty lets the first two that meet found a group.
+    public var members: [SessionSource] = []
+    /// Where `open` keeps the session; nil keeps it in memory. One store serves many sessions.
+    public var store: (any SessionStore)?
+    public var storeFailure = StoreFailurePolicy.wait
+    /// Runs for every event that is confirmed while this peer is a member, one after another, in their final order.
+    ///
+    /// Confirm, write, run this, mark it as done: an event's id comes once, except that a crash between running and
+    /// marking runs it again after the relaunch. When it throws, the event and those after it wait for the next exchange.
+    public var onConfirmed: (@MainActor @Sendable (SessionConfirmedEvent<Event>) async throws -> Void)?
+    /// Bounds and hooks of the engine.
+    public var engine = SessionEngineOptions<State, Event>()
+
     /// How events travel.
     public var eventDelivery: SessionDeliveryMode = .realtimeBestEffort
     /// Events of such a rate that no snapshot follows them, such as heart-rate samples.
     public var isHighRate: @Sendable (Event) -> Bool = { _ in false }
     /// States in which nothing has begun: a snapshot of one is not taken from a peer.
     public var isIdle: @Sendable (State) -> Bool = { _ in false }
+    /// What copies for newcomers are written with. A reader knows it and the compact codec.
+    public var checkpointCodec: any PayloadCodec = CompactCodec()
+
+    /// How often engines tell each other what they hold: a quarter of it while something is missing, a fifth after an
+    /// event has come, ten times it while nothing is to be said.
+    public var exchangeInterval: Duration = .seconds(1)
+    /// How long `close` waits for reachable members to acknowledge.
+    public var closePatience: Duration = .seconds(2)
     /// How old a retained snapshot may be when no live peer stands behind it.
     public var stalenessBudget: Duration = .seconds(300)
-    /// How much the sender's clock is ahead of this device's, in seconds; corrects the age of a retained snapshot.
+    /// How much the sender's clock is ahead of this device's, in seconds, as long as the session has not measured it;
+    /// corrects the age of a retained snapshot.
     public var clockOffsetSeconds: TimeInterval = 0
     /// The shortest time between two snapshot requests.
     public var requestInterval: Duration = .seconds(1)
-    /// Messages that wait to be sent; beyond it `submit` throws `SessionSyncError.queueFull`.
+    /// Events that wait to be sent; beyond it `submit` throws `SessionSyncError.queueFull`.
     public var outgoingMax = 4096
+    /// The device's wall clock.
     public var now: @Sendable () -> Date = { Date() }
     /// Lets that much time pass by `now`.
     public var wait: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// Seeds what proves that a peer lives; another number for each launch.
+    public var randomSeed: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 
     public init() {}
+
+    var engineOptions: SessionEngineOptions<State, Event> {
+        var options = engine
+        if onConfirmed != nil { options.keepsSideEffects = true }
+        return options
+    }
 }

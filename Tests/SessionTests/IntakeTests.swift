@@ -8,26 +8,26 @@ import Testing
 
 /// Which snapshots a session takes.
 @MainActor @Suite struct IntakeTests {
-    let network = ScenarioNetwork(seed: 2)
+    let world = VirtualWorld(seed: 2)
 
     /// A watch whose transport has kept a snapshot of the phone's, from `age` ago.
     private func watchWithRetainedSnapshot(
         age: Duration, phoneStays: Bool, total: Int = 5,
         configure: (inout SyncedSessionConfiguration<Counter, Tap>) -> Void = { _ in }
     ) async throws -> CounterSession {
-        let transport = network.makeTransport(localPeer: phone)
-        let watchTransport = network.makeTransport(localPeer: watch)
-        let here = makeSession(transport, on: network)
+        let transport = world.transport(phone)
+        let watchTransport = world.transport(watch)
+        let here = world.session(transport)
         here.start()
-        try here.submit(.add(total), at: network.now)
-        await network.settle { watchTransport.latestPeerSnapshot(featureID: "counter") != nil }
-        await network.settle()
+        try here.submit(.add(total), at: world.now)
+        await world.settle(until: { watchTransport.latestPeerSnapshot(featureID: "counter") != nil })
+        await world.settle()
         here.stop()
         if !phoneStays { await transport.close() }
-        network.advance(by: age)
-        let there = makeSession(watchTransport, on: network, configure: configure)
+        world.network.advance(by: age)
+        let there = world.session(watchTransport, incarnation: 2, configure: configure)
         there.start()
-        await network.settle()
+        await world.settle()
         return there
     }
 
@@ -64,17 +64,17 @@ import Testing
     }
 
     @Test func `a session's id is found through its snapshots, unless it is known to be over`() async throws {
-        let here = makeSession(network.makeTransport(localPeer: phone), on: network)
-        let watchTransport = network.makeTransport(localPeer: watch)
+        let here = world.session(world.transport(phone))
+        let watchTransport = world.transport(watch)
         here.start()
-        try here.submit(.add(1), at: network.now)
-        await network.settle { watchTransport.latestPeerSnapshot(featureID: "counter") != nil }
+        try here.submit(.add(1), at: world.now)
+        await world.settle(until: { watchTransport.latestPeerSnapshot(featureID: "counter") != nil })
         var found: [UUID] = []
         var ended: [UUID] = []
         let all = watchTransport.sessions(featureID: "counter")
         let open = watchTransport.sessions(featureID: "counter", ended: [sessionID])
         let others = watchTransport.sessions(featureID: "another")
-        await network.settle()
+        await world.settle()
         await watchTransport.close()
         for await id in all { found.append(id) }
         for await id in open { ended.append(id) }

@@ -41,36 +41,37 @@ private struct CrowdedTransport: SessionSyncTransport {
 }
 
 @MainActor @Suite struct QueueFullTests {
-    let network = ScenarioNetwork(seed: 5)
+    let world = VirtualWorld(seed: 5)
 
     private func phoneSession(refusals: Int) -> CounterSession {
         let transport = CrowdedTransport(
-            wrapped: network.makeTransport(localPeer: phone), refusals: Locked(refusals))
-        return makeSession(transport, on: network) { $0.isHighRate = { _ in true } }
+            wrapped: world.transport(phone), refusals: Locked(refusals))
+        return world.session(transport) { $0.isHighRate = { _ in true } }
     }
 
     @Test func `a burst that fills the transport's queue is slowed down and not dropped`() async throws {
         let here = phoneSession(refusals: 50)
-        let there = makeSession(network.makeTransport(localPeer: watch), on: network)
+        let there = world.session(world.transport(watch), incarnation: 2)
         here.start()
         there.start()
-        await network.settle()
-        for _ in 0..<20 { try here.submit(.add(1), at: network.now) }
-        await network.settle { there.state.total == 20 }
+        await world.settle()
+        for _ in 0..<20 { try here.submit(.add(1), at: world.now) }
+        await world.settle(until: { there.state.total == 20 })
         #expect(there.statistics.gaps == 0)
         #expect(here.statistics.sendFailures == 0)
     }
 
-    @Test func `a queue that stays full fails the send and does not hold the session up`() async throws {
-        let here = phoneSession(refusals: .max)
-        let there = makeSession(network.makeTransport(localPeer: watch), on: network)
+    @Test func `a queue that stays full fails the send, and the event arrives once there is room`() async throws {
+        let here = phoneSession(refusals: 125)
+        let there = world.session(world.transport(watch), incarnation: 2)
         here.start()
         there.start()
-        await network.settle()
-        try here.submit(.add(1), at: network.now)
-        await network.settle { here.statistics.sendFailures == 1 }
-        there.stop()
-        there.start()
-        await network.settle { there.state.total == 1 }
+        await world.settle()
+        let id = try here.submit(.add(1), at: world.now).metadata.eventID
+        await world.settle(until: { here.statistics.sendFailures == 1 })
+        #expect(here.lastSendError as? SessionSyncError == .queueFull(limit: 1))
+        #expect(there.state.total == 0)
+        await world.settle(until: { here.delivery(of: id) == .confirmed })
+        #expect(there.state.total == 1)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
@@ -9,6 +10,8 @@ import Testing
 struct Counter: Codable, Sendable, Equatable {
     var total = 0
     var isOver = false
+    /// In the order of the events: it shows.
+    var amounts: [Int] = []
 }
 
 enum Tap: Codable, Sendable, Equatable {
@@ -19,59 +22,190 @@ enum Tap: Codable, Sendable, Equatable {
 struct CounterReducer: SessionSyncReducer {
     func reduce(state: inout Counter, event: Tap, context: SessionEventContext) {
         switch event {
-        case .add(let amount): state.total += amount
+        case .add(let amount):
+            state.total += amount
+            state.amounts.append(amount)
         case .end: state.isOver = true
         }
     }
 }
 
 typealias CounterSession = SyncedSession<Counter, Tap, CounterReducer, AcceptingConflictPolicy<Counter, Tap>>
+typealias CounterConfiguration = SyncedSessionConfiguration<Counter, Tap>
+typealias CounterArchive = SessionArchive<Counter, Tap>
+typealias CounterEngine = SessionSyncEngine<Counter, Tap, CounterReducer, AcceptingConflictPolicy<Counter, Tap>>
 
 let phone = SessionPeer(id: "phone", deviceClass: .phone, appInstanceID: "phone.1", topology: .pairedCompanion)
 let watch = SessionPeer(id: "watch", deviceClass: .watch, appInstanceID: "watch.1", topology: .pairedCompanion)
+let tablet = SessionPeer(id: "tablet", deviceClass: .tablet, appInstanceID: "tablet.1", topology: .pairedCompanion)
 let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
 
-@MainActor
-func makeSession(
-    _ transport: any SessionSyncTransport, on network: ScenarioNetwork,
-    configure: (inout SyncedSessionConfiguration<Counter, Tap>) -> Void = { _ in }
-) -> CounterSession {
-    var configuration = SyncedSessionConfiguration<Counter, Tap>()
-    configuration.now = { network.now }
-    configuration.wait = { duration in
+/// A network and whoever sleeps in its virtual time.
+@MainActor final class VirtualWorld {
+    let network: ScenarioNetwork
+    private var sleepers: [(id: Int, due: Duration, wake: CheckedContinuation<Void, Never>)] = []
+    private var nextID = 0
+
+    init(seed: UInt64, conditions: ScenarioConditions = .calm) {
+        network = ScenarioNetwork(seed: seed, conditions: conditions)
+    }
+
+    var now: Date { network.now }
+
+    func sleep(_ duration: Duration) async throws {
+        nextID += 1
+        let id = nextID
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if Task.isCancelled { return continuation.resume() }
+                sleepers.append((id, network.elapsed + duration, continuation))
+            }
+        } onCancel: {
+            Task { @MainActor in self.wake { $0 == id } }
+        }
+        try Task.checkCancellation()
+    }
+
+    private func wake(_ isMeant: (Int) -> Bool) {
+        let woken = sleepers.filter { isMeant($0.id) }
+        sleepers.removeAll { isMeant($0.id) }
+        for sleeper in woken.sorted(by: { ($0.due, $0.id) < ($1.due, $1.id) }) { sleeper.wake.resume() }
+    }
+
+    /// Moves time by ten milliseconds and lets every task do what it can.
+    func step() async {
+        network.advance(by: .milliseconds(10))
+        let due = Set(sleepers.filter { $0.due <= network.elapsed }.map(\.id))
+        if !due.isEmpty { wake { due.contains($0) } }
+        for _ in 0..<12 { await Task.yield() }
+    }
+
+    func run(_ duration: Duration) async {
         let end = network.elapsed + duration
-        while network.elapsed < end {
-            try Task.checkCancellation()
-            await Task.yield()
+        while network.elapsed < end { await step() }
+    }
+
+    /// Lets time pass until the condition holds. Gives up after a time that no test here needs.
+    func settle(
+        within patience: Duration = .seconds(120), until condition: () -> Bool,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let end = network.elapsed + patience
+        while !condition() {
+            guard network.elapsed < end else {
+                Issue.record("nothing settled; seed \(network.seed)", sourceLocation: sourceLocation)
+                return
+            }
+            await step()
         }
     }
-    configure(&configuration)
-    return SyncedSession(
-        sessionID: sessionID, featureID: "counter", transport: transport, initialState: Counter(),
-        reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+
+    func settle() async { await run(.seconds(5)) }
+
+    // MARK: - Devices
+
+    func transport(_ peer: SessionPeer) -> ScenarioSessionSyncTransport { network.makeTransport(localPeer: peer) }
+
+    /// - Parameter clockAhead: seconds by which the device's clock is wrong.
+    func configuration(
+        incarnation: UInt32, clockAhead: TimeInterval = 0, _ configure: (inout CounterConfiguration) -> Void = { _ in }
+    ) -> CounterConfiguration {
+        var configuration = CounterConfiguration()
+        configuration.incarnation = incarnation
+        let seeds = Locked(UInt64(incarnation) &* 7_919 &+ network.seed)
+        configuration.randomSeed = {
+            seeds.withLock { seed in
+                seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return seed
+            }
+        }
+        configuration.now = { [network] in network.now.addingTimeInterval(clockAhead) }
+        configuration.wait = { [weak self] in try await self?.sleep($0) }
+        configure(&configuration)
+        return configuration
+    }
+
+    func session(
+        _ transport: any SessionSyncTransport, incarnation: UInt32 = 1, clockAhead: TimeInterval = 0,
+        configure: (inout CounterConfiguration) -> Void = { _ in }
+    ) -> CounterSession {
+        CounterSession(
+            sessionID: sessionID, featureID: "counter", transport: transport, initialState: Counter(),
+            reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
+            configuration: configuration(incarnation: incarnation, clockAhead: clockAhead, configure))
+    }
+
+    /// The same, as its store has it.
+    func opened(
+        _ transport: any SessionSyncTransport, incarnation: UInt32 = 1, clockAhead: TimeInterval = 0,
+        configure: (inout CounterConfiguration) -> Void = { _ in }
+    ) async throws -> CounterSession {
+        try await CounterSession.open(
+            sessionID: sessionID, featureID: "counter", transport: transport, initialState: Counter(),
+            reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
+            configuration: configuration(incarnation: incarnation, clockAhead: clockAhead, configure))
+    }
+
+    /// Phone and watch, started, and members of one group.
+    func pair(
+        clockAhead: TimeInterval = 0, configure: (inout CounterConfiguration) -> Void = { _ in },
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> (phone: CounterSession, watch: CounterSession) {
+        let here = session(transport(phone), incarnation: 1, configure: configure)
+        let there = session(transport(watch), incarnation: 2, clockAhead: clockAhead, configure: configure)
+        here.start()
+        there.start()
+        await settle(until: { here.isMember && there.isMember }, sourceLocation: sourceLocation)
+        return (here, there)
+    }
 }
 
-extension ScenarioNetwork {
-    /// Lets virtual time and the tasks of the sessions take turns until the condition holds. Gives up after a number of
-    /// turns that no test here needs.
-    @MainActor
-    func settle(
-        until condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation
-    ) async {
-        for _ in 0..<2_000 {
-            if condition() { return }
-            advance(by: .milliseconds(10))
-            for _ in 0..<10 { await Task.yield() }
-        }
-        Issue.record("nothing settled; seed \(seed)", sourceLocation: sourceLocation)
+/// An engine whose caller knows nothing but the reference's calls: it sends each event once, and a snapshot when asked.
+@MainActor final class ReferencePeer {
+    private(set) var engine: CounterEngine
+    let transport: any SessionSyncTransport
+    private var tasks = OwnedTasks()
+    private let now: @Sendable () -> Date
+
+    init(_ transport: any SessionSyncTransport, now: @escaping @Sendable () -> Date) {
+        self.transport = transport
+        self.now = now
+        engine = CounterEngine(
+            sessionID: sessionID, featureID: "counter", localPeerID: transport.localPeer.id,
+            payloadType: "counter.event", snapshotPayloadType: "counter.state", initialState: Counter(),
+            reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy())
+        let (envelopes, snapshots) = (transport.receiveEnvelopes(), transport.receiveSnapshots())
+        let requests = transport.receiveSnapshotRequests()
+        tasks.hold([
+            Task { [weak self] in for await envelope in envelopes { await self?.receive(envelope) } },
+            Task { [weak self] in for await snapshot in snapshots { self?.receive(snapshot) } },
+            Task { [weak self] in for await _ in requests { try? await self?.publish() } },
+        ])
     }
 
-    /// Lets everything that is under way arrive and be handled.
-    @MainActor
-    func settle() async {
-        for _ in 0..<50 {
-            advance(by: .milliseconds(100))
-            for _ in 0..<20 { await Task.yield() }
-        }
+    func submit(_ tap: Tap) async throws {
+        let envelope = try engine.submitLocal(tap, at: now())
+        try await transport.send(AnySessionSyncEnvelope(envelope), mode: .realtimeBestEffort, to: nil)
+        try await publish()
+    }
+
+    func publish() async throws {
+        let snapshot = try AnySessionSyncSnapshot(engine.makeSnapshot(at: now()))
+        try await transport.sendSnapshot(snapshot, mode: .latestSnapshot, to: nil)
+    }
+
+    private func receive(_ erased: AnySessionSyncEnvelope) async {
+        guard erased.metadata.payloadType == "counter.event", let tap = try? erased.decodePayload(as: Tap.self),
+            let result = try? engine.receive(SessionSyncEnvelope(metadata: erased.metadata, payload: tap))
+        else { return }
+        if case .snapshotRequired = result { try? await transport.requestSnapshot(sessionID: sessionID, from: nil) }
+    }
+
+    private func receive(_ erased: AnySessionSyncSnapshot) {
+        guard let state = try? erased.decodeState(as: Counter.self) else { return }
+        _ = try? engine.applySnapshot(
+            SessionSyncSnapshot(
+                metadata: erased.metadata, revision: erased.revision, state: state,
+                peerSequenceVector: erased.peerSequenceVector))
     }
 }

@@ -46,8 +46,8 @@
                 localPeer: peer, input: STDIN_FILENO, output: STDOUT_FILENO, codec: codecs.named(options.codec),
                 readableCodecs: codecs.all)
             let player = PeerPlayer(
-                plan: plan, actor: name, pace: options.speed, patience: options.patience(for: plan),
-                transport: transport, report: report)
+                plan: plan, actor: name, pace: options.speed, isConcurrent: options.concurrent,
+                patience: options.patience(for: plan), transport: transport, report: report)
             try transport.start()
             let session = try await player.play()
             await transport.close()
@@ -84,7 +84,9 @@
             self.init(
                 name: name, digest: session.state.digest, events: session.state.eventCount,
                 submitted: statistics.submitted, applied: statistics.applied, duplicates: statistics.duplicates,
-                ignored: statistics.ignored, gaps: statistics.gaps, snapshots: statistics.snapshotsApplied,
+                ignored: statistics.ignored, late: statistics.late, confirmed: statistics.confirmed,
+                resent: statistics.resent, copies: statistics.copiesAdopted, gaps: statistics.gaps,
+                snapshots: statistics.snapshotsApplied,
                 snapshotsSent: statistics.snapshotsSent, snapshotRequests: statistics.snapshotRequestsSent,
                 sendFailures: statistics.sendFailures, bytesRaw: link.bytesRawSent,
                 bytesOnWire: link.bytesOnWireSent,

@@ -9,6 +9,7 @@
         let plan: ReplayPlan
         let actor: ReplayPlan.Actor
         let pace: ReplayPace
+        let isConcurrent: Bool
         let patience: Duration
         let transport: any SessionSyncTransport
         let report: @Sendable (PeerReport) -> Void
@@ -48,7 +49,8 @@
             let session = WorkoutSession.workout(sessionID: try await sessionID(), over: transport)
             session.start()
             let runner = ReplayRunner(
-                plan: plan, actor: actor, session: session, pace: pace, onProgress: progress.reached)
+                plan: plan, actor: actor, session: session, pace: pace, isConcurrent: isConcurrent,
+                onProgress: progress.reached)
             try await runner.run()
             try await session.close()
             return session

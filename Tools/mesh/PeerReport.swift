@@ -44,6 +44,14 @@
         let duplicates: Int
         /// The other's events that the policy or the reducer rejected.
         let ignored: Int
+        /// The other's events that came after later ones had been applied, and were put before them.
+        let late: Int
+        /// Events of both whose place became final while this peer was a member.
+        let confirmed: Int
+        /// Own events sent again because the other lacked them.
+        let resent: Int
+        /// Copies of the whole session with which this peer joined.
+        let copies: Int
         /// Times that an earlier event was missing.
         let gaps: Int
         /// The other's snapshots taken.

@@ -12,8 +12,9 @@
                 30 s is a pause and a resume, each kilometre a lap, the last point the finish. The watch joins late, after \
                 a tenth of the steps or after 100, and catches up by the latest snapshot.
 
-                From then on the two take turns with the taps (pause, resume, lap, finish), and each tap waits until the \
-                other side has applied the one before.
+                From then on the two take turns with the taps (pause, resume, lap, finish), each in its place of the \
+                recording, so that every run ends with the same digest. With `--concurrent` both make every tap at the \
+                same moment; what that makes of the workout differs from run to run, and never between the two.
 
                 At speed 1 samples come as far apart as they were recorded; a pause lasts 5 s however long it was. At the \
                 end both sides print the digest of their state; different digests are a failure.

@@ -21,6 +21,9 @@
         @Option(help: ArgumentHelp("What the peers write payloads with; they read every codec.", valueName: "codec"))
         var codec = "compact"
 
+        @Flag(help: "Both peers make every tap, at the same moments, and neither waits for the other's.")
+        var concurrent = false
+
         @Option(help: ArgumentHelp("Seconds without progress after which a peer gives up.", valueName: "seconds"))
         var patience = 30.0
 
@@ -53,7 +56,7 @@
         var arguments: [String] {
             let recording = gpx.map { ["--gpx", $0] } ?? []
             return recording + ["--speed", speed.defaultValueDescription, "--link", link.rawValue]
-                + ["--codec", codec, "--patience", "\(patience)"]
+                + ["--codec", codec, "--patience", "\(patience)"] + (concurrent ? ["--concurrent"] : [])
         }
     }
 

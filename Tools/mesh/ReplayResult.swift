@@ -30,7 +30,7 @@
 
         func text() -> String {
             let titles = [
-                "peer", "events", "submitted", "applied", "duplicates", "gaps", "snapshots", "bytes raw",
+                "peer", "events", "submitted", "applied", "late", "duplicates", "gaps", "snapshots", "bytes raw",
                 "bytes on wire", "seconds", "digest",
             ]
             let table = TextTable<PeerSummary> { peer in
@@ -80,7 +80,7 @@
     extension PeerSummary {
         fileprivate var cells: [String] {
             [
-                name, "\(events)", "\(submitted)", "\(applied)", "\(duplicates)", "\(gaps)", "\(snapshots)",
+                name, "\(events)", "\(submitted)", "\(applied)", "\(late)", "\(duplicates)", "\(gaps)", "\(snapshots)",
                 "\(bytesRaw)", "\(bytesOnWire)", String(format: "%.2f", seconds), digest,
             ]
         }

@@ -7,6 +7,9 @@ import WorkoutExample
 #if Libdeflate
     import MeshLibdeflate
 #endif
+#if SQLite
+    import MeshSQLiteStorage
+#endif
 
 await PluginsTool.main {
     BusPlugin()
@@ -29,4 +32,10 @@ await PluginsTool.main {
     WorkoutPlugin()
     SimulationPlugin()
     WorkoutSimulationPlugin()
+    #if Libdeflate
+        LibdeflatePlugin()
+    #endif
+    #if SQLite
+        SQLitePlugin()
+    #endif
 }

@@ -3,9 +3,12 @@ public import SessionMesh
 
 /// Plays one device's part of a plan over its session.
 ///
-/// Own samples are submitted as they come. A tap waits until everything that the plan has before it is applied here, and
-/// as the devices take turns with the taps, each tap waits until the other side has applied the one before it. So no two
-/// events are concurrent, and both devices end with the plan's final state.
+/// - Taking turns: own samples are submitted as they come, and a tap once everything that the plan has before it is
+///   applied here. So no two taps are concurrent, both devices end with the plan's final state, and every run has the
+///   same digest.
+/// - Concurrent: from where the watch has joined, both devices make every tap at the same moment, and neither waits for
+///   the other's: the watch taps as soon as it has the sample at which the plan taps. What the two of them make of it
+///   differs from run to run, and never between them.
 ///
 /// Lives on the main actor, like the session.
 @MainActor
@@ -14,29 +17,36 @@ public final class ReplayRunner {
     private let actor: ReplayPlan.Actor
     private let session: WorkoutSession
     private let pace: ReplayPace
+    private let isConcurrent: Bool
     private let onProgress: (Int) -> Void
     private let changes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
     ///   - session: started by the caller.
-    ///   - onProgress: called with the number of steps that are applied here, each time it is seen to have changed.
+    ///   - isConcurrent: both devices tap at the same moments.
+    ///   - onProgress: called with the number of steps that are known here, each time it is seen to have changed.
     public init(
         plan: ReplayPlan, actor: ReplayPlan.Actor, session: WorkoutSession, pace: ReplayPace = .asFastAsPossible,
-        onProgress: @escaping (Int) -> Void = { _ in }
+        isConcurrent: Bool = false, onProgress: @escaping (Int) -> Void = { _ in }
     ) {
         self.plan = plan
         self.actor = actor
         self.session = session
         self.pace = pace
+        self.isConcurrent = isConcurrent
         self.onProgress = onProgress
     }
 
-    /// Returns when every step of the plan is applied here.
+    /// Returns when every step of the plan is applied here; concurrently, when every event of both devices is held here.
     /// - Throws: `ReplayError`, what `submit` throws, or `CancellationError`.
     public func run() async throws {
         let listeners = listen()
         defer { for listener in listeners { listener.cancel() } }
 
+        if isConcurrent { try await tapTogether() } else { try await takeTurns() }
+    }
+
+    private func takeTurns() async throws {
         var earlier: Date?
         for (index, step) in plan.steps.enumerated() {
             let moment = step.event.moment
@@ -52,13 +62,36 @@ public final class ReplayRunner {
         try await reach(plan.steps.count)
     }
 
+    private func tapTogether() async throws {
+        var earlier: Date?
+        var samplesEnd = 0
+        for (index, step) in plan.steps.enumerated() {
+            if index == plan.watchJoinsAfter { try await until { $0.isMember } }
+            if !step.event.isTap { samplesEnd = index + 1 }
+            if actor == .phone || (step.event.isTap && index >= plan.watchJoinsAfter) {
+                // The samples are the watch's clock.
+                if actor == .watch { try await until { $0.heldSequence(of: "phone") >= samplesEnd } }
+                try await wait(pace.wait(from: earlier ?? step.event.moment, to: step.event.moment))
+                try await submit(step.event)
+            }
+            earlier = step.event.moment
+        }
+        let taps = plan.steps[plan.watchJoinsAfter...].count { $0.event.isTap }
+        try await until {
+            $0.heldSequence(of: "phone") >= self.plan.steps.count && $0.heldSequence(of: "watch") >= taps
+        }
+    }
+
     private func submit(_ event: WorkoutEvent) async throws {
         while true {
             do {
                 try session.submit(event, at: event.moment)
-                onProgress(session.state.eventCount)
+                onProgress(steps)
                 return await Task.yield()
             } catch SessionSyncError.queueFull {
+                try await Task.sleep(for: .milliseconds(5))
+            } catch SessionSyncError.logFull {
+                // The other side acknowledges more slowly than this one taps.
                 try await Task.sleep(for: .milliseconds(5))
             }
         }
@@ -68,28 +101,34 @@ public final class ReplayRunner {
         if duration > .zero { try await Task.sleep(for: duration) }
     }
 
+    /// How many steps of the plan are known here.
+    private var steps: Int {
+        isConcurrent ? Int(clamping: session.heldSequence(of: "phone")) : session.state.eventCount
+    }
+
     /// Waits until so many steps are applied here, in events or in a snapshot.
-    private func reach(_ count: Int) async throws {
+    private func reach(_ count: Int) async throws { try await until { $0.state.eventCount >= count } }
+
+    private func until(_ condition: (WorkoutSession) -> Bool) async throws {
         var changed = changes.stream.makeAsyncIterator()
-        while session.state.eventCount < count {
+        while !condition(session) {
             guard await changed.next() != nil else {
-                throw Task.isCancelled
-                    ? CancellationError() : ReplayError.sessionEnded(applied: session.state.eventCount)
+                throw Task.isCancelled ? CancellationError() : ReplayError.sessionEnded(applied: steps)
             }
-            onProgress(session.state.eventCount)
+            onProgress(steps)
         }
     }
 
     private func listen() -> [Task<Void, Never>] {
-        let events = session.remoteEvents()
-        let snapshots = session.remoteSnapshots()
+        let states = session.states()
+        let statuses = session.statuses()
         let changed = changes.continuation
         return [
             Task {
-                for await _ in events { changed.yield() }
+                for await _ in states { changed.yield() }
                 changed.finish()
             },
-            Task { for await _ in snapshots { changed.yield() } },
+            Task { for await _ in statuses { changed.yield() } },
         ]
     }
 }

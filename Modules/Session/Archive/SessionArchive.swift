@@ -23,6 +23,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     let prefix: String
     /// The source of each journal; a journal's number is its place here.
     private var sources: [SessionSource] = []
+    /// Their names, which are asked for with every event.
+    private var journals: [String] = []
     private let codec = CompactCodec()
 
     /// - Throws: `StorageError.Code.oversized` for a feature id of which no name can be made.
@@ -59,8 +61,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         if persistence.replacesEverything {
             // What an archive that was not loaded does not know of goes too.
             let stored = try store.catalog(prefix: "\(prefix)log/").journals.map(\.name)
-            for name in Set(stored + sources.indices.map(journal)) { batch.erase(name) }
-            sources = []
+            for name in Set(stored + journals) { batch.erase(name) }
+            (sources, journals) = ([], [])
             try add(engine.baseImage, to: &batch)
             for record in engine.records.sorted(by: { $0.sequence < $1.sequence }) { try add(record, to: &batch) }
             try add(engine.head, to: &batch)
@@ -81,23 +83,24 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private mutating func add(_ base: SessionBase<State>, to batch: inout StoreBatch) throws {
         batch.set(try codec.encode(base), for: baseKey)
         for folded in base.vector.entries where folded.sequence > 0 {
-            batch.truncate(journal(number(of: folded.source)), below: folded.sequence + 1)
+            batch.truncate(journal(of: folded.source), below: folded.sequence + 1)
         }
     }
 
     private mutating func add(_ record: SessionRecord<Event>, to batch: inout StoreBatch) throws {
         let bytes = try codec.encode(direct: StoredRecord(record, codec))
-        batch.append(bytes, to: journal(number(of: record.source)), at: record.sequence)
+        batch.append(bytes, to: journal(of: record.source), at: record.sequence)
     }
 
     private func add(_ head: SessionEngineHead<Event>, to batch: inout StoreBatch) throws {
         batch.set(try codec.encode(StoredHead(head: head, sources: sources)), for: headKey)
     }
 
-    private mutating func number(of source: SessionSource) -> Int {
-        if let number = sources.firstIndex(of: source) { return number }
+    private mutating func journal(of source: SessionSource) -> String {
+        if let number = sources.firstIndex(of: source) { return journals[number] }
+        journals.append(journal(sources.count))
         sources.append(source)
-        return sources.count - 1
+        return journals[sources.count - 1]
     }
 
     // MARK: - Loading
@@ -120,6 +123,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         guard let baseBytes = try store.value(for: baseKey) else { throw damaged("the base is missing") }
         let base: SessionBase<State> = try decode(baseBytes, "base")
         sources = stored.sources
+        journals = sources.indices.map(journal)
         var image = SessionEngineImage(head: stored.head, base: base, log: [])
         try addLog(to: &image)
         return image
@@ -132,7 +136,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
             uniquingKeysWith: { first, _ in first })
         var held: [SourceSequence] = []
         for (number, source) in sources.enumerated() {
-            let name = journal(number)
+            let name = journals[number]
             let folded = image.base.vector[source]
             let known = positions[name]
             let last = max(folded, (known?.upperBound ?? 1) - 1, image.head.held[source])
@@ -200,7 +204,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         for key in catalog.keys { batch.removeValue(for: key) }
         for journal in catalog.journals { batch.erase(journal.name) }
         try store.commit(batch)
-        sources = []
+        (sources, journals) = ([], [])
     }
 
     /// The sessions of a feature that a store holds.

@@ -1,0 +1,46 @@
+public import Foundation
+public import MeshEngine
+
+/// How a peer stands to the local session now.
+public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
+    public let peerID: String
+    public let sync: SessionPeerSync
+    /// Events of this peer that are known to be missing here, and are asked for.
+    public let missingCount: UInt64
+    /// Whether the transport calls it reachable.
+    public let isReachable: Bool
+    /// When its engine was last heard, by the local clock.
+    public let lastHeardAt: Date?
+    /// How much its clock is ahead; nil before the first round trip.
+    public let clockOffset: ClockOffsetEstimate?
+
+    public var id: String { peerID }
+}
+
+/// How far a peer has come with what is held here.
+public enum SessionPeerSync: Hashable, Sendable {
+    /// A member that has acknowledged everything.
+    case upToDate
+    /// A member that has not acknowledged so many events.
+    case behind(by: UInt64)
+    /// Not a member yet: its engine has not answered, or it has none and takes part by snapshots.
+    case waiting
+    /// Its state is shown here without the events that led to it.
+    case provisional
+    /// It wants to join, and the group has no place for it: its events are not taken.
+    case notAdmitted
+}
+
+/// How far one own event has come. Each step includes the ones before.
+public enum SessionEventDelivery: Hashable, Sendable {
+    /// Applied here; not in the store yet.
+    case submitted
+    /// In the store: it survives a crash, and will be sent until every member has acknowledged it.
+    case accepted
+    /// Handed to the transport.
+    case sent
+    /// Acknowledged by so many other members, at least one.
+    case held(by: Int)
+    /// Held by all, at its final place in the order.
+    case confirmed
+}

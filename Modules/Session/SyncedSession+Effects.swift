@@ -1,0 +1,82 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+
+/// Confirmed events whose side effects have not run, in order. Bounded by `SessionEngineOptions.confirmedMax`, beyond
+/// which the engine confirms nothing.
+struct EffectQueue<Event: Codable & Sendable> {
+    struct Item {
+        var event: SessionConfirmedEvent<Event>
+        /// nil once positions count from elsewhere.
+        var position: UInt64?
+    }
+
+    private(set) var due: [Item] = []
+    /// The newest ids that ran: an event that is confirmed again under another name has had its effect.
+    private var done: Set<UUID> = []
+    private var doneOrder: [UUID] = []
+    var isRunning = false
+
+    static var doneMax: Int { 4096 }
+
+    var next: Item? { due.first }
+
+    mutating func append(_ event: SessionConfirmedEvent<Event>) {
+        due.append(Item(event: event, position: event.position))
+    }
+
+    mutating func finishNext() -> Item? {
+        guard !due.isEmpty else { return nil }
+        let item = due.removeFirst()
+        let id = item.event.envelope.metadata.eventID
+        if done.insert(id).inserted { doneOrder.append(id) }
+        if doneOrder.count > Self.doneMax { done.remove(doneOrder.removeFirst()) }
+        return item
+    }
+
+    func hasRun(_ item: Item) -> Bool { done.contains(item.event.envelope.metadata.eventID) }
+
+    mutating func forgetPositions() {
+        for index in due.indices { due[index].position = nil }
+    }
+}
+
+/// Confirm, write, run, mark: by the time an effect runs, its event is in the store as confirmed.
+extension SyncedSession {
+    /// What had not been marked when the process ended. It is in the store: that is where it comes from.
+    func queueEffectsDue() {
+        if configuration.onConfirmed != nil { for event in engine.sideEffectsDue { effects.append(event) } }
+    }
+
+    /// Runs what waits, unless that is under way; what threw the last time is tried again.
+    func runEffects() {
+        guard let run = configuration.onConfirmed, !effects.isRunning, effects.next != nil else { return }
+        effects.isRunning = true
+        effectTask.hold([
+            Task { [weak self] in
+                while let item = self?.effects.next {
+                    do {
+                        if self?.effects.hasRun(item) == false {
+                            try await run(item.event)
+                            self?.statistics.effects += 1
+                        }
+                        self?.markEffect()
+                    } catch {
+                        self?.statistics.effectFailures += 1
+                        break
+                    }
+                }
+                self?.effects.isRunning = false
+            }
+        ])
+    }
+
+    func effectsRun() async { await effectTask.finished() }
+
+    private func markEffect() {
+        guard let position = effects.finishNext()?.position else { return }
+        engine.markSideEffects(through: position)
+        wake()
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshTransport
+
+/// When the next control leaves.
+struct ExchangeSchedule {
+    enum Pace: Int, Comparable {
+        case idle, regular, missing, soon
+
+        static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+        func interval(_ regular: Duration) -> Duration {
+            switch self {
+            case .idle: regular * 10
+            case .regular: regular
+            case .missing: regular / 4
+            case .soon: regular / 5
+            }
+        }
+    }
+
+    var scheduled: Pace?
+    /// Remote events since the last control.
+    var unacknowledgedCount = 0
+
+    /// A sender stops at its bound of unconfirmed events: it must not wait for the clock.
+    static var unacknowledgedMax: Int { 512 }
+}
+
+/// What a peer said last.
+struct HeardPeer {
+    var at: Date
+    var held = SequenceVector()
+    var position: UInt64 = 0
+    var isNotAdmitted = false
+}
+
+extension SyncedSession {
+    /// Tells the peers what is held here, and goes on doing so.
+    func exchangeNow() {
+        guard phase == .running else { return }
+        engine.tick(at: configuration.now())
+        exchange = ExchangeSchedule()
+        wake()
+        runEffects()
+        scheduleExchange(exchangePace)
+    }
+
+    func acknowledgeSoon() {
+        exchange.unacknowledgedCount += 1
+        if exchange.unacknowledgedCount >= ExchangeSchedule.unacknowledgedMax { return exchangeNow() }
+        scheduleExchange(.soon)
+    }
+
+    /// Makes the next exchange come that soon, unless it comes sooner anyway.
+    func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
+        guard phase == .running, exchange.scheduled ?? .idle < pace || exchange.scheduled == nil else { return }
+        exchange.scheduled = pace
+        exchangeTimer.cancel()
+        exchangeTimer.hold([
+            Task { [weak self, wait = configuration.wait, interval = configuration.exchangeInterval] in
+                try? await wait(pace.interval(interval))
+                if !Task.isCancelled { self?.exchangeNow() }
+            }
+        ])
+    }
+
+    var exchangePace: ExchangeSchedule.Pace {
+        if isAlone { return .idle }
+        if !engine.missing.isEmpty { return .missing }
+        return isSettled ? .idle : .regular
+    }
+
+    /// Nobody can be reached, as far as the transport tells; when that changes, an exchange follows at once.
+    private var isAlone: Bool {
+        reachablePeerIDs.isEmpty && (tellsReachability || (heard.isEmpty && transport.knownPeers.isEmpty))
+    }
+
+    /// Nothing is to be said: every member holds and has confirmed everything, and has said so.
+    private var isSettled: Bool {
+        guard engine.isSealed else { return false }
+        let held = engine.held
+        let void = engine.membership.first.reduce(UInt64(0)) { $0 &+ $1.sequence &- 1 }
+        let total = held.entries.reduce(UInt64(0)) { $0 &+ $1.sequence } &- void
+        guard engine.chain.position == total else { return false }
+        return engine.membership.open.allSatisfy { member in
+            guard member.source != engine.source else { return true }
+            guard let heard = heard[member.source.peerID] else { return false }
+            return heard.held == held && heard.position == total
+        }
+    }
+
+    /// Returns when reachable members have acknowledged every own event, and have been told what is held here; or when
+    /// patience is at its end.
+    func acknowledged() async {
+        let step = Duration.milliseconds(100)
+        var waited = Duration.zero
+        while phase == .running, waited < configuration.closePatience, isSomebodyBehind {
+            exchangeNow()
+            await drained()
+            try? await configuration.wait(step)
+            waited += step
+        }
+        exchangeNow()
+        await drained()
+        await effectsRun()
+    }
+
+    private var isSomebodyBehind: Bool {
+        engine.membership.open.contains { member in
+            member.source != engine.source && reachablePeerIDs.contains(member.source.peerID)
+                && engine.acknowledged(by: member.source)[engine.source] < engine.held[engine.source]
+        }
+    }
+}

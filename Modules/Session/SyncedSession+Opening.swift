@@ -1,0 +1,73 @@
+public import Foundation
+public import MeshEngine
+import MeshIdentity
+import MeshStorage
+public import MeshTransport
+
+extension SyncedSession {
+    /// A session as `configuration.store` has it, or a new one where it has none.
+    ///
+    /// The state follows from what is stored, so reducer and policy have to be the ones that wrote it. Side effects that
+    /// had not been marked as done run again after `start`.
+    /// - Throws: `StorageError`, unless `configuration.storeFailure` lets the session go on without its store;
+    ///   `SessionSyncError.tooManySources` for an image that no engine made.
+    public static func open(
+        sessionID: UUID, featureID: String, transport: any SessionSyncTransport, initialState: State, reducer: Reducer,
+        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event>
+    ) async throws -> SyncedSession {
+        func new() -> SyncedSession {
+            SyncedSession(
+                sessionID: sessionID, featureID: featureID, transport: transport, initialState: initialState,
+                reducer: reducer, conflictPolicy: conflictPolicy, configuration: configuration)
+        }
+        guard let store = configuration.store else { return new() }
+        let writer = StoreWriter(store)
+        do {
+            let (archive, image) = try await writer.perform {
+                var archive = try SessionArchive<State, Event>(
+                    store: store, sessionID: sessionID, featureID: featureID)
+                let image = try archive.load()
+                return (archive, image)
+            }
+            let session =
+                try image.map {
+                    try SyncedSession(
+                        restoring: $0, transport: transport, reducer: reducer, conflictPolicy: conflictPolicy,
+                        configuration: configuration)
+                } ?? new()
+            session.keep(in: archive, writer)
+            return session
+        } catch  where configuration.storeFailure == .continueInMemory && error is StorageError {
+            let session = new()
+            session.storeError = error
+            return session
+        }
+    }
+
+    private func keep(in archive: SessionArchive<State, Event>, _ writer: StoreWriter) {
+        self.archive = archive
+        self.writer = writer
+        durability = writer.store.durability
+    }
+
+    /// A session in memory that goes on where an image ended.
+    /// - Throws: `SessionSyncError.tooManySources` for an image that no engine made.
+    public convenience init(
+        restoring image: SessionEngineImage<State, Event>, transport: any SessionSyncTransport, reducer: Reducer,
+        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init()
+    ) throws {
+        let engine = try Engine(
+            restoring: image, reducer: reducer, conflictPolicy: conflictPolicy, seed: configuration.randomSeed(),
+            options: configuration.engineOptions)
+        self.init(engine: engine, transport: transport, configuration: configuration)
+        indexOwnEvents()
+        deliveries.accept(through: image.head.sequence)
+        queueEffectsDue()
+    }
+
+    /// Everything that outlives the process, for an app that keeps it in a place of its own.
+    ///
+    /// What was submitted since the last send is in it. An image that is older than what was sent must not be opened:
+    /// that is a restored backup, and costs a new name. Complexity: O(events that are not confirmed).
+    public var image: SessionEngineImage<State, Event> { engine.image }
+}

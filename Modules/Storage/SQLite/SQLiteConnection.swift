@@ -1,0 +1,162 @@
+#if SQLite
+    internal import CSQLite
+    internal import Foundation
+    internal import GRDB
+    internal import MeshStorage
+
+    /// An open store: the one connection to its file, and the index of what is in it. One caller at a time.
+    final class SQLiteConnection {
+        private let path: String
+        private let claim: FileClaim
+        private let queue: DatabaseQueue
+        /// nil after a commit that failed; read again before the next use.
+        private var index: SQLiteIndex?
+
+        /// - Throws: `StorageError`; the file is as it was then.
+        init(_ file: SQLiteFile, _ options: SQLiteStore.Options) throws(StorageError) {
+            path = file.path
+            let admission = try file.admit()
+            claim = admission.claim
+            try Self.check(version: admission.schemaVersion, options.schema, path)
+            do {
+                queue = try DatabaseQueue(
+                    path: path, configuration: Self.configuration(options, keepsLog: admission.hasLog))
+            } catch {
+                throw StorageError(error, path: path)
+            }
+            do {
+                index = try queue.inDatabase { db in try Self.open(db, options, path) }
+            } catch {
+                let systemError = queue.inDatabase { sqlite3_system_errno($0.sqliteConnection) }
+                try? queue.close()
+                throw StorageError(error, path: path, systemError: systemError)
+            }
+        }
+
+        deinit { close() }
+
+        func close() { try? queue.close() }
+
+        private static func configuration(_ options: SQLiteStore.Options, keepsLog: Bool) -> Configuration {
+            var configuration = Configuration()
+            configuration.foreignKeysEnabled = false
+            configuration.prepareDatabase { db in
+                // Closing merges the log into the file, which must not happen to one that is refused.
+                if keepsLog { db.mergeLogOnClose(false) }
+                // Before everything that reads: from then on the file is locked, and there is no shared memory.
+                try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+                try db.execute(sql: "PRAGMA synchronous = \(options.sync == .full ? "FULL" : "NORMAL")")
+                // On Apple's systems alone: fsync reaches the drive's cache only.
+                try db.execute(sql: "PRAGMA fullfsync = \(options.sync == .full ? 1 : 0)")
+                try db.execute(sql: "PRAGMA checkpoint_fullfsync = \(options.sync == .full ? 1 : 0)")
+                try db.execute(sql: "PRAGMA trusted_schema = 0; PRAGMA cell_size_check = 1")
+                try db.execute(sql: "PRAGMA journal_size_limit = \(logBytesMax)")
+                if let pages = options.pagesMax { try db.execute(sql: "PRAGMA max_page_count = \(pages)") }
+            }
+            return configuration
+        }
+
+        /// What the log is cut to when all of it is in the file.
+        private static let logBytesMax = 8 << 20
+
+        private static func open(_ db: Database, _ options: SQLiteStore.Options, _ path: String) throws -> SQLiteIndex {
+            let findings = try String.fetchAll(db, sql: "PRAGMA quick_check(1)")
+            guard findings == ["ok"] else { throw Damage(findings.first ?? "SQLite cannot check it") }
+            var index: SQLiteIndex?
+            try db.inTransaction(.deferred) {
+                let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+                // The log may hold a later one than the header.
+                try check(version: version, options.schema, path)
+                if version < options.schema.version { try options.schema.migrate(db, from: version) }
+                try options.schema.check(db)
+                index = try SQLiteIndex(db)
+                if options.verification == .full { try index?.verify(db) }
+                return .commit
+            }
+            guard let index else { throw Damage("it cannot be read") }
+            db.mergeLogOnClose(true)
+            return index
+        }
+
+        private static func check(version: Int, _ schema: SQLiteSchema, _ path: String) throws(StorageError) {
+            guard version > 0 else { throw .damaged(path, "it has no version") }
+            guard version > schema.version else { return }
+            throw StorageError(
+                .newerSchema,
+                "'\(path)' has version \(version), this library knows \(schema.version); update the app or name another path"
+            )
+        }
+
+        /// Makes a file with empty tables.
+        /// - Parameter path: where it will be.
+        static func fill(_ draft: String, for path: String, schema: SQLiteSchema) throws {
+            do {
+                let queue = try DatabaseQueue(path: draft)
+                try queue.inDatabase { db in
+                    try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+                    try db.inTransaction {
+                        try schema.migrate(db, from: 0)
+                        try db.execute(sql: "PRAGMA application_id = \(SQLiteSchema.applicationID)")
+                        return .commit
+                    }
+                    guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+                        throw StorageError(.unavailable, "SQLite cannot keep a log beside '\(path)'; name another path")
+                    }
+                }
+                try queue.close()
+            } catch {
+                throw StorageError(error, path: path)
+            }
+        }
+    }
+
+    extension SQLiteConnection {
+        /// - Throws: `StorageError`.
+        func read<Result>(_ body: (Database, SQLiteIndex) throws -> Result) throws -> Result {
+            try access { db in try body(db, try loadedIndex(db)) }
+        }
+
+        /// - Throws: `StorageError`; nothing has been done then.
+        func commit(_ batch: StoreBatch) throws {
+            let batch = try batch.checked()
+            try access { db in
+                var index = try loadedIndex(db)
+                var positions = JournalPositions { index.journals[Array($0.utf8)]?.positions.upperBound }
+                for operation in batch.operations { try positions.follow(operation) }
+                guard !batch.isEmpty else { return }
+                // While it is being changed nobody else refers to it, so that it is not copied.
+                self.index = nil
+                try db.inTransaction(.immediate) {
+                    try index.apply(batch, to: db)
+                    return .commit
+                }
+                self.index = index
+            }
+        }
+
+        private func access<Result>(_ body: (Database) throws -> Result) throws -> Result {
+            try queue.inDatabase { db in
+                do {
+                    return try body(db)
+                } catch {
+                    throw StorageError(
+                        error, path: path, systemError: sqlite3_system_errno(db.sqliteConnection))
+                }
+            }
+        }
+
+        private func loadedIndex(_ db: Database) throws -> SQLiteIndex {
+            if let index { return index }
+            let index = try SQLiteIndex(db)
+            self.index = index
+            return index
+        }
+    }
+
+    extension Database {
+        /// Whether closing moves what is in the log into the file.
+        fileprivate func mergeLogOnClose(_ merges: Bool) {
+            _ = mesh_sqlite_set_checkpoint_on_close(sqliteConnection, merges ? 1 : 0)
+        }
+    }
+#endif

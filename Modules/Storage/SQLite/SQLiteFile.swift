@@ -1,0 +1,149 @@
+#if SQLite
+    internal import Foundation
+    internal import MeshBus
+    internal import MeshStorage
+
+    /// A database file as it lies on the disk. SQLite recovers, rolls back and cleans up while it opens a file; what is
+    /// not ours, or is damaged, has to stay as it is, so it is looked at before.
+    struct SQLiteFile {
+        /// Absolute, and without symbolic links: SQLite keeps its log beside the file that a link leads to.
+        let path: String
+        var logPath: String { path + "-wal" }
+
+        /// - Throws: `missing` when the folder does not exist.
+        init(path: String) throws(StorageError) {
+            if let path = Self.resolved(path) {
+                self.path = path
+                return
+            }
+            let error = errno
+            let name = NSString(string: path).lastPathComponent
+            let folder = NSString(string: path).deletingLastPathComponent
+            guard error == ENOENT, !name.isEmpty else { throw StorageError(errno: error, path: path) }
+            guard let folder = Self.resolved(folder.isEmpty ? "." : folder) else {
+                throw StorageError(errno: errno, path: path)
+            }
+            self.path = NSString(string: folder).appendingPathComponent(name)
+        }
+
+        private static func resolved(_ path: String) -> String? {
+            guard !path.utf8.contains(0), let resolved = realpath(path, nil) else { return nil }
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+
+        var exists: Bool { Self.status(of: path) != nil }
+
+        /// nil when there is none.
+        private static func status(of path: String) -> stat? {
+            var status = stat()
+            return lstat(path, &status) == 0 ? status : nil
+        }
+    }
+
+    extension SQLiteFile {
+        /// What lets the file be opened: it is ours, whole as far as one can see, and nobody else in this process has it.
+        struct Admission {
+            let claim: FileClaim
+            let schemaVersion: Int
+            /// The log holds what the file does not.
+            let hasLog: Bool
+        }
+
+        /// - Throws: `foreign`, `damaged`, `busy`, `readOnly`, `unavailable`. Nothing has been changed then.
+        func admit() throws(StorageError) -> Admission {
+            guard let status = Self.status(of: path) else { throw StorageError(errno: errno, path: path) }
+            guard status.st_mode & S_IFMT == S_IFREG else { throw .foreign(path, "not a file") }
+            if let journal = Self.status(of: path + "-journal"), journal.st_size > 0 {
+                throw .damaged(path, "a rollback journal lies beside it that no store has left there")
+            }
+            guard let claim = FileClaim(status) else { throw .busy(path) }
+            // Before the file: its log is deleted only after the file is complete.
+            let logSize = Self.status(of: logPath).map { Int64($0.st_size) } ?? 0
+            let (header, size) = try readHeader()
+            guard let header = SQLiteHeader(header) else {
+                if SQLiteHeader.isBeginning(header) { throw .damaged(path, "it has been cut to \(size) bytes") }
+                throw .foreign(path, "not a store")
+            }
+            guard header.applicationID == SQLiteSchema.applicationID else {
+                throw .foreign(path, "a database of somebody else")
+            }
+            if let damage = header.damage { throw .damaged(path, damage) }
+            let hasLog = logSize >= 32 + 24 + Int64(header.pageSize)
+            guard hasLog ? size >= Int64(header.pageSize) : size == header.byteCount else {
+                throw .damaged(path, "it has \(size) bytes in place of \(header.byteCount)")
+            }
+            return Admission(claim: claim, schemaVersion: Int(header.schemaVersion), hasLog: hasLog)
+        }
+
+        private func readHeader() throws(StorageError) -> ([UInt8], size: Int64) {
+            let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
+            guard descriptor >= 0 else { throw StorageError(errno: errno, path: path) }
+            defer { close(descriptor) }
+            var status = stat()
+            var header = [UInt8](repeating: 0, count: SQLiteHeader.byteCount)
+            let count = pread(descriptor, &header, header.count, 0)
+            guard count >= 0, fstat(descriptor, &status) == 0 else { throw StorageError(errno: errno, path: path) }
+            return (Array(header[..<count]), Int64(status.st_size))
+        }
+    }
+
+    extension SQLiteFile {
+        /// Puts a file in place that `fill` has made under another name, whole and synced, if there is none. What a crash
+        /// leaves behind is a file with `.new-` in its name, which may be deleted.
+        /// - Throws: `readOnly`, `full`, `missing`, `damaged`, or what `fill` throws.
+        func create(_ fill: (_ draft: String) throws -> Void) throws {
+            if let log = Self.status(of: logPath), log.st_size > 0 {
+                throw StorageError.damaged(path, "it is gone, and the log beside it ('\(logPath)') is still there")
+            }
+            let draft = path + ".new-" + UUID().uuidString
+            let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw StorageError(errno: errno, path: path) }
+            close(descriptor)
+            defer { for suffix in ["", "-journal", "-wal"] { unlink(draft + suffix) } }
+            try fill(draft)
+            try sync(draft)
+            guard place(draft) else { throw StorageError(errno: errno, path: path) }
+            try sync(NSString(string: path).deletingLastPathComponent)
+        }
+
+        /// A file that has appeared in the meantime stays. Where the file system has no hard links (or, as on Android,
+        /// apps may not make any) there is an instant between looking and renaming.
+        private func place(_ draft: String) -> Bool {
+            if link(draft, path) == 0 || errno == EEXIST { return true }
+            return exists || rename(draft, path) == 0
+        }
+
+        private func sync(_ path: String) throws(StorageError) {
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw StorageError(errno: errno, path: path) }
+            defer { close(descriptor) }
+            // Some file systems sync no folders.
+            guard fsync(descriptor) == 0 || errno == EINVAL else { throw StorageError(errno: errno, path: path) }
+        }
+    }
+
+    /// The files that this process has open as stores. POSIX drops all locks of a process on a file as soon as it closes
+    /// any descriptor of it, so a file that a store has open must not be opened again, not even to be looked at.
+    final class FileClaim: Sendable {
+        private struct FileID: Hashable {
+            let device: UInt64
+            let inode: UInt64
+        }
+
+        private static let claimed = Locked<Set<FileID>>([])
+        private let file: FileID
+
+        /// nil when it is claimed already.
+        init?(_ status: stat) {
+            file = FileID(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
+            let file = file
+            guard Self.claimed.withLock({ $0.insert(file).inserted }) else { return nil }
+        }
+
+        deinit {
+            let file = file
+            _ = Self.claimed.withLock { $0.remove(file) }
+        }
+    }
+#endif

@@ -1,0 +1,63 @@
+#if SQLite
+    internal import GRDB
+    internal import MeshBus
+
+    /// The tables, and how those of older versions become these.
+    ///
+    /// A row of `journal` and `value` is found by the index in memory, a row of `entry` by its place. `checksum` is over
+    /// the rest of the row; `total` is the sum of all checksums modulo 2⁶⁴, so that a row that is missing shows.
+    package final class SQLiteSchema: Sendable {
+        /// "Mesh" in ASCII: what the header of every file of ours says.
+        static let applicationID: Int32 = 0x4D65_7368
+
+        /// A step leads from the version that is its index to the next.
+        package let steps: [String]
+
+        /// Of the tables that the steps make.
+        private let definitions = Locked<[[DatabaseValue]]?>(nil)
+
+        package init(steps: [String]) { self.steps = steps }
+
+        package static let current = SQLiteSchema(steps: [
+            """
+            CREATE TABLE journal (
+                id INTEGER PRIMARY KEY, name BLOB NOT NULL, first INTEGER NOT NULL, next INTEGER NOT NULL,
+                checksum INTEGER NOT NULL);
+            CREATE TABLE entry (
+                journal INTEGER NOT NULL, position INTEGER NOT NULL, bytes BLOB NOT NULL, checksum INTEGER NOT NULL,
+                PRIMARY KEY (journal, position)) WITHOUT ROWID;
+            CREATE TABLE value (
+                key BLOB PRIMARY KEY, bytes BLOB NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
+            CREATE TABLE store (id INTEGER PRIMARY KEY, total INTEGER NOT NULL);
+            INSERT INTO store VALUES (1, 0);
+            """
+        ])
+
+        package var version: Int { steps.count }
+
+        /// Inside a transaction.
+        func migrate(_ db: Database, from version: Int) throws {
+            for step in steps[version...] { try db.execute(sql: step) }
+            try db.execute(sql: "PRAGMA user_version = \(self.version)")
+        }
+
+        /// - Throws: `Damage` unless the tables are those that the steps make.
+        func check(_ db: Database) throws {
+            let expected = try definitions.withLock { definitions in
+                if let definitions { return definitions }
+                let made = try DatabaseQueue().inDatabase { db in
+                    try migrate(db, from: 0)
+                    return try Self.definitions(in: db)
+                }
+                definitions = made
+                return made
+            }
+            guard try Self.definitions(in: db) == expected else { throw Damage("its tables are not the store's") }
+        }
+
+        private static func definitions(in db: Database) throws -> [[DatabaseValue]] {
+            try Row.fetchAll(db, sql: "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")
+                .map { Array($0.databaseValues) }
+        }
+    }
+#endif

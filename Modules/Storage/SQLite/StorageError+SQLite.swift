@@ -1,0 +1,85 @@
+#if SQLite
+    internal import Foundation
+    internal import GRDB
+    internal import MeshStorage
+
+    /// What is stored is not what was written.
+    struct Damage: Error {
+        let detail: String
+
+        init(_ detail: String) { self.detail = detail }
+    }
+
+    extension StorageError {
+        /// What SQLite or the checks on top of it say, in the store's terms.
+        init(_ error: any Error, path: String, systemError: Int32 = 0) {
+            switch error {
+            case let error as StorageError: self = error
+            case let damage as Damage: self = .damaged(path, damage.detail)
+            case let error as DatabaseError: self.init(error, path: path, systemError: systemError)
+            default: self.init(.unavailable, "'\(path)': \(error)", cause: error)
+            }
+        }
+
+        private init(_ error: DatabaseError, path: String, systemError: Int32) {
+            switch (error.resultCode, systemError) {
+            case (.SQLITE_FULL, _), (.SQLITE_IOERR, ENOSPC), (.SQLITE_IOERR, EDQUOT):
+                self.init(
+                    .full, "no room for '\(path)'; free some and commit again, what was committed is kept", cause: error
+                )
+            case (.SQLITE_READONLY, _) where error.extendedResultCode == .SQLITE_READONLY_DBMOVED:
+                self.init(.unavailable, "'\(path)' was moved or deleted while it was open; open it again", cause: error)
+            case (.SQLITE_READONLY, _), (.SQLITE_CANTOPEN, EACCES), (.SQLITE_CANTOPEN, EPERM),
+                (.SQLITE_CANTOPEN, EROFS), (.SQLITE_IOERR, EROFS), (.SQLITE_PERM, _):
+                self = .readOnly(path, cause: error)
+            case (.SQLITE_BUSY, _), (.SQLITE_LOCKED, _): self = .busy(path, cause: error)
+            case (.SQLITE_CORRUPT, _), (.SQLITE_NOTADB, _):
+                self = .damaged(path, error.message ?? "SQLite cannot read it", cause: error)
+            case (.SQLITE_TOOBIG, _):
+                self.init(.oversized, "'\(path)': SQLite takes no row of this size; store less in it", cause: error)
+            default:
+                self.init(
+                    .unavailable, "'\(path)' cannot be used: \(error.message ?? "\(error.resultCode)")", cause: error)
+            }
+        }
+
+        /// - Parameter errno: of a system call on the file or its folder.
+        init(errno: Int32, path: String) {
+            switch errno {
+            case EACCES, EPERM, EROFS: self = .readOnly(path, cause: POSIXError(errno))
+            case ENOENT, ENOTDIR:
+                self.init(.missing, "the folder of '\(path)' does not exist; make it first", cause: POSIXError(errno))
+            case ENOSPC, EDQUOT: self.init(.full, "no room to make '\(path)'; free some", cause: POSIXError(errno))
+            default:
+                self.init(
+                    .unavailable, "'\(path)' cannot be used: \(String(cString: strerror(errno)))",
+                    cause: POSIXError(errno))
+            }
+        }
+
+        static func readOnly(_ path: String, cause: any Error) -> StorageError {
+            StorageError(
+                .readOnly, "'\(path)' or its folder may not be written; change the permissions or name another path",
+                cause: cause)
+        }
+
+        static func busy(_ path: String, cause: (any Error)? = nil) -> StorageError {
+            StorageError(.busy, "'\(path)' is open elsewhere; close it there or name another path", cause: cause)
+        }
+
+        static func damaged(_ path: String, _ detail: String, cause: (any Error)? = nil) -> StorageError {
+            StorageError(
+                .damaged,
+                "'\(path)' is not as it was written: \(detail). Restore it from a copy, or move it away to begin anew",
+                cause: cause)
+        }
+
+        static func foreign(_ path: String, _ detail: String) -> StorageError {
+            StorageError(.foreign, "'\(path)' is \(detail); move it away or name another path")
+        }
+    }
+
+    extension POSIXError {
+        fileprivate init(_ errno: Int32) { self.init(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+#endif

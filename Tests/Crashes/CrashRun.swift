@@ -1,0 +1,200 @@
+#if CommandLineTools && SQLite
+    import Foundation
+    import MeshSQLiteStorage
+    import SessionMesh
+
+    /// The parent: starts both sides, kills, looks.
+    struct CrashRun {
+        let kills: Int
+        let seed: UInt64
+        private let folders: [Side: SideFolder]
+        private var random: SeededBits
+        private var report: CrashReport
+        private var launch = 0
+        /// Taps that only a store had which was put aside.
+        private var lostWithStores: Set<Tap> = []
+
+        init(kills: Int, seed: UInt64, folder: URL) throws {
+            self.kills = kills
+            self.seed = seed
+            folders = [.left: try SideFolder(.left, in: folder), .right: try SideFolder(.right, in: folder)]
+            random = SeededBits(seed: seed)
+            report = CrashReport(seed: seed)
+        }
+
+        /// - Parameter progress: is told how many kills there were.
+        mutating func perform(progress: (Int) -> Void) throws -> CrashReport {
+            let start = ContinuousClock.now
+            while report.kills < kills {
+                try round()
+                progress(report.kills)
+            }
+            try settle()
+            try judge()
+            report.seconds = (ContinuousClock.now - start) / .seconds(1)
+            return report
+        }
+
+        // MARK: - Rounds
+
+        private mutating func round() throws {
+            let pair = try start(settling: false)
+            defer { pair.end() }
+            Thread.sleep(forTimeInterval: Double(random.upTo(120_000)) / 1e6)
+            let victim: Side = random.upTo(1) == 0 ? .left : .right
+            try kill(victim, of: pair)
+            // Mostly the other one notices and leaves; now and then it is killed as well, before or after it does.
+            if random.upTo(3) == 0, report.kills < kills {
+                Thread.sleep(forTimeInterval: Double(random.upTo(5_000)) / 1e6)
+                try kill(victim.other, of: pair)
+            }
+            try pair.waitForEnd()
+            if random.upTo(11) == 0 { try loseStore(of: victim) }
+        }
+
+        private mutating func kill(_ side: Side, of pair: PeerPair) throws {
+            // One that is gone already does not count.
+            guard pair.kill(side) else { return }
+            report.kills += 1
+            report.killsBySide["\(side)", default: 0] += 1
+        }
+
+        private mutating func loseStore(of side: Side) throws {
+            guard let folder = folders[side], let other = folders[side.other] else { return }
+            report.storesLost += 1
+            let aside = try folder.putStoreAside(report.storesLost)
+            let (lost, kept) = (try taps(in: aside), try taps(in: other.store))
+            lostWithStores.formUnion(lost.subtracting(kept))
+        }
+
+        private mutating func start(settling: Bool) throws -> PeerPair {
+            launch += 1
+            report.launches += 2
+            return try PeerPair(folders: folders, launch: launch, settling: settling)
+        }
+
+        /// Both without taps, until they say the same for a while.
+        private mutating func settle() throws {
+            let pair = try start(settling: true)
+            defer { pair.end() }
+            let deadline = ContinuousClock.now + .seconds(60)
+            var sameSince: ContinuousClock.Instant?
+            while ContinuousClock.now < deadline {
+                Thread.sleep(forTimeInterval: 0.02)
+                if let failure = pair.failure { throw CrashTestError("a peer \(failure); replay with --seed \(seed)") }
+                guard let left = pair.standing(of: .left), left == pair.standing(of: .right), left.isSettled else {
+                    sameSince = nil
+                    continue
+                }
+                let since = sameSince ?? .now
+                sameSince = since
+                if ContinuousClock.now - since > .seconds(1) { return }
+            }
+            let standings = Side.allCases.map { side in "\(side): \(pair.standing(of: side)?.line ?? "silent")" }
+            report.failures.append("no rest after a minute; \(standings.joined(separator: ", "))")
+        }
+
+        // MARK: - Judgement
+
+        private mutating func judge() throws {
+            var orders: [Side: [Tap]] = [:]
+            for (side, folder) in folders { orders[side] = try order(in: folder.store) }
+            let (left, right) = (orders[.left] ?? [], orders[.right] ?? [])
+            if left != right {
+                report.failures.append("left has \(left.count) taps and right \(right.count), not the same in the same order")
+            }
+            let final = Set(left)
+            report.applied = left.count
+            report.digest = Taps(all: left).digest
+            if final.count != left.count { report.failures.append("\(left.count - final.count) taps came twice") }
+
+            for folder in folders.values {
+                let accepted = LineFile.lines(of: folder.accepted).compactMap { UInt64($0).map(Tap.init(rawValue:)) }
+                report.accepted += accepted.count
+                let missing = accepted.filter { !final.contains($0) }
+                let unexplained = missing.filter { !lostWithStores.contains($0) }
+                report.lostWithStores += missing.count - unexplained.count
+                if let first = unexplained.first {
+                    report.failures.append("\(unexplained.count) accepted taps of \(folder.side) are lost, the first is \(first)")
+                }
+                judgeEffects(folder)
+            }
+        }
+
+        /// In one launch an effect runs once; a crash between running and marking runs it again in the next one.
+        private mutating func judgeEffects(_ folder: SideFolder) {
+            var seen: Set<Substring> = []
+            var taps: [Substring: Int] = [:]
+            for line in LineFile.lines(of: folder.effects) {
+                let words = line.split(separator: " ")
+                guard words.count == 2 else { continue }
+                report.effects += 1
+                if !seen.insert(line).inserted {
+                    report.failures.append("\(folder.side) ran the effect of tap \(words[1]) twice in launch \(words[0])")
+                }
+                taps[words[1], default: 0] += 1
+            }
+            report.effectsRepeated += taps.values.reduce(0) { $0 + $1 - 1 }
+        }
+
+        private func taps(in store: URL) throws -> Set<Tap> { Set(try order(in: store)) }
+
+        /// What a store has, base and log, in order.
+        private func order(in folder: URL) throws -> [Tap] {
+            let store = try SQLiteStore(path: folder.appendingPathComponent("session.sqlite").path)
+            defer { store.close() }
+            var archive = try TapArchive(store: store, sessionID: SideFolder.sessionID, featureID: SideFolder.featureID)
+            guard let image = try archive.load() else { return [] }
+            return image.base.reduced.state.all
+                + image.log.compactMap { record in
+                    if case .event(let tap) = record.content { tap } else { nil }
+                }
+        }
+    }
+
+    struct CrashReport: Codable {
+        var seed: UInt64
+        var kills = 0
+        var killsBySide: [String: Int] = [:]
+        var storesLost = 0
+        var launches = 0
+        /// Taps that a peer had accepted, and wrote down as such before it died.
+        var accepted = 0
+        /// Taps in the final order, those among them that were accepted and not yet written down.
+        var applied = 0
+        var lostWithStores = 0
+        var effects = 0
+        var effectsRepeated = 0
+        var digest: UInt64 = 0
+        var seconds = 0.0
+        var failures: [String] = []
+
+        init(seed: UInt64) { self.seed = seed }
+
+        var text: String {
+            let sides = killsBySide.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+            let counts = """
+                \(kills) kills (\(sides)) in \(launches) launches, \(storesLost) stores lost, \(Int(seconds)) s, seed \(seed)
+                \(accepted) taps accepted, \(applied) in the final order, \(lostWithStores) lost with the only store that \
+                had them
+                \(effects) side effects, \(effectsRepeated) run again after a crash
+                """
+            return failures.isEmpty ? counts : counts + "\n" + failures.map { "FAILED: \($0)" }.joined(separator: "\n")
+        }
+    }
+
+    /// SplitMix64 (Steele, Lea, Flood 2014).
+    private struct SeededBits {
+        private var state: UInt64
+
+        init(seed: UInt64) { state = seed }
+
+        mutating func upTo(_ bound: UInt64) -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = state
+            word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+            return (word ^ word >> 31) % (bound + 1)
+        }
+    }
+#endif

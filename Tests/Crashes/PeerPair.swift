@@ -1,0 +1,108 @@
+#if CommandLineTools && SQLite
+    import Foundation
+    import MeshBus
+
+    /// Both sides as child processes, wired to each other.
+    final class PeerPair {
+        private var children: [Side: Child] = [:]
+
+        init(folders: [Side: SideFolder], launch: Int, settling: Bool) throws {
+            let (toLeft, toRight) = (Pipe(), Pipe())
+            for side in Side.allCases {
+                guard let folder = folders[side] else { continue }
+                let (input, output) = side == .left ? (toLeft, toRight) : (toRight, toLeft)
+                var arguments = [
+                    "peer", "--side", "\(side)", "--folder", folder.url.deletingLastPathComponent().path, "--launch",
+                    "\(launch)",
+                ]
+                if settling { arguments.append("--settles") }
+                children[side] = try Child(
+                    arguments, input: input.fileHandleForReading, output: output.fileHandleForWriting)
+            }
+            // An end that stays open here would hide from one side that the other is gone.
+            for pipe in [toLeft, toRight] {
+                try pipe.fileHandleForReading.close()
+                try pipe.fileHandleForWriting.close()
+            }
+        }
+
+        /// - Returns: false when it had ended before.
+        func kill(_ side: Side) -> Bool { children[side]?.kill() ?? false }
+
+        func standing(of side: Side) -> Standing? { children[side]?.standing }
+
+        /// What a child said when it gave up.
+        var failure: String? { children.values.compactMap(\.failure).first }
+
+        /// - Throws: what a child said that gave up, or when one does not end.
+        func waitForEnd() throws {
+            let deadline = ContinuousClock.now + .seconds(20)
+            while children.values.contains(where: { $0.isRunning }) {
+                guard ContinuousClock.now < deadline else { throw CrashTestError("a peer does not notice the other's end") }
+                Thread.sleep(forTimeInterval: 0.001)
+            }
+            if let failure { throw CrashTestError("a peer \(failure)") }
+        }
+
+        func end() {
+            for child in children.values { _ = child.kill() }
+            for child in children.values { child.waitUntilExit() }
+        }
+    }
+
+    private final class Child: Sendable {
+        private struct Said {
+            var standing: Standing?
+            var failure: String?
+            var rest = ""
+
+            mutating func take(_ text: String) {
+                rest += text
+                while let end = rest.firstIndex(of: "\n") {
+                    let line = rest[..<end]
+                    if let standing = Standing(line: line) {
+                        self.standing = standing
+                    } else if failure == nil, !line.isEmpty {
+                        failure = String(line.prefix(300))
+                    }
+                    rest.removeSubrange(...end)
+                }
+            }
+        }
+
+        private let process = Process()
+        private let said = Locked(Said())
+
+        init(_ arguments: [String], input: FileHandle, output: FileHandle) throws {
+            guard let executable = Bundle.main.executableURL else {
+                throw CrashTestError("cannot find the executable")
+            }
+            let remarks = Pipe()
+            process.executableURL = executable
+            process.arguments = arguments
+            process.standardInput = input
+            process.standardOutput = output
+            process.standardError = remarks
+            try process.run()
+            let handle = remarks.fileHandleForReading
+            Thread { [said] in
+                while true {
+                    let data = handle.availableData
+                    if data.isEmpty { return }
+                    said.withLock { $0.take(String(decoding: data, as: UTF8.self)) }
+                }
+            }.start()
+        }
+
+        var standing: Standing? { said.withLock { $0.standing } }
+        var failure: String? { said.withLock { $0.failure } }
+        var isRunning: Bool { process.isRunning }
+
+        func kill() -> Bool {
+            guard process.isRunning else { return false }
+            return Foundation.kill(process.processIdentifier, SIGKILL) == 0
+        }
+
+        func waitUntilExit() { process.waitUntilExit() }
+    }
+#endif

@@ -1,0 +1,104 @@
+#if SQLite
+    import Foundation
+    import MeshSQLiteStorage
+    import MeshStorage
+    import Testing
+
+    @Suite("SQLite store: no room")
+    struct FullDiskTests {
+        private let folder: TemporaryFolder
+
+        init() throws { folder = try TemporaryFolder() }
+
+        /// Commits until there is no room.
+        /// - Returns: the position that was refused.
+        private func fill(_ store: SQLiteStore) throws -> UInt64 {
+            for position in UInt64(0)..<10_000 {
+                let batch = StoreBatch.filled { batch in
+                    batch.append(
+                        Array(repeating: UInt8(truncatingIfNeeded: position), count: 700), to: "log", at: position)
+                    batch.set([UInt8(truncatingIfNeeded: position)], for: "head")
+                }
+                guard let code = try code(of: { try store.commit(batch) }) else { continue }
+                #expect(code == .full)
+                return position
+            }
+            Issue.record("there is room without end")
+            return 0
+        }
+
+        private func requireHolds(_ count: UInt64, _ store: SQLiteStore) throws {
+            #expect(try store.catalog(prefix: "").journals.map(\.positions) == [0..<count])
+            #expect(try store.value(for: "head") == [UInt8(truncatingIfNeeded: count - 1)])
+            let entries = try store.entries(of: "log", from: 0, maxBytes: .max)
+            #expect(entries.map(\.position) == Array(0..<count))
+            #expect(
+                entries.allSatisfy { $0.bytes == Array(repeating: UInt8(truncatingIfNeeded: $0.position), count: 700) })
+        }
+
+        @Test("A batch beyond the store's own limit is undone, and it goes on when there is room again")
+        func ownLimit() throws {
+            var store = try SQLiteStore(path: folder.store, sync: .normal, bytesMax: 200_000)
+            let count = try fill(store)
+            #expect(count > 100)
+            try requireHolds(count, store)
+            store.close()
+            store = try SQLiteStore(path: folder.store, sync: .normal, bytesMax: 200_000)
+            try requireHolds(count, store)
+            try store.commit(.filled { $0.truncate("log", below: count - 1) })
+            try store.commit(.filled { $0.append([1], to: "log", at: count) })
+            #expect(try store.catalog(prefix: "").journals.map(\.positions) == [count - 1..<count + 1])
+            let size = try FileManager.default.attributesOfItem(atPath: folder.store)[.size] as? Int
+            #expect(size ?? .max <= 200_000)
+        }
+
+        #if os(Linux)
+            @Test("A disk that is full undoes a batch, and the store goes on when there is room again")
+            func disk() throws {
+                // /dev/full has no room for a file; a file system of a few pages needs root.
+                guard try run("mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", folder.path) else {
+                    return print("no file system can be mounted here; only the store's own limit is tested")
+                }
+                defer { _ = try? run("umount", folder.path) }
+                let ballast = URL(fileURLWithPath: folder.file("ballast"))
+                try Data(count: 100_000).write(to: ballast)
+                var store = try SQLiteStore(path: folder.store)
+                var count = try fill(store)
+                try requireHolds(count, store)
+                try FileManager.default.removeItem(at: ballast)
+                try store.commit(
+                    .filled { batch in
+                        batch.append(
+                            Array(repeating: UInt8(truncatingIfNeeded: count), count: 700), to: "log", at: count)
+                        batch.set([UInt8(truncatingIfNeeded: count)], for: "head")
+                    })
+                count += 1
+                try requireHolds(count, store)
+                store.close()
+                store = try SQLiteStore(path: folder.store)
+                try requireHolds(count, store)
+                store.close()
+
+                // Nor can another store be made, and nothing is left of the attempt.
+                let room = FileManager.default.createFile(atPath: ballast.path, contents: nil)
+                #expect(room)
+                let handle = try FileHandle(forWritingTo: ballast)
+                while (try? handle.write(contentsOf: Data(count: 4096))) != nil {}
+                try handle.close()
+                let before = try folder.files().keys.sorted()
+                #expect(try code { try SQLiteStore(path: folder.file("other")).close() } == .full)
+                #expect(try folder.files().keys.sorted() == before)
+            }
+
+            private func run(_ command: String...) throws -> Bool {
+                let process = Process()
+                process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+                process.arguments = command
+                process.standardError = FileHandle.nullDevice
+                try process.run()
+                process.waitUntilExit()
+                return process.terminationStatus == 0
+            }
+        #endif
+    }
+#endif

@@ -1,0 +1,148 @@
+#if SQLite
+    import Foundation
+    import MeshSQLiteStorage
+    import MeshStorage
+    import Testing
+
+    @Suite("SQLite store: the log beside the file, and who holds it")
+    struct LogTests {
+        private let folder: TemporaryFolder
+        /// What was there after each commit.
+        private let history: [StoredContents]
+        /// What a process that was killed has left.
+        private let file: Data
+        private let log: Data
+
+        init() throws {
+            folder = try TemporaryFolder()
+            let store = try SQLiteStore(path: folder.store, sync: .normal)
+            var generator = SeededGenerator(seed: 12)
+            var contents = StoreContents()
+            var history = [StoredContents(contents)]
+            while history.count < 20 {
+                let batch = StoreBatch.random(after: contents, using: &generator)
+                guard try code(of: { try contents.commit(batch) }) == nil else { continue }
+                try store.commit(batch)
+                history.append(StoredContents(contents))
+            }
+            self.history = history
+            let files = try folder.files()
+            file = try #require(files["store.sqlite"])
+            log = try #require(files["store.sqlite-wal"])
+            store.close()
+        }
+
+        /// Opens what a process has left.
+        /// - Returns: how many commits are there; nil when the store is refused.
+        private func reopen(file: Data, log: Data?, _ subject: Comment) throws -> Int? {
+            let url = URL(fileURLWithPath: folder.store)
+            try file.write(to: url)
+            let logURL = URL(fileURLWithPath: folder.store + "-wal")
+            if let log { try log.write(to: logURL) } else { try? FileManager.default.removeItem(at: logURL) }
+            do {
+                let store = try SQLiteStore(path: folder.store, sync: .normal)
+                defer { store.close() }
+                let stored = try StoredContents(store)
+                let index = history.lastIndex(of: stored)
+                #expect(index != nil, "\(subject): what was never there")
+                return index
+            } catch let error as StorageError {
+                #expect(error.code == .damaged, subject)
+                let files = try folder.files()
+                #expect(files["store.sqlite"] == file && files["store.sqlite-wal"] == log, "\(subject): was changed")
+                return nil
+            }
+        }
+
+        @Test("What was committed before a crash is there after it, and the log is merged when it is closed")
+        func crash() throws {
+            #expect(try reopen(file: file, log: log, "the crash") == history.indices.last)
+            #expect(try folder.files().keys.sorted() == ["store.sqlite"])
+            #expect(
+                try reopen(file: try #require(try folder.files()["store.sqlite"]), log: nil, "merged")
+                    == history.indices.last)
+        }
+
+        @Test("A cut log leaves the whole commits before the cut, in their order")
+        func cutLogs() throws {
+            var generator = SeededGenerator(seed: 1)
+            let frame = 24 + 4096
+            var lengths = Set((0..<200).map { _ in Int.random(in: 0...log.count, using: &generator) })
+            for end in stride(from: 32, through: log.count, by: frame) {
+                lengths.formUnion([end - 1, end, end + 1, end + 24].filter { $0 <= log.count })
+            }
+            var previous = 0
+            for length in lengths.sorted() {
+                let count = try #require(
+                    try reopen(file: file, log: log.prefix(length), "a log cut to \(length)"), "cut to \(length)")
+                #expect(count >= previous)
+                previous = count
+            }
+            #expect(previous == history.indices.last)
+        }
+
+        @Test("A cut file with its log is refused, or the log has all of it")
+        func cutFiles() throws {
+            for length in stride(from: 0, to: file.count, by: 61) {
+                let count = try reopen(file: file.prefix(length), log: log, "a file cut to \(length)")
+                #expect(count == nil || count == history.indices.last)
+            }
+        }
+
+        @Test("A bit that is flipped in the log ends it there, and never makes other contents")
+        func flippedLogs() throws {
+            var generator = SeededGenerator(seed: 2)
+            for _ in 0..<400 {
+                var log = log
+                let offset = Int.random(in: 0..<log.count, using: &generator)
+                log[offset] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+                _ = try reopen(file: file, log: log, "byte \(offset)")
+            }
+        }
+
+        @Test("Another process is refused, even after somebody else was here, and so are we")
+        func processes() throws {
+            try FileManager.default.removeItem(atPath: folder.store)
+            let store = try SQLiteStore(path: folder.store)
+            #expect(try code { try SQLiteStore(path: folder.store).close() } == .busy)
+            #expect(try python("print(db.execute('select count(*) from entry').fetchall())").contains("locked"))
+            store.close()
+            let hold = "db.execute('begin exclusive'); sys.stdout.write('h'); sys.stdout.flush()"
+            let answer = try python("\(hold); sys.stdin.read()") { () throws -> Void in
+                #expect(try code { try SQLiteStore(path: folder.store).close() } == .busy)
+            }
+            #expect(answer == "")
+            #expect(try code { try SQLiteStore(path: folder.store).close() } == nil)
+        }
+
+        /// Runs a statement on the database in another process.
+        /// - Parameter meanwhile: after its first byte, before the end of its input.
+        /// - Returns: what it prints, or what comes after that byte.
+        private func python(_ statement: String, meanwhile: (() throws -> Void)? = nil) throws -> String {
+            let script = """
+                import sqlite3, sys
+                db = sqlite3.connect(\(folder.store.debugDescription), timeout=0, isolation_level=None)
+                try:
+                    \(statement)
+                except sqlite3.OperationalError as error:
+                    print(error)
+                """
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = ["python3", "-c", script]
+            let (input, output) = (Pipe(), Pipe())
+            process.standardInput = input
+            process.standardOutput = output
+            try process.run()
+            if let meanwhile {
+                let byte = output.fileHandleForReading.availableData
+                #expect(String(decoding: byte, as: UTF8.self) == "h")
+                try meanwhile()
+            }
+            try input.fileHandleForWriting.close()
+            let rest = output.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            return String(decoding: rest, as: UTF8.self)
+        }
+    }
+#endif

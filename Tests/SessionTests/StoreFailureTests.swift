@@ -1,0 +1,72 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshScenarioTransport
+import MeshSession
+import MeshStorage
+import MeshTransport
+import Testing
+
+/// A store that fails, and what the session does when it may go on without it.
+@MainActor @Suite struct StoreFailureTests {
+    @Test func `a store that cannot be read is an error, or the session goes on in memory and says so`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let store = MemoryStore()
+        store.close()
+        await #expect(throws: StorageError.self) {
+            _ = try await world.opened(world.transport(watch), incarnation: 2) { $0.store = store }
+        }
+        let here = world.session(world.transport(phone), incarnation: 1)
+        let there = try await world.opened(world.transport(watch), incarnation: 2) {
+            $0.store = store
+            $0.storeFailure = .continueInMemory
+        }
+        #expect(there.durability == .memory)
+        #expect((there.storeError as? StorageError)?.code == .closed)
+        here.start()
+        there.start()
+        try there.submit(.add(3), at: world.now)
+        await world.settle(until: { here.state.total == 3 })
+    }
+
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func `a store that fails in the middle is left, and opened again it loses and doubles nothing`(
+        seed: UInt64
+    ) async throws {
+        let world = VirtualWorld(seed: seed, conditions: .rough)
+        let store = FailingStore()
+        let here = world.session(world.transport(phone), incarnation: 1)
+        let configure: (inout CounterConfiguration) -> Void = {
+            $0.store = store
+            $0.storeFailure = .continueInMemory
+        }
+        var there = try await world.opened(world.transport(watch), incarnation: 2, configure: configure)
+        here.start()
+        there.start()
+        await world.settle(until: { here.isMember && there.isMember })
+        for tap in 1...5 { try there.submit(.add(tap), at: world.now) }
+        await world.settle(until: { here.confirmedCount == 5 && there.confirmedCount == 5 })
+
+        store.isFailing.withLock { $0 = true }
+        for tap in 6...10 {
+            try there.submit(.add(tap), at: world.now)
+            try here.submit(.add(-tap), at: world.now)
+        }
+        await world.settle(until: { there.storeError != nil })
+        #expect(there.durability == .memory, "seed \(seed)")
+        #expect(there.source != SessionSource(peerID: "watch", incarnation: 2), "seed \(seed)")
+        await world.settle(until: { here.state.amounts.count == 15 && here.state == there.state })
+
+        // The store has what it had before it failed, and is opened with that.
+        store.isFailing.withLock { $0 = false }
+        there.stop()
+        there = try await world.opened(world.transport(watch), incarnation: 3, configure: configure)
+        #expect(there.state.amounts.count < 15, "seed \(seed)")
+        there.start()
+        try there.submit(.add(100), at: world.now)
+        await world.settle(until: { here.state.amounts.count == 16 && here.state == there.state })
+        #expect(Set(here.state.amounts).count == 16, "seed \(seed): \(here.state.amounts)")
+        #expect(there.storeError == nil, "seed \(seed)")
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshSession
+import MeshStorage
+
+/// What it costs to keep a session: `plugins-tool bench store`.
+///
+/// Each row is an engine that submits and an archive that writes to the store, as a session does it. `eventsPerCommit`
+/// events share a commit, and with it one wait for the disk.
+enum StoreBenchmark {
+    static let benchmarkCase = BenchmarkCase(
+        id: "store", summary: "What an event costs on its way into a store, on disk and out of it"
+    ) { context in
+        var rows: [BenchmarkRow] = []
+        for store in context.contributions(to: .stores) {
+            for durability in [StoreDurability.process, .machine] {
+                context.report("\(store.plugin), \(durability)")
+                let measured = try measure(store, durability)
+                rows += measured
+                // A store that keeps nothing has nothing to choose.
+                if measured.first?["durability"] == .text(StoreDurability.memory.rawValue) { break }
+            }
+        }
+        return rows
+    }
+
+    private static let eventsMax = 100_000
+
+    private static func measure(
+        _ store: Contribution<StoreFactory>, _ durability: StoreDurability
+    ) throws -> [BenchmarkRow] {
+        try [1, 32, 1_000].map { eventsPerCommit in
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+
+            var session = try StoredSession(try store.value.open(folder.path, durability))
+            let write = try session.submit(eventsPerCommit: eventsPerCommit, for: .seconds(1))
+            let promised = session.store.durability
+            var fields: [BenchmarkRow.Field] = [
+                .init(name: "store", value: .text(store.plugin.rawValue)),
+                .init(name: "durability", value: .text(promised.rawValue)),
+                .init(name: "eventsPerCommit", value: .integer(eventsPerCommit)),
+                .init(name: "eventsPerSecond", value: .number(Double(write.events) / write.seconds)),
+                .init(name: "commitMicroseconds", value: .number(write.seconds * 1e6 / Double(write.commits))),
+            ]
+            // Once for each store: the rest is written fast, then closed, weighed and opened again.
+            try session.fill(to: eventsMax)
+            session.store.close()
+            fields.append(
+                .init(name: "bytesPerEvent", value: .number(Double(size(of: folder)) / Double(eventsMax))))
+            let reopening =
+                promised == .memory ? 0 : try reopeningSeconds { try store.value.open(folder.path, durability) }
+            fields.append(.init(name: "reopenSeconds", value: .number(reopening)))
+            return BenchmarkRow(fields: fields)
+        }
+    }
+
+    /// From nothing to an engine that goes on.
+    private static func reopeningSeconds(_ open: () throws -> any SessionStore) throws -> Double {
+        let start = ContinuousClock.now
+        let session = try StoredSession(restoring: open())
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        guard session.eventCount == eventsMax else { throw IncompleteReopening(events: session.eventCount) }
+        session.store.close()
+        return seconds
+    }
+
+    struct IncompleteReopening: Error {
+        var events: Int
+    }
+
+    private static func size(of folder: URL) -> Int {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return files.reduce(0) { sum, file in
+            let attributes = try? FileManager.default.attributesOfItem(
+                atPath: folder.appendingPathComponent(file).path)
+            return sum + ((attributes?[.size] as? Int) ?? 0)
+        }
+    }
+}
+
+/// One engine, its archive and its store.
+private struct StoredSession {
+    private typealias Archive = SessionArchive<Int, ListFeature.Event>
+    private typealias Engine = SessionSyncEngine<
+        Int, ListFeature.Event, CountingReducer, AcceptingConflictPolicy<Int, ListFeature.Event>
+    >
+
+    /// A state that stays small, so that the store is what is measured.
+    private struct CountingReducer: SessionSyncReducer {
+        func reduce(state: inout Int, event: ListFeature.Event, context: SessionEventContext) { state += 1 }
+    }
+
+    let store: any SessionStore
+    private var engine: Engine
+    private var archive: Archive
+
+    var eventCount: Int { engine.state }
+
+    private static let id = UUID(uuid: (0x53, 0x4D, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
+
+    private static var options: SessionEngineOptions<Int, ListFeature.Event> {
+        var options = SessionEngineOptions<Int, ListFeature.Event>()
+        options.ownUnconfirmedMax = 1 << 20
+        options.ownUnconfirmedBytesMax = 1 << 30
+        return options
+    }
+
+    init(_ store: any SessionStore) throws {
+        self.store = store
+        archive = try Archive(store: store, sessionID: Self.id, featureID: "store-benchmark")
+        engine = Engine(
+            sessionID: Self.id, featureID: "store-benchmark", localPeerID: "phone", payloadType: "event",
+            snapshotPayloadType: "state", initialState: 0, reducer: CountingReducer(),
+            conflictPolicy: AcceptingConflictPolicy(), incarnation: 1, options: Self.options)
+    }
+
+    init(restoring store: any SessionStore) throws {
+        try self.init(store)
+        guard let image = try archive.load() else { return }
+        engine = try Engine(
+            restoring: image, reducer: CountingReducer(), conflictPolicy: AcceptingConflictPolicy(), seed: 1,
+            options: Self.options)
+    }
+
+    mutating func submit(
+        eventsPerCommit: Int, for duration: Duration
+    ) throws -> (events: Int, commits: Int, seconds: Double) {
+        let start = ContinuousClock.now
+        var commits = 0
+        while ContinuousClock.now - start < duration, eventCount < StoredSession.eventsInARow {
+            try commit(count: eventsPerCommit)
+            commits += 1
+        }
+        return (commits * eventsPerCommit, commits, (ContinuousClock.now - start) / .seconds(1))
+    }
+
+    /// Leaves room for `fill`.
+    private static let eventsInARow = 90_000
+
+    mutating func fill(to count: Int) throws {
+        while eventCount < count { try commit(count: min(1_000, count - eventCount)) }
+    }
+
+    private mutating func commit(count: Int) throws {
+        let start = UInt32(eventCount)
+        for number in start..<start + UInt32(count) {
+            let moment = Date(timeIntervalSince1970: 1_700_000_000 + Double(number) / 1_000)
+            _ = try engine.submitLocal(ListFeature.event(number: number, choice: 0, moment: moment), at: moment)
+        }
+        if let persistence = engine.takeDirectives().persist { try archive.save(persistence, of: engine) }
+    }
+}
