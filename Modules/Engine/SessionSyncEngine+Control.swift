@@ -156,7 +156,7 @@ extension SessionSyncEngine {
         guard !mutations.contains(.rangeIgnored) else { return }
         let wants = control.wants.filter { $0.source == source }
         let lacks = control.isDigest ? control.held[source] : .max
-        guard control.isDigest || !wants.isEmpty else { return }
+        guard lacks < sources[0].held || !wants.isEmpty else { return }
         let found = log.entries.lazy.filter { entry in
             entry.slot == 0
                 && (entry.sequence > lacks
