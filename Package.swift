@@ -59,7 +59,7 @@ let modules: [Module] = [
         uses: ["CZlib", "MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity", "MeshTesting"]),
     Module(
         "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
-        tests: ["MeshIdentity", "MeshTimerAnchor"]),
+        tests: ["MeshBus", "MeshIdentity", "MeshTimerAnchor"]),
 
     Module(
         "MeshTransport", "Modules/Transports/Contract", floor: 3,
@@ -113,8 +113,8 @@ let modules: [Module] = [
         uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh"]),
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"],
-        tests: ["MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshEngine", "MeshScenarioTransport"],
+        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTransport", "MeshTesting", "MeshSimulation"],
