@@ -91,7 +91,7 @@ extension SessionSyncEngine {
             let id =
                 record.eventID
                 ?? interpreter.metadata(
-                    of: LogEntry(record, slot: 0), source: record.source
+                    of: LogEntry(record, slot: 0).header, source: record.source
                 ).eventID
             if included.contains(id), !mutations.contains(.reissueCovered) { continue }
             _ = author(
@@ -108,7 +108,7 @@ extension SessionSyncEngine {
     }
 
     func eventID(of entry: LogEntry<Event>) -> UUID {
-        entry.eventID ?? interpreter.metadata(of: entry, source: sources[entry.slot].source).eventID
+        entry.eventID ?? interpreter.metadata(of: entry.header, in: sources).eventID
     }
 
     /// What the copy says of each source; what is held is derived from what the copy holds, never taken over.

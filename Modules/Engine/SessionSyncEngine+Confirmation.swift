@@ -148,7 +148,7 @@ extension SessionSyncEngine {
         for entry in log.entries.prefix(count) {
             sources[entry.slot].folded = max(sources[entry.slot].folded, entry.sequence)
         }
-        log.fold(count)
+        log.fold(count, by: interpreter, sources: sources)
         settledCount = max(0, settledCount - count)
         announcedCount = max(0, announcedCount - count)
         pending.movesBase = true

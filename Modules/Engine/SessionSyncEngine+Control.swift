@@ -165,7 +165,7 @@ extension SessionSyncEngine {
         guard !mutations.contains(.rangeIgnored) else { return }
         let wants = control.wants.filter { $0.source == source }
         let lacks = control.isDigest ? control.held[source] : .max
-        guard control.isDigest && lacks < sources[0].held || !wants.isEmpty else { return }
+        guard lacks < sources[0].held || !wants.isEmpty else { return }
         var found: [UInt64] = []
         for index in log.entries.indices where log.entries[index].slot == 0 && found.count < options.rangeMax {
             let sequence = log.entries[index].sequence

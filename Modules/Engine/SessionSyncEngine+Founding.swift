@@ -1,3 +1,4 @@
+import MeshBus
 import MeshIdentity
 
 #if canImport(FoundationEssentials)

@@ -1,4 +1,4 @@
-import MeshScenarioTransport
+import MeshBus
 
 extension Schedule {
     /// The schedule of a seed. Every fifth has three to five peers and loses no store.

@@ -1,3 +1,4 @@
+import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
