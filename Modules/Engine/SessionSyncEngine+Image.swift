@@ -91,6 +91,8 @@ extension SessionSyncEngine {
         }
         recountOwn()
         pending.replacesEverything = false
+        // The mark was written before the caller could act on the alarm.
+        if sources[0].isForked { pending.raise(.forked(SourceSequence(source: source, sequence: sources[0].held))) }
     }
 
     private mutating func entries(_ records: [SessionRecord<Event>]) throws -> [LogEntry<Event>] {
