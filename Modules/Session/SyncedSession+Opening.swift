@@ -19,8 +19,8 @@ extension SyncedSession {
                 sessionID: sessionID, featureID: featureID, transport: transport, initialState: initialState,
                 reducer: reducer, conflictPolicy: conflictPolicy, configuration: configuration)
         }
-        guard image.sessionID == sessionID else { throw SessionSyncError.sessionMismatch }
-        guard image.featureID == featureID else { throw SessionSyncError.featureMismatch }
+        guard image.head.sessionID == sessionID else { throw SessionSyncError.sessionMismatch }
+        guard image.head.featureID == featureID else { throw SessionSyncError.featureMismatch }
         return try SyncedSession(
             restoring: image, transport: transport, reducer: reducer, conflictPolicy: conflictPolicy,
             configuration: configuration)
@@ -37,7 +37,7 @@ extension SyncedSession {
             options: configuration.engineOptions)
         self.init(engine: engine, transport: transport, configuration: configuration)
         indexOwnEvents()
-        deliveries.accept(through: image.sequence)
+        deliveries.accept(through: image.head.sequence)
         queueEffectsDue()
     }
 

@@ -116,7 +116,7 @@ import Testing
         await world.settle(until: { here.delivery(of: id) == .confirmed })
         #expect(here.storeError == nil)
         #expect(there.state.total == 1)
-        #expect(store.saved.load()?.settledCount ?? 0 > 0)
+        #expect(store.saved.load()?.head.settledCount ?? 0 > 0)
     }
 
     @Test func `one write serves many events`() async throws {
@@ -131,7 +131,7 @@ import Testing
         for tap in 1...500 { try here.submit(.add(tap), at: world.now) }
         await world.run(.milliseconds(500))
         #expect(store.count.withLock { $0 } - before <= 3)
-        #expect(store.saved.load()?.sequence == 500)
+        #expect(store.saved.load()?.head.sequence == 500)
     }
 
     @Test func `a settled pair falls nearly silent`() async throws {

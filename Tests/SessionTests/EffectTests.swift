@@ -101,7 +101,7 @@ import Testing
         await world.settle()
         #expect(log.amounts == [1, 2, 3, 4, 5])
         #expect(Set(log.ids).count == 5)
-        #expect(store.load()?.sideEffectsDue.isEmpty == true)
+        #expect(store.load()?.head.sideEffectsDue.isEmpty == true)
     }
 
     @Test func `a newcomer runs no effects for what was confirmed before it came`() async throws {
