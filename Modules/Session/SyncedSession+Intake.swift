@@ -124,7 +124,7 @@ extension SyncedSession {
         peer.position = control.position
         // No event since the last exchange: what the peer has sent was lost, and is not under way.
         if exchange.unacknowledgedCount == 0, isOpenMember(peerID), let promised = metadata.promise?.sequence {
-            peer.lostThrough = promised
+            peer.lostThrough = promised > heldSequence(of: peerID) ? promised : 0
         }
         heard[peerID] = peer
     }

@@ -81,7 +81,7 @@ extension SyncedSession {
                 unsaved.changes = nil
                 if storeError != nil { storeError = nil }
             } catch {
-                return await putBack(round, changes, after: error)
+                return putBack(round, changes, after: error)
             }
         }
         settle(round)
@@ -89,10 +89,10 @@ extension SyncedSession {
     }
 
     /// The store has not taken it: nothing of the round may be seen outside. Controls and answers are made again with
-    /// the next exchange.
+    /// the next exchange, which is also when the store is tried again.
     private func putBack(
         _ round: OutgoingRound<State, Event>, _ changes: SessionPersistence, after error: any Error
-    ) async {
+    ) {
         unsaved.changes = changes
         unsaved.confirmed = round.directives.confirmed
         outgoing.putBack(round.events)
@@ -103,8 +103,7 @@ extension SyncedSession {
             statistics.storeFailures += 1
         }
         heed(round.directives.alarms)
-        try? await configuration.wait(configuration.exchangeInterval)
-        outgoing.needsRound = true
+        scheduleExchange(.regular)
     }
 
     /// What was written counts now.
