@@ -7,7 +7,7 @@ public struct SessionPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "feature.session", kind: .feature, module: "MeshSession", version: "0.1.0",
-            summary: "The ready-made session: engine and transport, observable on the main actor",
-            requires: ["core.engine", "core.transport"])
+            summary: "The ready-made session: engine, transport and store in one observable object on the main actor",
+            requires: ["core.engine", "core.transport", "core.timer-anchor", "core.wire"])
     }
 }

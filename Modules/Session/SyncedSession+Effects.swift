@@ -46,7 +46,8 @@ struct EffectQueue<Event: Codable & Sendable> {
 extension SyncedSession {
     /// What had not been marked when the process ended. It is in the store: that is where it comes from.
     func queueEffectsDue() {
-        if configuration.onConfirmed != nil { for event in engine.sideEffectsDue { effects.append(event) } }
+        guard configuration.onConfirmed != nil else { return }
+        for event in engine.sideEffectsDue { effects.append(event) }
     }
 
     /// Runs what waits, unless that is under way; what threw the last time is tried again.

@@ -34,6 +34,8 @@ struct HeardPeer {
     var at: Date
     var held = SequenceVector()
     var position: UInt64 = 0
+    /// The sequence up to which its events were sent and did not come.
+    var lostThrough: UInt64 = 0
     var isNotAdmitted = false
 }
 
@@ -50,7 +52,9 @@ extension SyncedSession {
 
     func acknowledgeSoon() {
         exchange.unacknowledgedCount += 1
-        if exchange.unacknowledgedCount >= ExchangeSchedule.unacknowledgedMax { return exchangeNow() }
+        // While something is missing: as soon as what was asked for last may have come.
+        let limit = engine.gapCount > 0 || isLagging ? engine.options.rangeMax : ExchangeSchedule.unacknowledgedMax
+        if exchange.unacknowledgedCount >= limit { return exchangeNow() }
         scheduleExchange(.soon)
     }
 
@@ -69,8 +73,13 @@ extension SyncedSession {
 
     var exchangePace: ExchangeSchedule.Pace {
         if isAlone { return .idle }
-        if !engine.missing.isEmpty { return .missing }
+        if !engine.missing.isEmpty || isLagging { return .missing }
         return isSettled ? .idle : .regular
+    }
+
+    /// The last events of a peer are missing: no later one shows a gap, but the peer has said how far it is.
+    private var isLagging: Bool {
+        heard.contains { $0.value.lostThrough > 0 && $0.value.lostThrough > heldSequence(of: $0.key) }
     }
 
     /// Nobody can be reached, as far as the transport tells; when that changes, an exchange follows at once.

@@ -117,9 +117,16 @@ extension SyncedSession {
     }
 
     func note(_ control: SessionControl, from metadata: SessionSyncMetadata) {
-        heard[metadata.sourcePeerID] = HeardPeer(
-            at: configuration.now(), held: control.held, position: control.position,
-            isNotAdmitted: heard[metadata.sourcePeerID]?.isNotAdmitted ?? false)
+        let peerID = metadata.sourcePeerID
+        var peer = heard[peerID] ?? HeardPeer(at: configuration.now())
+        peer.at = configuration.now()
+        peer.held = control.held
+        peer.position = control.position
+        // No event since the last exchange: what the peer has sent was lost, and is not under way.
+        if exchange.unacknowledgedCount == 0, isOpenMember(peerID), let promised = metadata.promise?.sequence {
+            peer.lostThrough = promised > heldSequence(of: peerID) ? promised : 0
+        }
+        heard[peerID] = peer
     }
 
     /// What the last call to the engine put in its place becomes visible.

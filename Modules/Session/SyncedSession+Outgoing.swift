@@ -85,12 +85,15 @@ extension SyncedSession {
 
 extension SyncedSession {
     func send(_ round: OutgoingRound<State, Event>) async {
+        let windowEnd = windowEnd
         for (index, event) in round.events.enumerated() {
-            guard await send(event) else {
-                // Stopped: these leave after the next start.
-                return outgoing.putBack(round.events[index...])
+            // What is put back leaves when a member has acknowledged more, or after the next start.
+            guard event.metadata.sequence <= windowEnd, await send(event) else {
+                outgoing.putBack(round.events[index...])
+                break
             }
         }
+        guard !Task.isCancelled else { return }
         for message in round.directives.outgoing { await send(message) }
         if round.asksForSnapshot {
             await attempt {
@@ -100,6 +103,17 @@ extension SyncedSession {
         }
         if let snapshot = round.snapshot { await send(snapshot, to: round.snapshotReceivers) }
     }
+
+    /// The last own sequence that may be under way: a member that reads slowly must not lose what its transport cannot
+    /// keep. Members that are away do not count; they get from the log what they lack.
+    private var windowEnd: UInt64 {
+        let acknowledged = engine.membership.open.filter { reachablePeerIDs.contains($0.source.peerID) }
+            .map { engine.acknowledged(by: $0.source)[engine.source] }
+        return acknowledged.min().map { $0 + min(Self.windowMax, .max - $0) } ?? .max
+    }
+
+    /// Half of what a transport keeps for a subscriber.
+    private static var windowMax: UInt64 { 2048 }
 
     /// - Returns: false when the session was stopped before the event could be handed over.
     private func send(_ event: SessionSyncEnvelope<Event>) async -> Bool {

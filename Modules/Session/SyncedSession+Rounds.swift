@@ -81,7 +81,7 @@ extension SyncedSession {
                 unsaved.changes = nil
                 if storeError != nil { storeError = nil }
             } catch {
-                return await putBack(round, changes, after: error)
+                return putBack(round, changes, after: error)
             }
         }
         settle(round)
@@ -89,10 +89,10 @@ extension SyncedSession {
     }
 
     /// The store has not taken it: nothing of the round may be seen outside. Controls and answers are made again with
-    /// the next exchange.
+    /// the next exchange, which is also when the store is tried again.
     private func putBack(
         _ round: OutgoingRound<State, Event>, _ changes: SessionPersistence, after error: any Error
-    ) async {
+    ) {
         if !Task.isCancelled {
             storeError = error
             statistics.storeFailures += 1
@@ -104,8 +104,7 @@ extension SyncedSession {
         if round.asksForSnapshot { outgoing.asksForSnapshot = true }
         heed(round.directives.alarms)
         if configuration.storeFailure == .continueInMemory, !Task.isCancelled { return leaveStore() }
-        try? await configuration.wait(configuration.exchangeInterval)
-        outgoing.needsRound = true
+        scheduleExchange(.regular)
     }
 
     /// The store has an older session from now on. It must not be continued under the name under which this one goes on.

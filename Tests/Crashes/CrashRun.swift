@@ -101,7 +101,8 @@
             for (side, folder) in folders { orders[side] = try order(in: folder.store) }
             let (left, right) = (orders[.left] ?? [], orders[.right] ?? [])
             if left != right {
-                report.failures.append("left has \(left.count) taps and right \(right.count), not the same in the same order")
+                report.failures.append(
+                    "left has \(left.count) taps and right \(right.count), not the same in the same order")
             }
             let final = Set(left)
             report.applied = left.count
@@ -115,7 +116,8 @@
                 let unexplained = missing.filter { !lostWithStores.contains($0) }
                 report.lostWithStores += missing.count - unexplained.count
                 if let first = unexplained.first {
-                    report.failures.append("\(unexplained.count) accepted taps of \(folder.side) are lost, the first is \(first)")
+                    report.failures.append(
+                        "\(unexplained.count) accepted taps of \(folder.side) are lost, the first is \(first)")
                 }
                 judgeEffects(folder)
             }
@@ -130,7 +132,8 @@
                 guard words.count == 2 else { continue }
                 report.effects += 1
                 if !seen.insert(line).inserted {
-                    report.failures.append("\(folder.side) ran the effect of tap \(words[1]) twice in launch \(words[0])")
+                    report.failures.append(
+                        "\(folder.side) ran the effect of tap \(words[1]) twice in launch \(words[0])")
                 }
                 taps[words[1], default: 0] += 1
             }

@@ -22,7 +22,8 @@
         @Option(help: "How many times a peer is killed.")
         var kills = 200
 
-        @Option(help: "Draws who is killed, when, and who loses its store; instants are the machine's own all the same.")
+        @Option(
+            help: "Draws who is killed, when, and who loses its store; instants are the machine's own all the same.")
         var seed: UInt64?
 
         @Option(help: ArgumentHelp("Keeps stores and ledgers there; by default they are removed.", valueName: "folder"))
@@ -33,7 +34,8 @@
 
         func run() async throws {
             let seed = seed ?? .random(in: 0...UInt64(UInt32.max))
-            let folder = keep.map { URL(fileURLWithPath: $0) }
+            let folder =
+                keep.map { URL(fileURLWithPath: $0) }
                 ?? FileManager.default.temporaryDirectory.appendingPathComponent("crash-test-\(UUID().uuidString)")
             defer { if keep == nil { try? FileManager.default.removeItem(at: folder) } }
             var run = try CrashRun(kills: kills, seed: seed, folder: folder)

@@ -43,7 +43,11 @@
                 _exit(0)
             }
             defer { watcher.cancel() }
-            if settles { try await settle(session) } else { try await tap(session, accepted: LineFile(folder.accepted)) }
+            if settles {
+                try await settle(session)
+            } else {
+                try await tap(session, accepted: LineFile(folder.accepted))
+            }
         }
 
         @MainActor

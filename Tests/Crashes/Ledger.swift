@@ -79,7 +79,9 @@
 
         init(_ url: URL) throws {
             let descriptor = Foundation.open(url.path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-            guard descriptor >= 0 else { throw CrashTestError("cannot write \(url.path): \(String(cString: strerror(errno)))") }
+            guard descriptor >= 0 else {
+                throw CrashTestError("cannot write \(url.path): \(String(cString: strerror(errno)))")
+            }
             handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         }
 

@@ -38,7 +38,9 @@
         func waitForEnd() throws {
             let deadline = ContinuousClock.now + .seconds(20)
             while children.values.contains(where: { $0.isRunning }) {
-                guard ContinuousClock.now < deadline else { throw CrashTestError("a peer does not notice the other's end") }
+                guard ContinuousClock.now < deadline else {
+                    throw CrashTestError("a peer does not notice the other's end")
+                }
                 Thread.sleep(forTimeInterval: 0.001)
             }
             if let failure { throw CrashTestError("a peer \(failure)") }

@@ -183,10 +183,10 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
         ])
     }
 
-    func submit(_ tap: Tap) async throws {
+    func submit(_ tap: Tap, publishes: Bool = true) async throws {
         let envelope = try engine.submitLocal(tap, at: now())
         try await transport.send(AnySessionSyncEnvelope(envelope), mode: .realtimeBestEffort, to: nil)
-        try await publish()
+        if publishes { try await publish() }
     }
 
     func publish() async throws {

@@ -33,12 +33,72 @@ struct SessionReplayTests {
         #expect(phone.statistics.applied + phone.statistics.snapshotsApplied > 0, "seed \(seed)")
     }
 
-    private func device(_ actor: ReplayPlan.Actor, on network: ScenarioNetwork) -> WorkoutSession {
+    @Test("taps on both sides at the same moments end in one state", arguments: 0..<6 as Range<UInt64>)
+    func concurrentTaps(seed: UInt64) async throws {
+        let plan = try ReplayPlan(recording: .syntheticRun())
+        let network = ScenarioNetwork(seed: seed)
+        let phone = device(.phone, on: network)
+        let watch = device(.watch, on: network)
+        phone.start()
+        watch.start()
+        let runs = [(ReplayPlan.Actor.phone, phone), (.watch, watch)].map { actor, session in
+            Task { try await ReplayRunner(plan: plan, actor: actor, session: session, isConcurrent: true).run() }
+        }
+        let taps = plan.steps[plan.watchJoinsAfter...].count { $0.event.isTap }
+        let total = UInt64(plan.steps.count + taps)
+        for _ in 0..<50_000 where phone.confirmedCount < total || watch.confirmedCount < total {
+            network.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
+        for run in runs { run.cancel() }
+
+        #expect(phone.confirmedCount == total && watch.confirmedCount == total, "seed \(seed)")
+        #expect(phone.state.digest == watch.state.digest, "seed \(seed)")
+        #expect(phone.statistics.late + watch.statistics.late > 0, "seed \(seed): nothing was concurrent")
+    }
+
+    @Test("the timer on the wrist shows what the phone shows, though their clocks differ by minutes")
+    func skewedClocks() async throws {
+        let network = ScenarioNetwork(seed: 1)
+        let phone = device(.phone, on: network)
+        let watch = device(.watch, on: network, clockAhead: 200)
+        phone.start()
+        watch.start()
+        for _ in 0..<20_000 where watch.clock.errorSeconds == nil || watch.clock.isLocal {
+            network.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
+        try phone.submit { .start(at: $0) }
+        for _ in 0..<20_000 where watch.state.phase != .running {
+            network.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
+        network.advance(by: .seconds(60))
+        let (shown, onWrist) = (try #require(phone.timer), try #require(watch.timer))
+        let error = try #require(onWrist.errorSeconds)
+        #expect(error < 0.1)
+        #expect(abs(shown.elapsed - onWrist.elapsed) <= error + 1e-6)
+        #expect(watch.state.elapsed(at: network.now.addingTimeInterval(200)) > 250, "its own clock would be wrong")
+    }
+
+    private func device(
+        _ actor: ReplayPlan.Actor, on network: ScenarioNetwork, clockAhead: TimeInterval = 0
+    ) -> WorkoutSession {
         let peer = SessionPeer(
             id: actor.rawValue, deviceClass: SessionPeerDeviceClass(rawValue: actor.rawValue), appInstanceID: "test",
             topology: .pairedCompanion)
         return .workout(
             sessionID: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)),
-            over: network.makeTransport(localPeer: peer), now: { network.now })
+            over: network.makeTransport(localPeer: peer)
+        ) { configuration in
+            configuration.now = { network.now.addingTimeInterval(clockAhead) }
+            configuration.wait = { duration in
+                let end = network.elapsed + duration
+                while network.elapsed < end {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                }
+            }
+        }
     }
 }

@@ -13,18 +13,27 @@ where
 
     /// - Parameters:
     ///   - sessionID: one for each workout; the next one is a new UUID.
-    ///   - now: the device's clock.
+    ///   - configure: what else is to be set, such as a store, or `onConfirmed` to keep a finished workout once.
     public static func workout(
-        sessionID: UUID, over transport: any SessionSyncTransport, now: @escaping @Sendable () -> Date = { Date() }
+        sessionID: UUID, over transport: any SessionSyncTransport,
+        configure: (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void = { _ in }
     ) -> WorkoutSession {
         var configuration = SyncedSessionConfiguration<WorkoutState, WorkoutEvent>()
         configuration.isHighRate = { !$0.isTap }
         configuration.isIdle = { $0.phase == .ready }
-        configuration.now = now
+        configure(&configuration)
         return WorkoutSession(
             sessionID: sessionID, featureID: workoutFeatureID, transport: transport, initialState: WorkoutState(),
             reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy(), configuration: configuration)
     }
+}
+
+extension SyncedSession
+where
+    State == WorkoutState, Event == WorkoutEvent, Reducer == WorkoutReducer, ConflictPolicy == WorkoutPolicy
+{
+    /// The timer as every device shows it now; nil before the start.
+    public var timer: SessionTimerReading? { state.timer.map { reading(of: $0) } }
 }
 
 extension WorkoutState {
