@@ -1,5 +1,5 @@
 #if !canImport(Darwin)
-    import Synchronization
+    public import Synchronization
 #endif
 
 /// How many subscribers a topic has. Written by whoever holds the topic's lock, read by `publish` without it.
@@ -16,9 +16,9 @@ final class TopicAudience: Sendable {
 
         func set(_ subscriberCount: Int) { count.withLock { $0 = subscriberCount } }
     #else
-        private let count = Atomic<Int>(0)
+        @usableFromInline let count = Atomic<Int>(0)
 
-        @usableFromInline var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+        @inlinable var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
         func set(_ subscriberCount: Int) { count.store(subscriberCount, ordering: .releasing) }
     #endif
