@@ -64,7 +64,7 @@ let modules: [Module] = [
         uses: ["CZlib", "MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity", "MeshTesting"]),
     Module(
         "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
-        tests: ["MeshIdentity", "MeshTimerAnchor"]),
+        tests: ["MeshBus", "MeshIdentity", "MeshTimerAnchor"]),
 
     Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBus"], tests: []),
 
@@ -130,8 +130,10 @@ let modules: [Module] = [
         uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh"]),
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport", "MeshSession", "MeshStorage"],
-        tests: ["MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshScenarioTransport", "MeshSession",
+        ],
+        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [

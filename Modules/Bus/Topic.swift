@@ -3,7 +3,7 @@
 /// A topic serves the bus, and every stream that a transport or a session hands out. Publishing never waits: when a
 /// subscriber's buffer is full, the topic drops by its stated policy and counts what it dropped.
 ///
-/// Safe to use from any thread. `publish` is O(subscribers).
+/// Safe to use from any thread. `publish` is O(subscribers); without any it is one look at a counter.
 public final class Topic<Element: Sendable>: Sendable {
     /// What a subscriber's full buffer does with one more element.
     public enum OverflowPolicy: Sendable {
@@ -28,6 +28,8 @@ public final class Topic<Element: Sendable>: Sendable {
     public let replaysLatest: Bool
 
     private let subscribers = Locked(Subscribers())
+    /// How many there are, for `publish` to read without the lock.
+    @usableFromInline let audience = TopicAudience()
     /// Held while elements are handed over, so that every subscriber sees one order. A lock of its own: handing over
     /// wakes a task, which takes that task's lock, and cancelling a task unsubscribes while holding it. Whoever
     /// unsubscribes must therefore never wait for whoever hands over.
@@ -43,8 +45,14 @@ public final class Topic<Element: Sendable>: Sendable {
     deinit { finish() }
 
     /// Hands `element` to every subscriber, in the order in which calls enter. Does nothing once finished.
+    @inlinable
     public func publish(_ element: Element) {
-        if !replaysLatest, subscriberCount == 0 { return }
+        if !replaysLatest, audience.isEmpty { return }
+        deliver(element)
+    }
+
+    @usableFromInline
+    func deliver(_ element: Element) {
         turn.withLock { _ in
             let receivers = subscribers.withLock { subscribers in
                 if replaysLatest, !subscribers.isFinished { subscribers.latest = element }
@@ -77,6 +85,7 @@ public final class Topic<Element: Sendable>: Sendable {
                 guard !subscribers.isFinished else { return nil }
                 subscribers.nextID += 1
                 subscribers.continuations.append((subscribers.nextID, continuation))
+                audience.set(subscribers.continuations.count)
                 for element in kept { continuation.yield(element) }
                 if let latest = subscribers.latest { continuation.yield(latest) }
                 return subscribers.nextID
@@ -95,6 +104,7 @@ public final class Topic<Element: Sendable>: Sendable {
         let ended = subscribers.withLock { subscribers in
             subscribers.isFinished = true
             subscribers.latest = nil
+            audience.set(0)
             defer { subscribers.continuations = [] }
             return subscribers.continuations
         }
@@ -110,6 +120,7 @@ public final class Topic<Element: Sendable>: Sendable {
     private func unsubscribe(_ id: UInt64) {
         subscribers.withLock { subscribers in
             subscribers.continuations.removeAll { $0.id == id }
+            audience.set(subscribers.continuations.count)
         }
     }
 }

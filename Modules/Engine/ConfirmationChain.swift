@@ -17,6 +17,9 @@ public struct ConfirmationChain: Hashable, Sendable, Codable {
 
     public init() {}
 
+    /// Begins anew after that many events.
+    init(position: UInt64) { self.position = position }
+
     @usableFromInline
     mutating func append(_ digest: UInt64) {
         value = (value &+ 0x9e37_79b9_7f4a_7c15 ^ digest) &* 0xff51_afd7_ed55_8ccd

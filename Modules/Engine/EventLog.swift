@@ -1,9 +1,9 @@
 public import MeshIdentity
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
 
 /// Events in their total order above a base, and the state after them.
@@ -13,24 +13,41 @@ public import MeshIdentity
 /// than 32 checkpoints, every second one of the older half is dropped, so that old places cost more and memory less.
 @usableFromInline
 struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
+    /// The state after a number of entries, and what else follows from them: a `ReducedState` without metadata.
+    @usableFromInline
+    struct Prefix: Sendable {
+        @usableFromInline var state: State
+        @usableFromInline var recentEventIDs: [UUID]
+        /// The place of the last entry that had an effect; -1 when that is in the base.
+        @usableFromInline var lastApplied = -1
+
+        @inlinable
+        init(_ base: ReducedState<State>) {
+            state = base.state
+            recentEventIDs = base.recentEventIDs
+        }
+    }
+
     /// The state after the first `count` entries.
     @usableFromInline
     struct Mark: Sendable {
         @usableFromInline var count: Int
-        @usableFromInline var reduced: ReducedState<State>
+        @usableFromInline var prefix: Prefix
 
         @inlinable
-        init(count: Int, reduced: ReducedState<State>) {
+        init(count: Int, prefix: Prefix) {
             self.count = count
-            self.reduced = reduced
+            self.prefix = prefix
         }
     }
 
     @usableFromInline var entries: [LogEntry<Event>] = []
-    /// The state after all entries.
-    @usableFromInline var current: ReducedState<State>
+    /// After all entries.
+    @usableFromInline var current: Prefix
     /// The first one is the base, of count 0.
     @usableFromInline var marks: [Mark]
+    /// The last event of the base that had an effect.
+    @usableFromInline var lastAppliedInBase: SessionSyncMetadata?
     /// How many events the base includes.
     @usableFromInline var baseCount: UInt64
 
@@ -39,13 +56,17 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
 
     @inlinable
     init(base: ReducedState<State>, baseCount: UInt64 = 0) {
-        current = base
-        marks = [Mark(count: 0, reduced: base)]
+        current = Prefix(base)
+        marks = [Mark(count: 0, prefix: current)]
+        lastAppliedInBase = base.lastAppliedMetadata
         self.baseCount = baseCount
     }
 
-    @inlinable
-    var base: ReducedState<State> { marks[0].reduced }
+    var base: ReducedState<State> {
+        ReducedState(
+            state: marks[0].prefix.state, lastAppliedMetadata: lastAppliedInBase,
+            recentEventIDs: marks[0].prefix.recentEventIDs)
+    }
 }
 
 // MARK: - Order
@@ -90,116 +111,9 @@ extension EventLog {
     }
 }
 
-// MARK: - Changing
+// MARK: - Checkpoints
 
 extension EventLog {
-    /// Puts an entry at the end and reduces it.
-    /// - Throws: what the reducer throws; the log is as it was then.
-    @inlinable
-    mutating func append<Reducer, ConflictPolicy>(
-        _ entry: LogEntry<Event>, metadata: SessionSyncMetadata,
-        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
-    ) throws -> SessionEventOutcome {
-        let outcome: SessionEventOutcome
-        do {
-            outcome = try interpreter.reduce(&current, entry, metadata: metadata)
-        } catch {
-            restore(before: entries.count, by: interpreter, sources: sources)
-            throw error
-        }
-        keep(entry, outcome)
-        return outcome
-    }
-
-    /// The same for an event that is part of the order, whatever the reducer says to it.
-    @inlinable
-    mutating func appendRegardless<Reducer, ConflictPolicy>(
-        _ entry: LogEntry<Event>, metadata: SessionSyncMetadata,
-        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
-    ) -> SessionEventOutcome {
-        if let outcome = try? append(entry, metadata: metadata, by: interpreter, sources: sources) { return outcome }
-        if let id = entry.eventID { _ = current.remember(id) }
-        keep(entry, .rejected)
-        return .rejected
-    }
-
-    @inlinable
-    mutating func keep(_ entry: LogEntry<Event>, _ outcome: SessionEventOutcome) {
-        entries.append(entry)
-        entries[entries.count - 1].outcome = outcome
-        markIfDue(entries.count)
-    }
-
-    /// Puts an entry at its place; later ones are rolled back and reduced again.
-    /// - Returns: what it did there, and how many later ones there are.
-    @inlinable
-    mutating func insert<Reducer, ConflictPolicy>(
-        _ entry: LogEntry<Event>, at place: Int,
-        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
-    ) -> (outcome: SessionEventOutcome, replayed: Int) {
-        let later = entries.count - place
-        let metadata = interpreter.metadata(of: entry, source: sources[entry.slot].source)
-        if later == 0 {
-            return (appendRegardless(entry, metadata: metadata, by: interpreter, sources: sources), 0)
-        }
-        entries.insert(entry, at: place)
-        if interpreter.mutations.contains(.noReplay) {
-            let outcome = try? interpreter.reduce(&current, entry, metadata: metadata)
-            entries[place].outcome = outcome
-            return (outcome ?? .rejected, 0)
-        }
-        rollBack(to: place)
-        replay(by: interpreter, sources: sources)
-        return (entries[place].outcome ?? .rejected, later)
-    }
-
-    /// Forgets every checkpoint that includes the entry at `place`.
-    @inlinable
-    mutating func rollBack(to place: Int) {
-        while marks[marks.count - 1].count > place { marks.removeLast() }
-    }
-
-    /// Reduces again everything after the last checkpoint.
-    @inlinable
-    mutating func replay<Reducer, ConflictPolicy>(
-        by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
-    ) {
-        let last = marks[marks.count - 1]
-        current = last.reduced
-        for index in last.count..<entries.count {
-            do {
-                entries[index].outcome = try interpreter.reduce(
-                    &current, entries[index],
-                    metadata: interpreter.metadata(
-                        of: entries[index], source: sources[entries[index].slot].source))
-            } catch {
-                restore(before: index, by: interpreter, sources: sources)
-                if let id = entries[index].eventID { _ = current.remember(id) }
-                entries[index].outcome = .rejected
-            }
-            markIfDue(index + 1)
-        }
-    }
-
-    /// Gives back the state before the entry at `end`, which a reducer left half changed: from the last checkpoint,
-    /// only the events that had an effect.
-    @inlinable
-    mutating func restore<Reducer, ConflictPolicy>(
-        before end: Int, by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>,
-        sources: SourceTable
-    ) {
-        let last = marks[marks.count - 1]
-        current = last.reduced
-        for entry in entries[last.count..<end] {
-            if let id = entry.eventID, case .event = entry.content { _ = current.remember(id) }
-            guard entry.outcome == .applied, case .event(let event) = entry.content else { continue }
-            let metadata = interpreter.metadata(of: entry, source: sources[entry.slot].source)
-            try? interpreter.reducer.reduce(
-                state: &current.state, event: event, context: SessionEventContext(metadata: metadata))
-            current.lastAppliedMetadata = metadata
-        }
-    }
-
     @inlinable
     mutating func markIfDue(_ count: Int) {
         guard count - marks[marks.count - 1].count >= Self.markInterval else { return }
@@ -208,11 +122,17 @@ extension EventLog {
 
     @inlinable
     mutating func addMark(_ count: Int) {
-        marks.append(Mark(count: count, reduced: current))
+        marks.append(Mark(count: count, prefix: current))
         guard marks.count > Self.marksMax else { return }
         let half = marks.count / 2
         marks = marks.enumerated().filter { $0.offset == 0 || $0.offset >= half || $0.offset.isMultiple(of: 2) }
             .map(\.element)
+    }
+
+    /// Forgets every checkpoint that includes the entry at `place`.
+    @inlinable
+    mutating func rollBack(to place: Int) {
+        while marks[marks.count - 1].count > place { marks.removeLast() }
     }
 
     /// The longest prefix of at most `limit` entries that can become the base.
@@ -223,10 +143,38 @@ extension EventLog {
 
     /// Moves the base to the checkpoint at `count`.
     @inlinable
-    mutating func fold(_ count: Int) {
+    mutating func fold<Reducer, ConflictPolicy>(
+        _ count: Int, by interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>, sources: SourceTable
+    ) {
+        if let mark = marks.firstIndex(where: { $0.count >= count }) {
+            lastAppliedInBase = metadata(ofLastAppliedIn: marks[mark].prefix, by: interpreter, sources: sources)
+            marks.removeSubrange(..<mark)
+        }
         entries.removeFirst(count)
-        marks.removeAll { $0.count < count }
-        for index in marks.indices { marks[index].count -= count }
+        for index in marks.indices { marks[index].move(by: count) }
+        current.move(by: count)
         baseCount += UInt64(count)
+    }
+}
+
+extension EventLog.Mark {
+    @inlinable
+    mutating func move(by folded: Int) {
+        count -= folded
+        prefix.move(by: folded)
+    }
+}
+
+extension EventLog.Prefix {
+    @inlinable
+    mutating func move(by folded: Int) { lastApplied = max(-1, lastApplied - folded) }
+
+    /// - Returns: false when the id is one of those that came last.
+    @usableFromInline
+    mutating func remember(_ id: UUID) -> Bool {
+        guard !recentEventIDs.contains(id) else { return false }
+        if recentEventIDs.count == ReducedState<State>.recentEventIDsMax { recentEventIDs.removeFirst() }
+        recentEventIDs.append(id)
+        return true
     }
 }

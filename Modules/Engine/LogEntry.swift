@@ -6,9 +6,9 @@ public import MeshIdentity
     public import Foundation
 #endif
 
-/// One event at its place in the log. The source is a slot of the `SourceTable`, which keeps strings off the hot path.
+/// Who wrote an entry and when. The source is a slot of the `SourceTable`, which keeps strings off the hot path.
 @usableFromInline
-struct LogEntry<Event: Sendable>: Sendable {
+struct EntryHeader: Sendable {
     @usableFromInline var stamp: HybridTimestamp
     @usableFromInline var sequence: UInt64
     @usableFromInline var slot: Int
@@ -16,14 +16,11 @@ struct LogEntry<Event: Sendable>: Sendable {
     @usableFromInline var monotonicTimestamp: TimeInterval?
     /// nil when the id follows from the other fields.
     @usableFromInline var eventID: UUID?
-    /// What it did when it was last reduced.
-    @usableFromInline var outcome: SessionEventOutcome?
-    @usableFromInline var content: SessionRecord<Event>.Content
 
     @inlinable
     init(
-        stamp: HybridTimestamp, sequence: UInt64, slot: Int, causalTimestamp: Date, monotonicTimestamp: TimeInterval?,
-        eventID: UUID?, content: SessionRecord<Event>.Content
+        stamp: HybridTimestamp, sequence: UInt64, slot: Int, causalTimestamp: Date,
+        monotonicTimestamp: TimeInterval? = nil, eventID: UUID? = nil
     ) {
         self.stamp = stamp
         self.sequence = sequence
@@ -31,22 +28,47 @@ struct LogEntry<Event: Sendable>: Sendable {
         self.causalTimestamp = causalTimestamp
         self.monotonicTimestamp = monotonicTimestamp
         self.eventID = eventID
-        self.outcome = nil
+    }
+}
+
+/// One event at its place in the log.
+///
+/// The header stands apart because it is copied by plain moves; a content may own memory.
+@usableFromInline
+struct LogEntry<Event: Sendable>: Sendable {
+    @usableFromInline let header: EntryHeader
+    /// What it did when it was last reduced.
+    @usableFromInline var outcome: SessionEventOutcome?
+    @usableFromInline var content: SessionRecord<Event>.Content
+
+    @inlinable
+    init(_ header: EntryHeader, _ content: SessionRecord<Event>.Content, outcome: SessionEventOutcome? = nil) {
+        self.header = header
+        self.outcome = outcome
         self.content = content
     }
 
+    @inlinable var stamp: HybridTimestamp { header.stamp }
+    @inlinable var sequence: UInt64 { header.sequence }
+    @inlinable var slot: Int { header.slot }
+    @inlinable var eventID: UUID? { header.eventID }
+    @inlinable var isReplacement: Bool { if case .replacement = content { true } else { false } }
+    @inlinable var isOpaque: Bool { if case .opaque = content { true } else { false } }
+}
+
+extension LogEntry {
+    @usableFromInline
     init(_ record: SessionRecord<Event>, slot: Int) {
-        self.init(
+        let header = EntryHeader(
             stamp: record.stamp, sequence: record.sequence, slot: slot, causalTimestamp: record.causalTimestamp,
-            monotonicTimestamp: record.monotonicTimestamp, eventID: record.eventID, content: record.content)
+            monotonicTimestamp: record.monotonicTimestamp, eventID: record.eventID)
+        self.init(header, record.content)
     }
 
+    @usableFromInline
     func record(of source: SessionSource) -> SessionRecord<Event> {
         SessionRecord(
-            source: source, sequence: sequence, stamp: stamp, causalTimestamp: causalTimestamp,
-            monotonicTimestamp: monotonicTimestamp, eventID: eventID, content: content)
+            source: source, sequence: sequence, stamp: stamp, causalTimestamp: header.causalTimestamp,
+            monotonicTimestamp: header.monotonicTimestamp, eventID: eventID, content: content)
     }
-
-    @usableFromInline var isReplacement: Bool { if case .replacement = content { true } else { false } }
-    @usableFromInline var isOpaque: Bool { if case .opaque = content { true } else { false } }
 }

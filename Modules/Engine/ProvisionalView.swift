@@ -1,4 +1,4 @@
-public import MeshIdentity
+import MeshIdentity
 
 /// What an unsealed engine shows while it knows a peer's state but not the events that led there.
 ///
@@ -33,12 +33,12 @@ extension SessionSyncEngine {
     }
 
     @usableFromInline
-    mutating func submitProvisionally(_ entry: LogEntry<Event>, _ metadata: SessionSyncMetadata) throws {
+    mutating func submitProvisionally(_ event: Event, _ header: EntryHeader) throws {
         guard var view = provisional else { return }
         provisional = nil
         defer { provisional = view }
-        _ = try view.log.append(entry, metadata: metadata, by: interpreter, sources: sources)
-        view.vector[localPeerID] = entry.sequence
+        try view.log.append(event, header, by: interpreter, sources: sources)
+        view.vector[localPeerID] = header.sequence
         bound(&view.log)
     }
 
@@ -92,6 +92,6 @@ extension SessionSyncEngine {
     private func bound(_ log: inout EventLog<State, Event>) {
         guard log.entries.count > options.ownUnconfirmedMax else { return }
         let count = log.foldable(upTo: log.entries.count / 2)
-        if count > 0 { log.fold(count) }
+        if count > 0 { log.fold(count, by: interpreter, sources: sources) }
     }
 }

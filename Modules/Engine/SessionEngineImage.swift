@@ -45,6 +45,8 @@ public struct SessionEngineHead<Event: Codable & Sendable>: Sendable, Codable {
     /// Confirmed events whose side effects have not been marked as done.
     public var sideEffectsDue: [SessionConfirmedRecord<Event>]
     public var snapshotRevision: UInt64
+    /// Open members that are known to have forked: until they are replaced nothing is confirmed.
+    public var forked: [SessionSource]
 
     public struct SourcePromises: Hashable, Sendable, Codable {
         public var source: SessionSource

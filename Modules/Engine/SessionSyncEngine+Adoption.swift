@@ -34,6 +34,9 @@ extension SessionSyncEngine {
             }
         }
         sources = table
+        countForkedMembers()
+        // The copy says what these names mean.
+        launchSequence = max(launchSequence, sources[0].held)
         gaps = [:]
         log = EventLog(base: checkpoint.base.reduced, baseCount: checkpoint.base.count)
         log.entries = checkpoint.log.compactMap { record in
@@ -88,7 +91,7 @@ extension SessionSyncEngine {
             let id =
                 record.eventID
                 ?? interpreter.metadata(
-                    of: LogEntry(record, slot: 0), source: record.source
+                    of: LogEntry(record, slot: 0).header, source: record.source
                 ).eventID
             if included.contains(id), !mutations.contains(.reissueCovered) { continue }
             _ = author(
@@ -97,15 +100,15 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Whether the copy has another event under the name of one that a member wrote before its store was restored.
+    /// Whether the copy has another event under the name of one that was written before, or after, a store was restored.
     private func isDisplaced(_ record: SessionRecord<Event>, _ slot: Int) -> Bool {
-        guard sources[slot].isOpen, record.sequence > sources[slot].folded else { return false }
+        guard record.sequence > sources[slot].folded else { return false }
         guard let index = log.index(of: slot, record.sequence) else { return false }
         return log.entries[index].stamp != record.stamp
     }
 
     func eventID(of entry: LogEntry<Event>) -> UUID {
-        entry.eventID ?? interpreter.metadata(of: entry, source: sources[entry.slot].source).eventID
+        entry.eventID ?? interpreter.metadata(of: entry.header, in: sources).eventID
     }
 
     /// What the copy says of each source; what is held is derived from what the copy holds, never taken over.

@@ -56,9 +56,11 @@ extension SessionSyncEngine {
         return usable.rawValue > floor.rawValue ? usable : floor
     }
 
-    /// Confirmed is a prefix of the order that lies below the cut and that every open member holds.
+    /// Confirmed is a prefix of the order that lies below the cut and that every open member holds. Nothing is while a
+    /// member is known to have forked: what it says it holds may be other events of the same names.
     @inlinable
     mutating func confirm() {
+        guard !hasForkedMember else { return }
         while settledCount < log.entries.count, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
             let slot = log.entries[settledCount].slot
             guard
@@ -146,7 +148,7 @@ extension SessionSyncEngine {
         for entry in log.entries.prefix(count) {
             sources[entry.slot].folded = max(sources[entry.slot].folded, entry.sequence)
         }
-        log.fold(count)
+        log.fold(count, by: interpreter, sources: sources)
         settledCount = max(0, settledCount - count)
         announcedCount = max(0, announcedCount - count)
         pending.movesBase = true

@@ -165,14 +165,16 @@ extension SessionSyncEngine {
         guard !mutations.contains(.rangeIgnored) else { return }
         let wants = control.wants.filter { $0.source == source }
         let lacks = control.isDigest ? control.held[source] : .max
-        guard control.isDigest || !wants.isEmpty else { return }
-        let found = log.entries.lazy.filter { entry in
-            entry.slot == 0
-                && (entry.sequence > lacks
-                    || wants.contains { $0.first <= entry.sequence && entry.sequence <= $0.last })
+        guard lacks < sources[0].held || !wants.isEmpty else { return }
+        var found: [UInt64] = []
+        for index in log.entries.indices where log.entries[index].slot == 0 && found.count < options.rangeMax {
+            let sequence = log.entries[index].sequence
+            guard sequence > lacks || wants.contains(where: { $0.first <= sequence && sequence <= $0.last }) else {
+                continue
+            }
+            found.append(sequence)
         }
-        pending.answer(
-            sources[slot].source.peerID, found.prefix(options.rangeMax).map { $0.sequence }, limit: options.rangeMax)
+        pending.answer(sources[slot].source.peerID, found, limit: options.rangeMax)
     }
 
     mutating func seal() {

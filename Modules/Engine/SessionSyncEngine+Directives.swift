@@ -105,7 +105,7 @@ extension SessionSyncEngine {
     @inlinable
     func confirmedEvent(_ confirmed: ConfirmedEntry<Event>) -> SessionConfirmedEvent<Event>? {
         guard case .event(let event) = confirmed.entry.content else { return nil }
-        var metadata = interpreter.metadata(of: confirmed.entry, source: sources[confirmed.entry.slot].source)
+        var metadata = interpreter.metadata(of: confirmed.entry.header, in: sources)
         metadata.epoch = groupTag
         return SessionConfirmedEvent(
             position: confirmed.position, envelope: SessionSyncEnvelope(metadata: metadata, payload: event),
@@ -232,7 +232,7 @@ extension SessionSyncEngine {
     @inlinable
     func envelope(of entry: LogEntry<Event>) -> SessionSyncEnvelope<Event>? {
         guard case .event(let event) = entry.content else { return nil }
-        var metadata = interpreter.metadata(of: entry, source: sources[entry.slot].source)
+        var metadata = interpreter.metadata(of: entry.header, in: sources)
         metadata.epoch = groupTag
         return SessionSyncEnvelope(metadata: metadata, payload: event)
     }
@@ -240,7 +240,7 @@ extension SessionSyncEngine {
     private func replacementRecord(_ entry: LogEntry<Event>) -> SessionRecord<Never>? {
         guard case .replacement(let replacement) = entry.content else { return nil }
         return SessionRecord(
-            source: source, sequence: entry.sequence, stamp: entry.stamp, causalTimestamp: entry.causalTimestamp,
+            source: source, sequence: entry.sequence, stamp: entry.stamp, causalTimestamp: entry.header.causalTimestamp,
             content: .replacement(replacement))
     }
 

@@ -1,3 +1,4 @@
+import MeshBus
 import MeshIdentity
 
 #if canImport(FoundationEssentials)
@@ -121,6 +122,7 @@ extension SessionSyncEngine {
         sources[new].isOpen = true
         sources[new].floor = sealed || !mutations.contains(.floorlessReplace) ? entry.stamp : .zero
         forgetTokens()
+        countForkedMembers()
         pending.changesMembership = true
         advance()
     }

@@ -41,7 +41,8 @@ extension SessionSyncEngine {
                 SessionConfirmedRecord(
                     position: $0.position, record: $0.entry.record(of: sources[$0.entry.slot].source))
             },
-            snapshotRevision: snapshotRevision)
+            snapshotRevision: snapshotRevision,
+            forked: sources.records.filter { $0.isForked && $0.isOpen }.map { $0.source })
     }
 
     private func vector(_ acknowledged: [UInt64]) -> SequenceVector {
@@ -90,6 +91,8 @@ extension SessionSyncEngine {
         }
         recountOwn()
         pending.replacesEverything = false
+        // The mark was written before the caller could act on the alarm.
+        if sources[0].isForked { pending.raise(.forked(SourceSequence(source: source, sequence: sources[0].held))) }
     }
 
     private mutating func entries(_ records: [SessionRecord<Event>]) throws -> [LogEntry<Event>] {
@@ -134,6 +137,8 @@ extension SessionSyncEngine {
                 sources[slot].acknowledge(known, entry.sequence)
             }
         }
+        for source in head.forked { sources[try sources.slot(adding: source)].isForked = true }
+        countForkedMembers()
     }
 
     /// The same history as another source, after an alarm that the local source has forked: unsealed, so that it joins
@@ -152,15 +157,19 @@ extension SessionSyncEngine {
         image.head.sequence = UInt64(image.log.count { $0.source == image.head.source })
         image.head.held = SequenceVector(
             image.head.held.entries.map {
-                $0.source == source ? SourceSequence(source: source, sequence: min($0.sequence, launchSequence)) : $0
+                $0.source == source
+                    ? SourceSequence(source: source, sequence: min($0.sequence, max(launchSequence, sources[0].folded)))
+                    : $0
             })
         image.head.group = nil
         image.head.isSealed = false
         image.head.membership = SessionMembership()
         image.head.settledCount = 0
         image.head.cut = .zero
+        image.head.chain = ConfirmationChain(position: image.base.count)
         image.head.promises = []
         image.head.acknowledgements = []
+        image.head.forked = []
         var engine = try Self(
             restoring: image, reducer: interpreter.reducer, conflictPolicy: interpreter.conflictPolicy, seed: seed,
             options: options)

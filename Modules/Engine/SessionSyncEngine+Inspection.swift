@@ -72,7 +72,8 @@ extension SessionSyncEngine {
 
     /// What is known to be missing, and asked for with every control.
     public var missing: [SessionRange] {
-        gaps.sorted { $0.key < $1.key }.compactMap { slot, gap in
+        guard !gaps.isEmpty else { return [] }
+        return gaps.sorted { $0.key < $1.key }.compactMap { slot, gap in
             guard let first = gap.first, first.sequence > sources[slot].held + 1 else { return nil }
             return SessionRange(
                 source: sources[slot].source, first: sources[slot].held + 1, last: first.sequence - 1)

@@ -25,36 +25,34 @@ extension SessionSyncEngine {
     /// The common case: the next event of a member, later than everything held. nil when it is not.
     @inlinable
     mutating func receiveNext(_ envelope: SessionSyncEnvelope<Event>) -> SessionSyncReceiveResult<State>? {
-        var metadata = envelope.metadata
-        guard metadata.epoch == groupTag, provisional == nil,
-            let slot = sources.slot(of: metadata.sourcePeerID, metadata.incarnation), slot != 0,
-            sources.records[slot].isOpen, metadata.sequence == sources.records[slot].held &+ 1,
-            gaps.isEmpty, metadata.stamp.rawValue > cutStamp.rawValue,
-            metadata.stamp.rawValue < StampLimits.unusable, log.endsBefore(metadata.stamp)
+        guard envelope.metadata.epoch == groupTag, !isProvisionalShown,
+            let slot = sources.slot(of: envelope.metadata.sourcePeerID, envelope.metadata.incarnation), slot != 0,
+            sources.records[slot].isOpen, envelope.metadata.sequence == sources.records[slot].held &+ 1,
+            gaps.isEmpty, envelope.metadata.stamp.rawValue > cutStamp.rawValue,
+            envelope.metadata.stamp.rawValue < StampLimits.unusable, log.endsBefore(envelope.metadata.stamp)
         else { return nil }
-        let entry = LogEntry<Event>(
-            stamp: metadata.stamp, sequence: metadata.sequence, slot: slot, causalTimestamp: metadata.causalTimestamp,
-            monotonicTimestamp: metadata.monotonicTimestamp, eventID: metadata.explicitID(in: payloadType),
-            content: .event(envelope.payload))
-        let promise = metadata.promise
-        metadata.keepWhatReplicasShare()
-        let outcome = log.appendRegardless(entry, metadata: metadata, by: interpreter, sources: sources)
+        let header = EntryHeader(
+            stamp: envelope.metadata.stamp, sequence: envelope.metadata.sequence, slot: slot,
+            causalTimestamp: envelope.metadata.causalTimestamp,
+            monotonicTimestamp: envelope.metadata.monotonicTimestamp,
+            // It has a stamp and this payload type: what is not explicit follows from the other fields.
+            eventID: envelope.metadata.explicitEventID)
+        let outcome = log.appendRegardless(envelope.payload, header, by: interpreter, sources: sources)
         if options.reducesTwice { reduceAgain() }
         sources.records[slot].held &+= 1
-        observe(metadata.stamp)
+        observe(envelope.metadata.stamp)
         isLastApplied = true
-        if !sources.records[slot].promises.pending.isEmpty || promise != nil {
-            settlePromises(slot, promise)
-        }
+        settlePromises(slot, envelope.metadata.promise)
         if sealed { advance() }
-        return result(of: outcome)
+        // In this case no peer's state is shown.
+        return Self.result(of: outcome, log.current.state)
     }
 
     @inlinable
     mutating func settlePromises(_ slot: Int, _ promise: SequencePromise?) {
         let held = sources.records[slot].held
         if let promise { sources.records[slot].promises.take(promise, held: held) }
-        sources.records[slot].promises.settle(held: held)
+        if !sources.records[slot].promises.pending.isEmpty { sources.records[slot].promises.settle(held: held) }
     }
 
     /// Every other case.
@@ -65,14 +63,16 @@ extension SessionSyncEngine {
         guard let slot = try admit(metadata) else { return .ignored(state) }
         guard metadata.sequence > 0 else { return .ignored(state) }
         let entry = LogEntry<Event>(
-            stamp: metadata.orderStamp, sequence: metadata.sequence, slot: slot,
-            causalTimestamp: metadata.causalTimestamp, monotonicTimestamp: metadata.monotonicTimestamp,
-            eventID: metadata.explicitID(in: payloadType), content: content)
+            EntryHeader(
+                stamp: metadata.orderStamp, sequence: metadata.sequence, slot: slot,
+                causalTimestamp: metadata.causalTimestamp, monotonicTimestamp: metadata.monotonicTimestamp,
+                eventID: metadata.explicitID(in: payloadType)),
+            content)
         guard entry.stamp.rawValue < StampLimits.unusable else {
             pending.raise(.unusableStamp(SourceSequence(source: sources[slot].source, sequence: entry.sequence)))
             return .ignored(state)
         }
-        let result = provisional == nil ? take(entry) : takeProvisionally(entry)
+        let result = isProvisionalShown ? takeProvisionally(entry) : take(entry)
         if sources[slot].isOpen, metadata.epoch == groupTag, let promise = metadata.promise {
             sources[slot].promises.take(promise, held: sources[slot].held)
             pending.changesMembership = true
@@ -106,6 +106,7 @@ extension SessionSyncEngine {
 
     @usableFromInline
     mutating func drainGap(_ slot: Int) {
+        guard !gaps.isEmpty else { return }
         while let entry = gaps[slot]?.next(sources[slot].held + 1) {
             guard insert(entry) != nil else { break }
         }
@@ -141,6 +142,11 @@ extension SessionSyncEngine {
 
     @inlinable
     func result(of outcome: SessionEventOutcome) -> SessionSyncReceiveResult<State> {
+        Self.result(of: outcome, state)
+    }
+
+    @inlinable
+    static func result(of outcome: SessionEventOutcome, _ state: State) -> SessionSyncReceiveResult<State> {
         switch outcome {
         case .applied: .applied(state)
         case .rejected, .unread: .ignored(state)
@@ -149,7 +155,7 @@ extension SessionSyncEngine {
     }
 
     /// The same source and sequence with another content: a store was copied or restored from a backup.
-    @usableFromInline
+    @inlinable
     mutating func checkFork(_ entry: LogEntry<Event>) {
         guard !sources[entry.slot].isForked, let index = log.index(of: entry.slot, entry.sequence) else { return }
         let known = log.entries[index]
@@ -161,8 +167,14 @@ extension SessionSyncEngine {
     mutating func raiseFork(_ slot: Int, _ sequence: UInt64) {
         guard !sources[slot].isForked else { return }
         sources[slot].isForked = true
+        countForkedMembers()
+        pending.changesMembership = true
         pending.raise(.forked(SourceSequence(source: sources[slot].source, sequence: sequence)))
         pending.controls.insert(sources[slot].source.peerID)
+    }
+
+    mutating func countForkedMembers() {
+        hasForkedMember = sources.records.contains { $0.isForked && $0.isOpen }
     }
 }
 
@@ -173,15 +185,6 @@ enum StampLimits {
 }
 
 extension SessionSyncMetadata {
-    /// Takes out what belongs to one delivery and differs between replicas.
-    @usableFromInline
-    mutating func keepWhatReplicasShare() {
-        protocolVersion = 1
-        acknowledgedSequence = nil
-        epoch = 0
-        promise = nil
-    }
-
     /// The id, where it does not follow from what the log keeps.
     @usableFromInline
     func explicitID(in payloadType: String) -> UUID? {

@@ -24,28 +24,31 @@ extension SessionSyncEngine {
         var advanced = clock
         wallMilliseconds = moment.wallMilliseconds
         let stamp = advanced.tick(wallMilliseconds: wallMilliseconds)
-        let entry = LogEntry<Event>(
-            stamp: stamp, sequence: sources[0].held &+ 1, slot: 0, causalTimestamp: moment, monotonicTimestamp: nil,
-            eventID: nil, content: .event(event))
-        var metadata = interpreter.metadata(of: entry, source: sources[0].source)
-        // What the user sees decides whether the event is refused.
-        if provisional != nil { try submitProvisionally(entry, metadata) }
-        if provisional == nil {
-            _ = try log.append(entry, metadata: metadata, by: interpreter, sources: sources)
+        let sequence = sources.records[0].held &+ 1
+        let header = EntryHeader(stamp: stamp, sequence: sequence, slot: 0, causalTimestamp: moment)
+        if isProvisionalShown {
+            // What the user sees decides whether the event is refused.
+            try submitProvisionally(event, header)
+            _ = log.appendRegardless(event, header, by: interpreter, sources: sources)
         } else {
-            _ = log.appendRegardless(entry, metadata: metadata, by: interpreter, sources: sources)
+            try log.append(event, header, by: interpreter, sources: sources)
         }
         clock = advanced
-        sources[0].held &+= 1
-        countOwn(entry)
+        sources.records[0].held &+= 1
+        ownUnconfirmed += 1
+        ownUnconfirmedBytes += bytes(of: event)
         isLastApplied = true
         extendLease(beyond: stamp)
         if options.reducesTwice { reduceAgain() }
         if sealed { advance() }
 
-        metadata.epoch = groupTag
-        metadata.promise = SequencePromise(sequence: entry.sequence, stamp: stamp)
-        return SessionSyncEnvelope(metadata: metadata, payload: event)
+        return SessionSyncEnvelope(
+            metadata: SessionSyncMetadata(
+                protocolVersion: 1, sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID,
+                explicitEventID: nil, sequence: sequence, causalTimestamp: moment, monotonicTimestamp: nil,
+                payloadType: payloadType, stamp: stamp, incarnation: incarnation, epoch: groupTag,
+                promise: SequencePromise(sequence: sequence, stamp: stamp)),
+            payload: event)
     }
 
     /// Writes something that is not a new tap: a replacement, or an event under another name.
@@ -55,10 +58,11 @@ extension SessionSyncEngine {
     ) -> LogEntry<Event> {
         let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
         let entry = LogEntry<Event>(
-            stamp: stamp, sequence: sources[0].held + 1, slot: 0, causalTimestamp: causalTimestamp,
-            monotonicTimestamp: monotonicTimestamp, eventID: eventID, content: content)
-        let outcome = log.appendRegardless(
-            entry, metadata: interpreter.metadata(of: entry, source: source), by: interpreter, sources: sources)
+            EntryHeader(
+                stamp: stamp, sequence: sources[0].held + 1, slot: 0, causalTimestamp: causalTimestamp,
+                monotonicTimestamp: monotonicTimestamp, eventID: eventID),
+            content)
+        let outcome = log.insert(entry, at: log.entries.count, by: interpreter, sources: sources).outcome
         sources[0].held += 1
         countOwn(entry)
         applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: 0))
@@ -82,9 +86,14 @@ extension SessionSyncEngine {
 
     @inlinable
     func bytes(of entry: LogEntry<Event>) -> Int {
-        let fixed = MemoryLayout<LogEntry<Event>>.stride
-        guard let eventBytes = options.eventBytes, case .event(let event) = entry.content else { return fixed }
-        return fixed + max(0, eventBytes(event))
+        guard case .event(let event) = entry.content else { return MemoryLayout<LogEntry<Event>>.stride }
+        return bytes(of: event)
+    }
+
+    @inlinable
+    func bytes(of event: Event) -> Int {
+        guard let eventBytes = options.eventBytes else { return MemoryLayout<LogEntry<Event>>.stride }
+        return MemoryLayout<LogEntry<Event>>.stride + max(0, eventBytes(event))
     }
 
     /// A promise is sent only at or below a bound that is in the store already, so that a relaunch keeps it.

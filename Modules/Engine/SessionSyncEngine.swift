@@ -1,3 +1,4 @@
+import MeshBus
 public import MeshIdentity
 
 #if canImport(FoundationEssentials)
@@ -35,8 +36,9 @@ where
     public let snapshotPayloadType: String
     /// Which store of this peer writes: 32 random bits drawn when the store was created, 0 without one.
     public let incarnation: UInt32
-    /// What this store had written when it was opened.
-    var launchSequence: UInt64 = 0
+    /// What this store had written when it was opened. One that was created in this process is no older copy of itself:
+    /// all its names are its own.
+    var launchSequence: UInt64 = .max
     public let options: SessionEngineOptions<State, Event>
 
     // What outlives the process, see `image`.
@@ -62,13 +64,19 @@ where
     @usableFromInline var snapshotRevision: UInt64 = 0
 
     // What does not.
+    /// An open member has forked and has not been replaced yet.
+    @usableFromInline var hasForkedMember = false
     @usableFromInline let interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>
     @usableFromInline var applied: [AppliedEntry<Event>] = []
     /// The last call put one more entry in its place, which is the last one of the log.
     @usableFromInline var isLastApplied = false
     @usableFromInline var ownUnconfirmed = 0
     @usableFromInline var ownUnconfirmedBytes = 0
-    @usableFromInline var provisional: ProvisionalView<State, Event>?
+    @usableFromInline var provisional: ProvisionalView<State, Event>? {
+        didSet { isProvisionalShown = provisional != nil }
+    }
+    /// Beside it, because looking into it copies it.
+    @usableFromInline var isProvisionalShown = false
     var snapshotSourcePeerID: String
     @usableFromInline var pending = PendingDirectives()
     var random: SplitMix64
@@ -104,21 +112,29 @@ where
     }
 
     /// The feature's state as this peer sees it now.
-    @inlinable public var state: State { provisional == nil ? log.current.state : provisional!.log.current.state }
+    @inlinable public var state: State { isProvisionalShown ? provisionalState : log.current.state }
+
+    @usableFromInline var provisionalState: State { (provisional?.log ?? log).current.state }
 
     /// How far this engine has come, in the reference's terms.
     public var store: SessionSyncStore<State> {
         SessionSyncStore(
             state: state, nextLocalSequence: sources[0].held + 1,
-            lastAppliedMetadata: (provisional?.log ?? log).current.lastAppliedMetadata,
+            lastAppliedMetadata: lastAppliedMetadata,
             snapshotRevision: snapshotRevision, vector: visibleVector)
+    }
+
+    private var lastAppliedMetadata: SessionSyncMetadata? {
+        let log = provisional?.log ?? log
+        return log.metadata(ofLastAppliedIn: log.current, by: interpreter, sources: sources)
     }
 
     @inlinable var mutations: EngineMutations { interpreter.mutations }
 
-    /// Every call that takes something from a peer begins here.
+    /// Every call that takes something from a peer begins here. Mutating so that it looks into the engine where it lies:
+    /// a copy is a kilobyte and more.
     @inlinable
-    func check(_ metadata: SessionSyncMetadata, payloadType: String) throws {
+    mutating func check(_ metadata: SessionSyncMetadata, payloadType: String) throws {
         if metadata.protocolVersion == SessionSyncProtocol.currentVersion, metadata.sessionID == sessionID,
             metadata.featureID == featureID, metadata.payloadType == payloadType
         {

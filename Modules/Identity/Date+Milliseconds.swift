@@ -1,13 +1,13 @@
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    public import FoundationEssentials
 #else
-    package import Foundation
+    public import Foundation
 #endif
 
 extension Date {
     /// Whole milliseconds since 1970 for a hybrid clock: 0 before then, the clock's last one beyond its range.
-    package var millisecondsSince1970: UInt64 {
-        let milliseconds = (timeIntervalSince1970 * 1000).rounded(.down)
+    @inlinable package var millisecondsSince1970: UInt64 {
+        let milliseconds = timeIntervalSince1970 * 1000
         guard milliseconds > 0 else { return 0 }
         return milliseconds < Double(HybridTimestamp.millisecondsMax)
             ? UInt64(milliseconds) : HybridTimestamp.millisecondsMax

@@ -8,9 +8,10 @@
 public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
     public let rawValue: UInt64
 
-    public init(rawValue: UInt64) { self.rawValue = rawValue }
+    @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// Milliseconds above 2^48 − 1 (the year 10889) are cut down to that.
+    @inlinable
     public init(milliseconds: UInt64, counter: UInt16 = 0) {
         rawValue = min(milliseconds, Self.millisecondsMax) << 16 | UInt64(counter)
     }
@@ -23,35 +24,44 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
     }
 
     /// No stamp: metadata made by hand.
-    public static let zero = HybridTimestamp(rawValue: 0)
-    public static let millisecondsMax: UInt64 = (1 << 48) - 1
+    @inlinable public static var zero: HybridTimestamp { HybridTimestamp(rawValue: 0) }
+    @inlinable public static var millisecondsMax: UInt64 { (1 << 48) - 1 }
 
-    public var milliseconds: UInt64 { rawValue >> 16 }
-    public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
+    @inlinable public var milliseconds: UInt64 { rawValue >> 16 }
+    @inlinable public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
     /// The next timestamp: the counter carries into the milliseconds. The last one stays the last.
-    public var successor: HybridTimestamp { HybridTimestamp(rawValue: rawValue == .max ? .max : rawValue + 1) }
+    @inlinable public var successor: HybridTimestamp {
+        HybridTimestamp(rawValue: rawValue == .max ? .max : rawValue + 1)
+    }
 
+    @inlinable
     public static func < (left: HybridTimestamp, right: HybridTimestamp) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// Draws timestamps that exceed everything its owner has seen. A value without a clock of its own: the caller passes
 /// the wall time.
 public struct HybridLogicalClock: Sendable, Hashable, Codable {
-    /// The highest timestamp drawn or seen.
-    public private(set) var latest: HybridTimestamp
+    @usableFromInline var highest: HybridTimestamp
 
-    public init(latest: HybridTimestamp = .zero) { self.latest = latest }
+    private enum CodingKeys: String, CodingKey { case highest = "latest" }
+
+    @inlinable public init(latest: HybridTimestamp = .zero) { highest = latest }
+
+    /// The highest timestamp drawn or seen.
+    @inlinable public var latest: HybridTimestamp { highest }
 
     /// A timestamp for something that happens now.
+    @inlinable
     public mutating func tick(wallMilliseconds: UInt64) -> HybridTimestamp {
         let wall = HybridTimestamp(milliseconds: wallMilliseconds)
-        latest = wall > latest ? wall : latest.successor
-        return latest
+        highest = wall > highest ? wall : highest.successor
+        return highest
     }
 
     /// Takes note of a timestamp that another peer drew: later ones exceed it.
+    @inlinable
     public mutating func observe(_ timestamp: HybridTimestamp) {
-        latest = max(latest, timestamp)
+        highest = max(highest, timestamp)
     }
 }

@@ -28,15 +28,33 @@ public struct SessionSyncMetadata: Sendable {
     public var promise: SequencePromise?
 
     /// Set when the id was made by somebody; nil when it follows from the other fields.
-    package var explicitEventID: UUID?
+    @usableFromInline package var explicitEventID: UUID?
 
     /// - Parameter eventID: nil derives the id from the other fields (see `derivedEventID`); metadata of sequence 0,
     ///   which no two events share by chance, then gets a random one.
+    @inlinable
     public init(
         protocolVersion: Int = SessionSyncProtocol.currentVersion, sessionID: UUID, featureID: String,
         sourcePeerID: String, eventID: UUID? = nil, sequence: UInt64, causalTimestamp: Date,
         monotonicTimestamp: TimeInterval? = nil, payloadType: String, acknowledgedSequence: UInt64? = nil,
         stamp: HybridTimestamp = .zero, incarnation: UInt32 = 0, epoch: UInt32 = 0, promise: SequencePromise? = nil
+    ) {
+        self.init(
+            protocolVersion: protocolVersion, sessionID: sessionID, featureID: featureID, sourcePeerID: sourcePeerID,
+            explicitEventID: eventID ?? (sequence == 0 ? UUID() : nil), sequence: sequence,
+            causalTimestamp: causalTimestamp, monotonicTimestamp: monotonicTimestamp, payloadType: payloadType,
+            acknowledgedSequence: acknowledgedSequence, stamp: stamp, incarnation: incarnation, epoch: epoch,
+            promise: promise)
+    }
+
+    /// Every field as it is; `init` above without the random id, which keeps the optimizer from dropping metadata that
+    /// nobody reads.
+    @inlinable
+    package init(
+        protocolVersion: Int, sessionID: UUID, featureID: String, sourcePeerID: String, explicitEventID: UUID?,
+        sequence: UInt64, causalTimestamp: Date, monotonicTimestamp: TimeInterval?, payloadType: String,
+        acknowledgedSequence: UInt64? = nil, stamp: HybridTimestamp, incarnation: UInt32, epoch: UInt32 = 0,
+        promise: SequencePromise? = nil
     ) {
         self.protocolVersion = protocolVersion
         self.sessionID = sessionID
@@ -51,7 +69,7 @@ public struct SessionSyncMetadata: Sendable {
         self.incarnation = incarnation
         self.epoch = epoch
         self.promise = promise
-        self.explicitEventID = eventID ?? (sequence == 0 ? UUID() : nil)
+        self.explicitEventID = explicitEventID
     }
 
     /// The event's identity, wherever and however often it arrives.
@@ -66,6 +84,7 @@ public struct SequencePromise: Hashable, Sendable, Codable {
     public var sequence: UInt64
     public var stamp: HybridTimestamp
 
+    @inlinable
     public init(sequence: UInt64, stamp: HybridTimestamp) {
         self.sequence = sequence
         self.stamp = stamp

@@ -1,4 +1,4 @@
 /// The version of the session protocol that this library speaks.
 public enum SessionSyncProtocol {
-    public static let currentVersion = 1
+    @inlinable public static var currentVersion: Int { 1 }
 }

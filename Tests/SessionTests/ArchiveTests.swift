@@ -33,6 +33,28 @@ import Testing
         return world
     }
 
+    @Test func `The mark of a member that has forked is loaded as it was saved`() throws {
+        let sources = ["phone", "watch"].enumerated().map {
+            SessionSource(peerID: $0.element, incarnation: UInt32($0.offset + 1))
+        }
+        var phone = ArchiveWorld.engine("phone", incarnation: 1, session: sessionID, members: sources)
+        var watch = ArchiveWorld.engine("watch", incarnation: 2, session: sessionID, members: sources)
+        var older = phone
+        let store = MemoryStore()
+        var archive = try ArchiveWorld.archive(in: store)
+        try archive.save(try #require(watch.takeDirectives().persist), of: watch)
+        #expect(try archive.load()?.head.forked == [])
+        for envelope in [try phone.submitLocal(.add(1), at: noon), try older.submitLocal(.add(2), at: noon + 1)] {
+            _ = try watch.receive(envelope)
+            try archive.save(try #require(watch.takeDirectives().persist), of: watch)
+        }
+        var reader = try ArchiveWorld.archive(in: store)
+        let image = try #require(try reader.load())
+        #expect(image.head.forked == [sources[0]])
+        #expect(difference(image, watch.image) == nil)
+        #expect(try ArchiveWorld.engine(restoring: image, seed: 3).image.head.forked == [sources[0]])
+    }
+
     @Test func `A store that has nothing of the session gives no image`() throws {
         var archive = try ArchiveWorld.archive(in: MemoryStore())
         #expect(try archive.load() == nil)
@@ -167,11 +189,19 @@ private struct ArchiveWorld {
         for side in sides.indices { try settle(side) }
     }
 
-    static func engine(_ peer: String, incarnation: UInt32, session: UUID) -> Engine {
+    static func engine(
+        _ peer: String, incarnation: UInt32, session: UUID, members: [SessionSource] = []
+    ) -> Engine {
         Engine(
             sessionID: session, featureID: "counter", localPeerID: peer, payloadType: "counter.event",
             snapshotPayloadType: "counter.state", initialState: Counter(), reducer: CounterReducer(),
-            conflictPolicy: AcceptingConflictPolicy(), incarnation: incarnation, options: options)
+            conflictPolicy: AcceptingConflictPolicy(), incarnation: incarnation, members: members, options: options)
+    }
+
+    static func engine(restoring image: SessionEngineImage<Counter, Tap>, seed: UInt64) throws -> Engine {
+        try Engine(
+            restoring: image, reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(), seed: seed,
+            options: options)
     }
 
     static var options: SessionEngineOptions<Counter, Tap> {
@@ -244,10 +274,7 @@ private struct ArchiveWorld {
         relaunchCount += 1
         sides[side].archive = try Self.archive(in: sides[side].store)
         guard let image = try sides[side].archive.load() else { return }
-        sides[side].engine = try Engine(
-            restoring: image, reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
-            seed: upTo(.max >> 1),
-            options: Self.options)
+        sides[side].engine = try Self.engine(restoring: image, seed: upTo(.max >> 1))
         try settle(side)
     }
 

@@ -9,88 +9,105 @@ import MeshIdentity
 #endif
 
 /// What the engine costs: `plugins-tool bench engine`.
+///
+/// Every event passes two sealed members with a reducer that adds numbers, as a caller of another module sees them.
+/// Medians of batches; `residentBytes` is what the process occupies after the case, in the row of the growth by how
+/// much more that is after ten million events than after one.
 enum EngineBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "engine", summary: "What an event costs in the engine, and a frame in the simulator"
     ) { context in
-        var rows: [BenchmarkRow] = []
+        // Before anything else has left memory behind.
+        context.report("memory")
+        var rows = try memory()
         for (name, measure) in cases {
             context.report(name)
-            rows.append(row(name, try measure(context)))
+            rows.append(row(name, nanoseconds: try measure(context)))
         }
         return rows
     }
 
-    /// What a case found: time of one event, and by how many bytes the process grew where that is the question.
-    struct Figures {
-        var nanoseconds: Double
-        var residentBytes = ResidentMemory.bytes
-    }
-
-    private static let cases: [(String, @Sendable (BenchmarkContext) throws -> Figures)] = [
-        ("memory 1 M to 10 M events", { _ in try memory() }),
+    /// Each returns the nanoseconds of one event.
+    private static let cases: [(name: String, measure: @Sendable (BenchmarkContext) throws -> Double)] = [
         ("submit", { _ in try medianOfRounds { try $0.submit(count: Pair.batch) } }),
         ("receive in order", { _ in try medianOfRounds { try $0.receive(count: Pair.batch) } }),
-        ("submit, receive, confirm", { _ in try medianOfRounds { try $0.round(count: Pair.batch) } }),
+        ("submit, receive, confirm on both sides", { _ in try medianOfRounds { try $0.round(count: Pair.batch) } }),
+        ("interned frame to applied", { _ in try frames(.interned) }),
+        ("self-contained frame to applied, direct", { _ in try frames(.selfContained) }),
         ("late event, 100 back, 100 ns reducer", { _ in try late() }),
         ("publish without subscribers", publish),
-        ("simulation frame", { _ in simulation() }),
+        ("simulated frame", { _ in simulation() }),
     ]
 
-    private static func row(_ name: String, _ figures: Figures) -> BenchmarkRow {
+    private static func row(
+        _ name: String, nanoseconds: Double, residentBytes: Int = ResidentMemory.bytes
+    ) -> BenchmarkRow {
         [
-            "case": .text(name), "nanoseconds": .number(figures.nanoseconds),
-            "eventsPerSecond": .number(1_000_000_000 / figures.nanoseconds),
-            "residentBytes": .integer(figures.residentBytes),
+            "case": .text(name), "nanoseconds": .number(nanoseconds),
+            "eventsPerSecond": .number(1_000_000_000 / nanoseconds), "residentBytes": .integer(residentBytes),
         ]
     }
 
     // MARK: - Cases
 
     /// - Parameter operation: returns the time of its part that counts, for `Pair.batch` events.
-    private static func medianOfRounds(_ operation: (inout Pair) throws -> Duration) throws -> Figures {
+    private static func medianOfRounds(_ operation: (inout Pair) throws -> Duration) throws -> Double {
         var pair = try Pair()
-        var times: [Double] = []
-        for _ in 0..<200 {
-            times.append(try operation(&pair) / .nanoseconds(1) / Double(Pair.batch))
+        return try median {
+            let time = try operation(&pair)
             try pair.settle()
+            return time
         }
-        return Figures(nanoseconds: times.sorted()[times.count / 2])
+    }
+
+    private static func frames(_ form: FramePair.Form) throws -> Double {
+        var pair = try FramePair(form)
+        return try median { try pair.receive(count: Pair.batch) }
+    }
+
+    /// - Parameter batch: returns the time of `Pair.batch` events.
+    private static func median(_ batch: () throws -> Duration) rethrows -> Double {
+        let times = try (0..<400).map { _ in try batch() }
+        return times.sorted()[times.count / 2] / .nanoseconds(1) / Double(Pair.batch)
     }
 
     /// Acknowledgements flow; what is confirmed is folded.
-    private static func memory() throws -> Figures {
+    private static func memory() throws -> [BenchmarkRow] {
         var pair = try Pair()
-        func run(_ events: Int) throws -> Duration {
+        func nanoseconds(events: Int) throws -> Double {
             let start = ContinuousClock.now
             for _ in 0..<(events / Pair.batch) {
                 _ = try pair.round(count: Pair.batch)
                 try pair.settle()
             }
-            return ContinuousClock.now - start
+            return (ContinuousClock.now - start) / .nanoseconds(1) / Double(events)
         }
-        _ = try run(1_000_000)
+        let early = try nanoseconds(events: 1_000_000)
         let before = ResidentMemory.bytes
-        let time = try run(9_000_000)
-        return Figures(
-            nanoseconds: time / .nanoseconds(1) / 9_000_000, residentBytes: ResidentMemory.bytes - before)
+        let late = try nanoseconds(events: 9_000_000)
+        let after = ResidentMemory.bytes
+        return [
+            row("1 M events confirmed", nanoseconds: early, residentBytes: before),
+            row("10 M events confirmed", nanoseconds: late, residentBytes: after),
+            row("growth from 1 M to 10 M events", nanoseconds: late, residentBytes: after - before),
+        ]
     }
 
     /// Each event of the peer belongs 100 places before the newest one here.
-    private static func late() throws -> Figures {
+    private static func late() throws -> Double {
         let rounds = SpinningReducer.rounds(nanoseconds: 100)
         var late = try LateArrivals(rounds: rounds)
-        return Figures(nanoseconds: try late.nanosecondsPerEvent())
+        return try late.nanosecondsPerEvent()
     }
 
-    private static func publish(_ context: BenchmarkContext) -> Figures {
+    private static func publish(_ context: BenchmarkContext) -> Double {
         let topic = Topic<Int>()
-        return Figures(nanoseconds: context.stopwatch.nanoseconds { topic.publish(1) })
+        return context.stopwatch.nanoseconds { topic.publish(1) }
     }
 
-    private static func simulation() -> Figures {
+    private static func simulation() -> Double {
         let report = Simulation(subjects: [SimulationSubject(ListFeature.self)]).run(0..<200)
-        return Figures(nanoseconds: report.wallSeconds * 1_000_000_000 / Double(report.frames))
+        return report.wallSeconds * 1_000_000_000 / Double(report.frames)
     }
 }
 

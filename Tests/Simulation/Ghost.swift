@@ -30,15 +30,7 @@ struct Ghost<Feature: SimulatedFeature> {
     private(set) var mayFork = false
     /// By group: everything that any member has confirmed; nil where something stands that is not an event.
     private(set) var streams: [SessionSource: [Place?]] = [:]
-    /// By peer: the side effects run since its store was created.
-    private var sideEffects: [Set<UUID>]
-    private var lives: [Int]
     var lastNumber: UInt32 = 0
-
-    init(peerCount: Int) {
-        sideEffects = Array(repeating: [], count: peerCount)
-        lives = Array(repeating: 0, count: peerCount)
-    }
 
     mutating func accept(_ envelope: SessionSyncEnvelope<Feature.Event>) {
         accepted[envelope.metadata.eventID] = [envelope.metadata.place]
@@ -51,8 +43,11 @@ struct Ghost<Feature: SimulatedFeature> {
 
     /// An event that was accepted before has been issued again by somebody who had it.
     mutating func noteName(_ metadata: SessionSyncMetadata) {
-        guard let names = accepted[metadata.eventID], !names.contains(metadata.place) else { return }
-        accepted[metadata.eventID]?.append(metadata.place)
+        // Whoever issues again gives the id, which follows from the rest otherwise.
+        guard let id = metadata.explicitEventID, let names = accepted[id], !names.contains(metadata.place) else {
+            return
+        }
+        accepted[id]?.append(metadata.place)
     }
 
     /// A store is gone: what no other one has may be lost from now on.
@@ -65,37 +60,42 @@ struct Ghost<Feature: SimulatedFeature> {
 
     // MARK: - Confirmed events
 
+    /// - Parameter former: the group that this one continues.
     /// - Throws: when members of a group confirm different events at one place.
     mutating func confirm(
-        _ confirmed: SessionConfirmedEvent<Feature.Event>, in group: SessionSource, by peer: String
+        _ confirmed: SessionConfirmedEvent<Feature.Event>, in group: SessionSource, after former: SessionSource?,
+        by peer: String
     ) throws(Violation) {
-        let place = Place(envelope: confirmed.envelope, outcome: confirmed.outcome)
         let position = Int(clamping: confirmed.position)
-        var stream = streams[group] ?? []
-        guard position < stream.count else {
-            while stream.count < position { stream.append(nil) }
-            streams[group] = stream + [place]
-            return
+        if streams[group] == nil, let former, former != group {
+            streams[group] = Array((streams[former] ?? []).prefix(position))
         }
-        guard let known = stream[position], known.envelope.metadata.hasPlace(of: place.envelope.metadata) else {
-            let known = stream[position].map { "\($0.envelope.metadata.place.text)" } ?? "no event"
-            throw Violation("\(peer) confirms \(place.envelope.metadata.place.text) at \(position), where \(known) was")
-        }
-        guard known.outcome == place.outcome else {
-            throw Violation("\(peer) confirms \(place.outcome) at \(position), which was \(known.outcome)")
+        if let known = place(position, in: group) {
+            try compare(confirmed, known, by: peer)
+        } else {
+            streams[group, default: []].append(
+                Place(envelope: confirmed.envelope, outcome: confirmed.outcome), at: position)
         }
     }
 
-    mutating func runSideEffect(_ id: UUID, _ peer: Int, _ life: Int) {
-        if lives[peer] != life {
-            lives[peer] = life
-            sideEffects[peer] = []
-        }
-        sideEffects[peer].insert(id)
+    /// - Returns: nil when nobody has confirmed that much.
+    private func place(_ position: Int, in group: SessionSource) -> Place?? {
+        guard let stream = streams[group], position < stream.count else { return nil }
+        return .some(stream[position])
     }
 
-    func hasRunSideEffect(_ id: UUID, _ peer: Int, _ life: Int) -> Bool {
-        lives[peer] == life && sideEffects[peer].contains(id)
+    private func compare(
+        _ confirmed: SessionConfirmedEvent<Feature.Event>, _ known: Place?, by peer: String
+    ) throws(Violation) {
+        let metadata = confirmed.envelope.metadata
+        guard let known, known.envelope.metadata.hasPlace(of: metadata) else {
+            let known = known?.envelope.metadata.place.text ?? "no event"
+            throw Violation("\(peer) confirms \(metadata.place.text) at \(confirmed.position), where \(known) was")
+        }
+        guard known.outcome == confirmed.outcome else {
+            throw Violation(
+                "\(peer) confirms \(confirmed.outcome) at \(confirmed.position), which was \(known.outcome)")
+        }
     }
 
     // MARK: - What the end must look like
@@ -103,8 +103,8 @@ struct Ghost<Feature: SimulatedFeature> {
     struct Tally {
         var lostWithStores = 0
         /// Since a store was restored.
-        var lostByForks = 0
-        var doubledByForks = 0
+        var lostByForks: [SourceSequence] = []
+        var doubledByForks: [SourceSequence] = []
     }
 
     /// Every accepted event is in the stream once, except those that were lost with their stores.
@@ -120,13 +120,13 @@ struct Ghost<Feature: SimulatedFeature> {
             guard mayFork else {
                 throw Violation("\(place.envelope.metadata.place.text) is in the final order twice")
             }
-            tally.doubledByForks += 1
+            tally.doubledByForks.append(place.envelope.metadata.place)
         }
         for (id, names) in accepted.sorted(by: { $0.value[0].precedes($1.value[0]) }) where !seen.contains(id) {
             if mayBeLost.contains(id) {
                 tally.lostWithStores += 1
             } else if mayFork {
-                tally.lostByForks += 1
+                tally.lostByForks.append(names[0])
             } else {
                 throw Violation("\(names[0].text) was accepted and is lost")
             }
@@ -153,6 +153,14 @@ struct Ghost<Feature: SimulatedFeature> {
             last = metadata
         }
         return state
+    }
+}
+
+extension Array {
+    /// Fills up what lies before the index.
+    fileprivate mutating func append<Wrapped>(_ element: Wrapped, at index: Int) where Element == Wrapped? {
+        while count < index { append(nil) }
+        append(element)
     }
 }
 

@@ -1,4 +1,4 @@
-import MeshScenarioTransport
+import MeshBus
 
 extension Schedule {
     /// The schedule of a seed. Every fifth has three to five peers and loses no store.
@@ -43,7 +43,8 @@ extension Schedule {
     private static func storeFaults(random: inout SplitMix64) -> [PlannedFault] {
         var faults: [PlannedFault] = []
         for _ in 0..<random.element([0, 1, 1, 2, 3]) {
-            let at = random.below(span)
+            // Early ones meet peers that have hardly heard of each other, or of whom one alone knows that both joined.
+            let at = random.below(random.element([50, 500, span, span]))
             let peer = random.below(2)
             faults.append(PlannedFault(at: at, duration: 0, peer: peer, fault: .loseStore))
             switch random.fraction() {
@@ -53,7 +54,7 @@ extension Schedule {
                 faults.append(
                     PlannedFault(at: at + random.below(250), duration: 0, peer: 1 - peer, fault: .loseStore))
             case ..<0.65:
-                let partition = Fault.partition(side: 1, isOneWay: random.happens(rate: 0.5))
+                let partition = Fault.partition(side: random.element([1, 2]), isOneWay: random.happens(rate: 0.5))
                 faults.append(
                     PlannedFault(
                         at: max(0, at - random.below(400)), duration: 400 + random.below(600), peer: 0,

@@ -20,6 +20,7 @@ extension World {
             replicas[peer].note(metadata.stamp)
             ghost.noteName(metadata)
         }
+        replicas[peer].look()
         try checkBounds(peer)
         try checkAgainstOthers(peer)
     }
@@ -34,52 +35,62 @@ extension World {
     }
 
     private func checkBounds(_ peer: Int) throws(Violation) {
+        let outline = replicas[peer].outline
         // What was issued again after a join comes on top, and replacements.
-        let own = replicas[peer].engine.ownUnconfirmedCount
-        guard own <= 3 * conditions.ownEventsMax + 8 else {
-            throw Violation("\(Schedule.name(of: peer)) has \(own) own events unconfirmed")
+        guard outline.ownUnconfirmedCount <= 3 * conditions.ownEventsMax + 8 else {
+            throw Violation("\(replicas[peer].name) has \(outline.ownUnconfirmedCount) own events unconfirmed")
         }
-        let waiting = replicas[peer].engine.gapCount
-        guard waiting <= replicas[peer].options.gapMax * (replicas[peer].engine.held.entries.count + 1) else {
-            throw Violation("\(Schedule.name(of: peer)) has \(waiting) events waiting")
+        guard !outline.isSealed || outline.chainPosition == outline.confirmedCount else {
+            throw Violation(
+                "\(replicas[peer].name) has confirmed \(outline.confirmedCount) and counts \(outline.chainPosition)")
+        }
+        guard outline.gapCount <= replicas[peer].options.gapMax * outline.sourceCount else {
+            throw Violation("\(replicas[peer].name) has \(outline.gapCount) events waiting")
         }
     }
 
     /// Peers that hold the same events have made the same of them.
     private func checkAgainstOthers(_ peer: Int) throws(Violation) {
-        guard !replicas[peer].engine.isProvisional, !replicas[peer].isImpostor else { return }
-        let held = replicas[peer].engine.held
-        for other in replicas.indices where other != peer && !replicas[other].isImpostor {
-            guard replicas[other].engine.held == held, replicas[other].engine.group == replicas[peer].engine.group,
-                !replicas[other].engine.isProvisional,
-                replicas[other].engine.membership.first == replicas[peer].engine.membership.first
+        let replica = replicas[peer]
+        guard !replica.outline.isProvisional, !replica.isImpostor else { return }
+        for index in replicas.indices where index != peer {
+            let other = replicas[index]
+            guard other.outline.heldDigest == replica.outline.heldDigest, other.outline.group == replica.outline.group,
+                !other.isImpostor, !other.outline.isProvisional, other.engine.state != replica.engine.state,
+                other.engine.held == replica.engine.held,
+                other.engine.membership.first == replica.engine.membership.first
             else { continue }
-            guard replicas[peer].engine.state == replicas[other].engine.state else {
+            throw Violation("\(replica.name) and \(other.name) hold the same events and differ")
+        }
+    }
+
+    /// A member has said that events are final: then they are where everybody else says, and in every member's store.
+    func noteConfirmed(_ events: [SessionConfirmedEvent<Feature.Event>], at peer: Int) throws(Violation) {
+        let replica = replicas[peer]
+        for event in events {
+            trace(peer) { "confirms \(event.envelope.metadata.place.text) at \(event.position)" }
+        }
+        guard !replica.isImpostor else { return }
+        guard let group = replica.outline.group else { throw Violation("\(replica.name) confirms without a group") }
+        let founder = replicas.first { $0.name == group.peerID }
+        for event in events { try ghost.confirm(event, in: group, after: founder?.formerGroup, by: replica.name) }
+        for other in trustedMembers(of: replica) {
+            for event in events {
+                let place = event.envelope.metadata.place
+                guard other.heldInStore(of: place.source) < place.sequence else { continue }
                 throw Violation(
-                    "\(Schedule.name(of: peer)) and \(Schedule.name(of: other)) hold the same events and differ")
+                    "\(replica.name) confirms \(place.text), which \(other.storedOutline.source) has not stored")
             }
         }
     }
 
-    /// A member has said that an event is final: then it is where everybody else says, and in every member's store.
-    func noteConfirmed(_ confirmed: SessionConfirmedEvent<Feature.Event>, at peer: Int) throws(Violation) {
-        trace(peer) { "confirms \(confirmed.envelope.metadata.place.text) at \(confirmed.position)" }
-        guard !replicas[peer].isImpostor else { return }
-        let name = Schedule.name(of: peer)
-        guard let group = replicas[peer].engine.group else { throw Violation("\(name) confirms without a group") }
-        try ghost.confirm(confirmed, in: group, by: name)
-        let place = confirmed.envelope.metadata.place
-        for member in replicas[peer].engine.membership.open where member.source != replicas[peer].engine.source {
-            guard let other = trusted(member.source), replicas[other].stored.group == group else { continue }
-            if replicas[other].stored.held[place.source] < place.sequence {
-                throw Violation("\(name) confirms \(place.text), which \(member.source) has not stored")
-            }
+    /// The other peers of its group whose stores write as its members, and truly are those.
+    fileprivate func trustedMembers(of replica: Replica<Feature>) -> [Replica<Feature>] {
+        let members = replica.engine.membership.open
+        return replicas.filter { other in
+            other !== replica && !other.isImpostor && other.storedOutline.group == replica.outline.group
+                && members.contains { $0.source == other.storedOutline.source }
         }
-    }
-
-    /// The peer whose store writes as that source, and truly is it.
-    fileprivate func trusted(_ source: SessionSource) -> Int? {
-        replicas.indices.first { replicas[$0].stored.source == source && !replicas[$0].isImpostor }
     }
 }
 
@@ -89,31 +100,36 @@ extension World {
         for peer in replicas.indices {
             try checkBounds(peer)
             try checkAgainstOthers(peer)
-            try checkFoldedIsAcknowledged(peer)
+            try checkOutbox(peer)
             for other in 0..<peer { try checkChains(peer, other) }
         }
     }
 
     /// Peers that have confirmed equally many events of one group have confirmed the same ones.
     private func checkChains(_ peer: Int, _ other: Int) throws(Violation) {
-        guard !replicas[peer].isImpostor, !replicas[other].isImpostor, replicas[peer].engine.group != nil,
-            replicas[peer].engine.group == replicas[other].engine.group,
-            replicas[peer].engine.confirmedCount == replicas[other].engine.confirmedCount,
-            replicas[peer].engine.chain.value != replicas[other].engine.chain.value
+        let (one, two) = (replicas[peer], replicas[other])
+        guard !one.isImpostor, !two.isImpostor, one.outline.group != nil, one.outline.group == two.outline.group,
+            one.outline.confirmedCount == two.outline.confirmedCount, one.outline.chain != two.outline.chain
         else { return }
-        throw Violation("the chains of \(Schedule.name(of: peer)) and \(Schedule.name(of: other)) differ")
+        throw Violation("the chains of \(one.name) and \(two.name) differ")
     }
 
-    /// What is folded can no longer be sent: every open member must have it in its store.
-    private func checkFoldedIsAcknowledged(_ peer: Int) throws(Violation) {
-        guard let group = replicas[peer].engine.group, !replicas[peer].isImpostor else { return }
-        let folded = replicas[peer].engine.folded.entries
-        for member in replicas[peer].engine.membership.open where member.source != replicas[peer].engine.source {
-            guard let other = trusted(member.source), replicas[other].stored.group == group else { continue }
-            for place in folded where place.sequence > replicas[other].stored.held[place.source] {
+    /// What is folded can no longer be sent: every open member must have it in its store. The rest of what this peer
+    /// wrote must still be there.
+    private func checkOutbox(_ peer: Int) throws(Violation) {
+        let replica = replicas[peer]
+        guard replica.outline.group != nil, !replica.isImpostor else { return }
+        let folded = replica.engine.folded
+        for other in trustedMembers(of: replica) {
+            for place in folded.entries where place.sequence > other.heldInStore(of: place.source) {
                 throw Violation(
-                    "\(Schedule.name(of: peer)) has folded \(place.text), which \(member.source) has not stored")
+                    "\(replica.name) has folded \(place.text), which \(other.storedOutline.source) has not stored")
             }
+        }
+        let source = replica.outline.source
+        let freed = max(folded[source], replica.engine.firstSequence(of: source) - 1)
+        guard replica.engine.ownLogCount(beyond: freed) == replica.engine.held[source] - freed else {
+            throw Violation("\(replica.name) has lost own events before they were acknowledged")
         }
     }
 
@@ -140,8 +156,10 @@ extension World {
     private func checkAllConfirmed(_ core: [Int], _ group: SessionSource) throws(Violation) {
         let tally = try ghost.checkExactlyOnce(group)
         outcome.lostWithStores = tally.lostWithStores
-        outcome.lostByForks = tally.lostByForks
-        outcome.doubledByForks = tally.doubledByForks
+        outcome.lostByForks = tally.lostByForks.count
+        outcome.doubledByForks = tally.doubledByForks.count
+        for place in tally.lostByForks { options.trace?("lost by a restored store: \(place.text)") }
+        for place in tally.doubledByForks { options.trace?("doubled by a restored store: \(place.text)") }
         let stream = ghost.streams[group] ?? []
         outcome.confirmed = stream.count
         // After a fork another order may have become the final one; what all have confirmed of it decides.
@@ -157,7 +175,12 @@ extension World {
             guard engine.chain.value == replicas[core[0]].engine.chain.value else {
                 throw Violation("\(name)'s chain differs")
             }
-            guard engine.sideEffectsDue.isEmpty else { throw Violation("\(name) has not run all side effects") }
+            let isMissing = stream.indices.contains {
+                stream[$0] != nil && replicas[peer].sideEffects.misses(UInt64($0))
+            }
+            guard engine.sideEffectsDue.isEmpty, ghost.mayFork || !isMissing else {
+                throw Violation("\(name) has not run all side effects")
+            }
         }
     }
 

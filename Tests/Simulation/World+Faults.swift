@@ -1,5 +1,5 @@
 extension World {
-    func begin(_ planned: PlannedFault, _ index: Int) throws(Violation) {
+    func begin(_ planned: PlannedFault, _ index: Int32) throws(Violation) {
         let peer = planned.peer
         switch planned.fault {
         case .partition(let side, let isOneWay):

@@ -1,3 +1,4 @@
+import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
@@ -40,10 +41,11 @@ extension World {
         let number = ghost.lastNumber
         let moment = moment(peer)
         let event = Feature.event(number: number, choice: tap.choice, moment: moment)
-        let isFull = replicas[peer].engine.ownUnconfirmedCount >= conditions.ownEventsMax
+        let replica = replicas[peer]
+        let isFull = replica.outline.ownUnconfirmedCount >= conditions.ownEventsMax
         let envelope: SessionSyncEnvelope<Feature.Event>
         do {
-            envelope = try replicas[peer].engine.submitLocal(event, at: moment)
+            envelope = try replica.engine.submitLocal(event, at: moment)
         } catch SessionSyncError.logFull {
             outcome.refused += 1
             return
@@ -52,10 +54,11 @@ extension World {
             return try settle(peer)
         }
         if isFull { throw Violation("\(Schedule.name(of: peer)) takes an event beyond its bound") }
-        try note(applied: replicas[peer].engine.takeApplied(), at: peer, isLocal: true)
+        try note(applied: replica.engine.takeApplied(), at: peer, isLocal: true)
         if crashes(.crashBeforePersist) { return try relaunch(peer) }
-        let directives = replicas[peer].engine.takeDirectives()
-        replicas[peer].persist()
+        let directives = replica.engine.takeDirectives()
+        replica.look()
+        replica.persist()
         outcome.operations += 1
         trace(peer) { "taps \(envelope.metadata.place.text)" }
         ghost.accept(envelope)
@@ -74,31 +77,35 @@ extension World {
             try settle(peer)
             if keepsBackups { backups[peer].append((now, replicas[peer].stored)) }
         }
-        queue.enter(.exchange(peer: peer), at: now + 40_000 + random.upTo(20_000))
+        agenda.enter(.exchange(peer: Int32(peer)), at: now + 40_000 + random.upTo(20_000))
     }
 
     func handle(_ frame: Frame<Feature>, at peer: Int) throws(Violation) {
-        let cut = replicas[peer].engine.cut
+        let replica = replicas[peer]
+        let cut = replica.outline.cut
         var hasAdopted = false
         trace(peer) { "receives \(frame)" }
         do {
             switch frame {
-            case .event(let envelope): _ = try replicas[peer].engine.receive(envelope)
+            case .event(let envelope): _ = try replica.engine.receive(envelope)
             case .unread(let metadata, let bytes):
-                _ = try replicas[peer].engine.receiveOpaque(metadata, bytes: bytes, codec: 0)
-            case .control(let envelope): try replicas[peer].engine.receiveControl(envelope, at: moment(peer))
+                _ = try replica.engine.receiveOpaque(metadata, bytes: bytes, codec: 0)
+            case .control(let envelope): try replica.engine.receiveControl(envelope, at: moment(peer))
             case .checkpoint(let checkpoint, let metadata):
-                hasAdopted = try replicas[peer].engine.adopt(checkpoint, from: metadata, at: moment(peer))
-                if hasAdopted { outcome.snapshots += 1 }
+                hasAdopted = try replica.engine.adopt(checkpoint, from: metadata, at: moment(peer))
+                if hasAdopted {
+                    outcome.snapshots += 1
+                    replica.startSideEffects()
+                }
             case .snapshot(let snapshot):
-                if case .applied = try replicas[peer].engine.applySnapshot(snapshot) { outcome.snapshots += 1 }
+                if case .applied = try replica.engine.applySnapshot(snapshot) { outcome.snapshots += 1 }
             }
         } catch SessionSyncError.unsupportedProtocolVersion {
             return
         } catch {
             throw Violation("\(Schedule.name(of: peer)) refuses a frame: \(error)")
         }
-        let applied = replicas[peer].engine.takeApplied()
+        let applied = replica.engine.takeApplied()
         if !applied.isEmpty {
             if !hasAdopted { try checkAbove(cut, applied, at: peer) }
             try note(applied: applied, at: peer, isLocal: false)
@@ -111,38 +118,30 @@ extension World {
 
     /// What is to be done after a call, in the order that the engine asks for: write, run side effects, send.
     func settle(_ peer: Int) throws(Violation) {
-        try follow(replicas[peer].engine.takeDirectives(), at: peer)
+        let directives = replicas[peer].engine.takeDirectives()
+        replicas[peer].look()
+        try follow(directives, at: peer)
     }
 
     private func follow(
         _ directives: SessionDirectives<Feature.State, Feature.Event>, at peer: Int
     ) throws(Violation) {
         if directives.persist != nil { replicas[peer].persist() }
-        if !directives.confirmed.isEmpty {
-            for confirmed in directives.confirmed { try noteConfirmed(confirmed, at: peer) }
-            if try runSideEffects(directives.confirmed, peer) { return }
+        if let last = directives.confirmed.last {
+            try noteConfirmed(directives.confirmed, at: peer)
+            replicas[peer].runSideEffects(directives.confirmed.lazy.map(\.position))
+            if crashes(.crashBeforeMark) { return try relaunch(peer) }
+            replicas[peer].engine.markSideEffects(through: last.position)
+            replicas[peer].look()
         }
         for outgoing in directives.outgoing { send(outgoing, from: peer) }
         for alarm in directives.alarms { try heed(alarm, at: peer) }
     }
 
-    /// - Returns: whether the peer crashed before it could mark them.
-    private func runSideEffects(_ events: [SessionConfirmedEvent<Feature.Event>], _ peer: Int) throws(Violation) -> Bool
-    {
-        guard let last = events.last else { return false }
-        for event in events { ghost.runSideEffect(event.envelope.metadata.eventID, peer, replicas[peer].life) }
-        if crashes(.crashBeforeMark) {
-            try relaunch(peer)
-            return true
-        }
-        replicas[peer].engine.markSideEffects(through: last.position)
-        return false
-    }
-
     private func heed(_ alarm: SessionAlarm, at peer: Int) throws(Violation) {
         trace(peer) { "raises \(alarm)" }
         switch alarm {
-        case .forked(let place) where place.source == replicas[peer].engine.source:
+        case .forked(let place) where place.source == replicas[peer].outline.source:
             outcome.forks += 1
             outcome.reincarnations += 1
             let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
@@ -174,8 +173,9 @@ extension World {
             if isNewer(peer), random.happens(rate: 0.1) {
                 envelope.metadata.protocolVersion = SessionSyncProtocol.currentVersion + 1
             }
+            let frame = Frame<Feature>.control(envelope)
             for other in replicas.indices where other != peer && (receiver ?? name(other)) == name(other) {
-                transmit(.control(envelope), from: peer, to: other)
+                transmit(frame, from: peer, to: other)
             }
         case .events(let envelopes, let receiver):
             guard let other = index(of: receiver) else { return }
@@ -201,7 +201,7 @@ extension World {
         for other in replicas.indices where other != peer { transmit(.snapshot(snapshot), from: peer, to: other) }
     }
 
-    private func name(_ peer: Int) -> String { replicas[peer].engine.localPeerID }
+    private func name(_ peer: Int) -> String { replicas[peer].name }
 
     private func index(of name: String) -> Int? { replicas.indices.first { self.name($0) == name } }
 
@@ -220,9 +220,9 @@ extension World {
         runDueSideEffects(peer)
     }
 
-    private func restoring(_ peer: Int, _ change: (inout Replica<Feature>) throws -> Void) throws(Violation) {
+    private func restoring(_ peer: Int, _ change: (Replica<Feature>) throws -> Void) throws(Violation) {
         do {
-            try change(&replicas[peer])
+            try change(replicas[peer])
         } catch {
             throw Violation("\(Schedule.name(of: peer)) cannot read its own store: \(error)")
         }
@@ -231,8 +231,9 @@ extension World {
     private func runDueSideEffects(_ peer: Int) {
         let due = replicas[peer].engine.sideEffectsDue
         guard let last = due.last else { return }
-        for event in due { ghost.runSideEffect(event.envelope.metadata.eventID, peer, replicas[peer].life) }
+        replicas[peer].runSideEffects(due.lazy.map(\.position))
         replicas[peer].engine.markSideEffects(through: last.position)
+        replicas[peer].look()
     }
 
     func loseStore(_ peer: Int) {
@@ -248,6 +249,7 @@ extension World {
         ghost.forgive(eventsNotIn: otherStores(than: peer) + [backup.store])
         ghost.expectForks()
         let seed = random.next()
+        trace(peer) { "goes on with its store as it was at \(backup.time / 1_000) ms" }
         try restoring(peer) { try $0.restore(backup.store, seed: seed) }
         runDueSideEffects(peer)
     }

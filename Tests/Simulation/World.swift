@@ -1,15 +1,6 @@
+import MeshBus
 import MeshIdentity
 import MeshScenarioTransport
-
-/// What is due next.
-enum Step {
-    case frame(slot: Int)
-    case exchange(peer: Int)
-    case tap(Int)
-    case fault(Int)
-    case faultEnd(Int)
-    case mend
-}
 
 /// What surrounds a peer's engine.
 struct Situation {
@@ -37,13 +28,13 @@ final class World<Feature: SimulatedFeature> {
     var network: FrameNetwork
     /// For crashes in the middle of a step and the like; the network has its own.
     var random: SplitMix64
-    var queue = EventQueue<Step>()
+    var agenda = Agenda()
     /// Virtual microseconds.
     var now: UInt64 = 0
     var conditions: Conditions
     var replicas: [Replica<Feature>] = []
     var situations: [Situation]
-    var ghost: Ghost<Feature>
+    var ghost = Ghost<Feature>()
     var stepCount = 0
     /// By peer: its store at each exchange, in seeds that restore one.
     var backups: [[(time: UInt64, store: Engine)]]
@@ -61,7 +52,6 @@ final class World<Feature: SimulatedFeature> {
         random = SplitMix64(seed: schedule.seed ^ 0x5EED)
         conditions = schedule.conditions
         situations = schedule.conditions.skew.map { Situation(clockOffset: $0) }
-        ghost = Ghost(peerCount: schedule.peerCount)
         backups = Array(repeating: [], count: schedule.peerCount)
         keepsBackups = schedule.faults.contains { if case .restoreStore = $0.fault { true } else { false } }
         if schedule.conditions.skew.contains(where: { $0 != 0 }) { outcome.faults[.clockSkew] += 1 }
@@ -71,12 +61,12 @@ final class World<Feature: SimulatedFeature> {
     }
 
     func run() {
-        for index in schedule.taps.indices { enter(.tap(index), atMilliseconds: schedule.taps[index].at) }
-        for index in schedule.faults.indices { enter(.fault(index), atMilliseconds: schedule.faults[index].at) }
-        for peer in replicas.indices { queue.enter(.exchange(peer: peer), at: random.upTo(50_000)) }
+        for index in schedule.taps.indices { enter(.tap(Int32(index)), atMilliseconds: schedule.taps[index].at) }
+        for index in schedule.faults.indices { enter(.fault(Int32(index)), atMilliseconds: schedule.faults[index].at) }
+        for peer in replicas.indices { agenda.enter(.exchange(peer: Int32(peer)), at: random.upTo(50_000)) }
         enter(.mend, atMilliseconds: Schedule.healing)
         do throws(Violation) {
-            while let time = queue.nextTime, time <= UInt64(Schedule.end) * 1_000, let (_, step) = queue.take() {
+            while let time = agenda.nextTime, time <= UInt64(Schedule.end) * 1_000, let step = agenda.take() {
                 now = time
                 try perform(step)
                 stepCount += 1
@@ -92,11 +82,11 @@ final class World<Feature: SimulatedFeature> {
 
     private func perform(_ step: Step) throws(Violation) {
         switch step {
-        case .frame(let slot): try arrive(slot)
-        case .exchange(let peer): try exchange(peer)
-        case .tap(let index): try tap(schedule.taps[index])
-        case .fault(let index): try begin(schedule.faults[index], index)
-        case .faultEnd(let index): end(schedule.faults[index])
+        case .frame(let slot): try arrive(Int(slot))
+        case .exchange(let peer): try exchange(Int(peer))
+        case .tap(let index): try tap(schedule.taps[Int(index)])
+        case .fault(let index): try begin(schedule.faults[Int(index)], index)
+        case .faultEnd(let index): end(schedule.faults[Int(index)])
         case .mend: mend()
         }
     }
@@ -118,7 +108,7 @@ extension World {
         UInt64(1_767_225_600_000 + Int(now / 1_000) + situations[peer].clockOffset)
     }
 
-    func enter(_ step: Step, atMilliseconds time: Int) { queue.enter(step, at: UInt64(time) * 1_000) }
+    func enter(_ step: Step, atMilliseconds time: Int) { agenda.enter(step, at: UInt64(time) * 1_000) }
 
     func isAwake(_ peer: Int) -> Bool { situations[peer].isRunning && now >= situations[peer].pausedUntil }
 }
@@ -128,27 +118,29 @@ extension World {
 extension World {
     func transmit(_ frame: Frame<Feature>, from sender: Int, to receiver: Int) {
         let fate = network.fate(from: sender, to: receiver, at: now)
-        for delay in [fate.first, fate.copy] {
-            guard let delay else { continue }
-            let slot: Int
-            if let free = freeSlots.popLast() {
-                passages[free] = frame
-                receivers[free] = receiver
-                slot = free
-            } else {
-                slot = passages.count
-                passages.append(frame)
-                receivers.append(receiver)
-            }
-            queue.enter(.frame(slot: slot), at: now + delay)
+        if let delay = fate.first { dispatch(frame, to: receiver, at: now + delay) }
+        if let delay = fate.copy { dispatch(frame, to: receiver, at: now + delay) }
+    }
+
+    private func dispatch(_ frame: Frame<Feature>, to receiver: Int, at time: UInt64) {
+        let slot: Int
+        if let free = freeSlots.popLast() {
+            passages[free] = frame
+            receivers[free] = receiver
+            slot = free
+        } else {
+            slot = passages.count
+            passages.append(frame)
+            receivers.append(receiver)
         }
+        agenda.enter(.frame(slot: Int32(slot)), at: time)
     }
 
     private func arrive(_ slot: Int) throws(Violation) {
         let peer = receivers[slot]
         let situation = situations[peer]
         let readyAt = max(situation.pausedUntil, situation.busyUntil)
-        if situation.isRunning, now < readyAt { return queue.enter(.frame(slot: slot), at: readyAt) }
+        if situation.isRunning, now < readyAt { return agenda.enter(.frame(slot: Int32(slot)), at: readyAt) }
         let frame = passages[slot].take()
         freeSlots.append(slot)
         guard situation.isRunning, let frame else { return }

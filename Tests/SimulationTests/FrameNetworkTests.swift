@@ -1,4 +1,4 @@
-import MeshScenarioTransport
+import MeshBus
 import Testing
 
 @testable import MeshSimulation

@@ -1,4 +1,5 @@
 public import Foundation
+import MeshBus
 
 /// The four payloads that codecs, transports and benchmarks are measured with. The same seed gives the same values
 /// on every system.
@@ -8,12 +9,12 @@ public enum SamplePayloads {
 
     /// A tap on pause.
     public static func event(seed: UInt64 = 1) -> SampleEvent {
-        var source = SampleSource(seed: seed)
+        var source = SplitMix64(seed: seed)
         return .pause(at: start + source.number(in: 0...3600))
     }
 
     public static func metrics(seed: UInt64 = 2) -> SampleMetrics {
-        var source = SampleSource(seed: seed)
+        var source = SplitMix64(seed: seed)
         return SampleMetrics(
             heartRate: source.number(in: 90...180).rounded(),
             activeEnergy: source.number(in: 0...700),
@@ -24,7 +25,7 @@ public enum SamplePayloads {
 
     /// 16 segments, 20 laps, 60 heart rates.
     public static func workout(seed: UInt64 = 3) -> SampleWorkout {
-        var source = SampleSource(seed: seed)
+        var source = SplitMix64(seed: seed)
         return SampleWorkout(
             workoutID: source.uuid(), name: "Saturday long run with the club – Isar loop", activity: .running,
             phase: .paused, startedAt: start, pausedAt: start + 4000.5, elapsed: 3999.25,
@@ -43,7 +44,7 @@ public enum SamplePayloads {
 
     /// - Parameter count: how many points, and how many heart rates, one of each a second.
     public static func track(seed: UInt64 = 4, count: Int = 3000) -> SampleTrack {
-        var source = SampleSource(seed: seed)
+        var source = SplitMix64(seed: seed)
         var point = SampleTrack.Point(
             time: start, latitude: 48.137154, longitude: 11.576124, altitude: 519, horizontalAccuracy: 5)
         var beats = 120.0
@@ -67,7 +68,7 @@ extension SamplePayloads {
     ]
 
     /// The last four segments have not ended yet, and every third has no distance.
-    private static func segment(_ index: Int, from source: inout SampleSource) -> SampleWorkout.Segment {
+    private static func segment(_ index: Int, from source: inout SplitMix64) -> SampleWorkout.Segment {
         let startedAt = start + Double(index) * 300 + source.number(in: 0...1)
         let isCompleted = index < 12
         return SampleWorkout.Segment(
@@ -80,14 +81,14 @@ extension SamplePayloads {
             sets: index % 5, repetitions: index % 4 == 2 ? 8 + index : nil, isCompleted: isCompleted)
     }
 
-    private static func lap(_ index: Int, from source: inout SampleSource) -> SampleWorkout.Lap {
+    private static func lap(_ index: Int, from source: inout SplitMix64) -> SampleWorkout.Lap {
         SampleWorkout.Lap(
             index: index, start: start + Double(index) * 240 + source.number(in: 0...1),
             duration: 240 + source.number(in: -5...5), distance: 1000 + source.number(in: -3...3),
             averageHeartRate: index % 6 == 5 ? nil : source.number(in: 120...175))
     }
 
-    private static func advance(_ point: inout SampleTrack.Point, to second: Int, from source: inout SampleSource) {
+    private static func advance(_ point: inout SampleTrack.Point, to second: Int, from source: inout SplitMix64) {
         point.time = start + Double(second) + source.number(in: 0...0.02)
         point.latitude += source.number(in: -0.00003...0.00004)
         point.longitude += source.number(in: -0.00004...0.00003)
@@ -100,26 +101,13 @@ extension SamplePayloads {
     }
 }
 
-/// SplitMix64. Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
-private struct SampleSource {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
-        return bits ^ (bits >> 31)
-    }
-
-    mutating func number(in range: ClosedRange<Double>) -> Double {
-        range.lowerBound + (range.upperBound - range.lowerBound) * Double(next() >> 11) * 0x1p-53
+extension SplitMix64 {
+    fileprivate mutating func number(in range: ClosedRange<Double>) -> Double {
+        range.lowerBound + (range.upperBound - range.lowerBound) * fraction()
     }
 
     /// A random UUID (version 4).
-    mutating func uuid() -> UUID {
+    fileprivate mutating func uuid() -> UUID {
         var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         withUnsafeMutableBytes(of: &bytes) { buffer in
             buffer.storeBytes(of: next().littleEndian, as: UInt64.self)

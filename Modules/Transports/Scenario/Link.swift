@@ -1,3 +1,4 @@
+import MeshBus
 import MeshIdentity
 
 /// One direction between two peers: its faults, and what waits on it.

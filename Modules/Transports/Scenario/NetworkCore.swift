@@ -1,3 +1,4 @@
+import MeshBus
 import MeshIdentity
 import MeshTransport
 

@@ -1,3 +1,5 @@
+import MeshBus
+
 /// What a link between two peers does to messages.
 public struct ScenarioConditions: Hashable, Sendable {
     public var latency: ScenarioLatency

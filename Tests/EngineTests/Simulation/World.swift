@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshEngine
 import MeshIdentity
 
@@ -325,22 +326,15 @@ struct Agenda {
     }
 }
 
-/// SplitMix64 with the draws that a simulation needs.
+/// The draws that a simulation needs.
 struct Random {
-    private var state: UInt64
+    private var generator: SplitMix64
 
-    init(seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 &+ 0x1234_5678 }
+    init(seed: UInt64) { generator = SplitMix64(seed: seed &* 0x9e37_79b9_7f4a_7c15 &+ 0x1234_5678) }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var word = state
-        word = (word ^ word >> 30) &* 0xbf58_476d_1ce4_e5b9
-        word = (word ^ word >> 27) &* 0x94d0_49bb_1331_11eb
-        return word ^ word >> 31
-    }
-
+    mutating func next() -> UInt64 { generator.next() }
     mutating func bits() -> UInt32 { UInt32(truncatingIfNeeded: next()) }
-    mutating func unit() -> Double { Double(next() >> 11) / Double(1 << 53) }
+    mutating func unit() -> Double { generator.fraction() }
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
     mutating func chance(_ probability: Double) -> Bool { unit() < probability }
     mutating func pick<Value>(_ values: [Value]) -> Value { values[below(values.count)] }

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshIdentity
 import MeshTesting
 import Testing
@@ -31,7 +32,7 @@ import Testing
             #expect(CBORFloat.half(single) == half)
             #expect(CBORFloat.double(single: single) == double)
         }
-        var source = SplitMix(seed: 3)
+        var source = SplitMix64(seed: 3)
         for _ in 0..<2000 {
             let single = UInt32(truncatingIfNeeded: source.next())
             #expect(CBORFloat.single(CBORFloat.double(single: single)) == single, "\(single)")
@@ -60,7 +61,7 @@ import Testing
 
     @Test(arguments: 0..<20 as Range<UInt64>)
     func `Equal values give equal bytes, whatever the order in memory`(seed: UInt64) throws {
-        var source = SplitMix(seed: seed)
+        var source = SplitMix64(seed: seed)
         let numbers = (0..<12).map { $0 &* 31 ^ Int(seed) }
         let values = (0..<2).map { _ in
             var value = CompactDeterminismTests.Unordered()

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshIdentity
 import MeshTesting
 import Testing
@@ -20,7 +21,7 @@ import Testing
     @Test(arguments: 0..<40 as Range<UInt64>, [true, false])
     func `Equal values give equal bytes`(seed: UInt64, direct: Bool) throws {
         let codec = CompactCodec(mode: .deterministic, usesDirectPath: direct)
-        var source = SplitMix(seed: seed)
+        var source = SplitMix64(seed: seed)
         let (left, right) = (make(seed, &source), make(seed, &source))
         try #require(left == right, "seed \(seed)")
         let bytes = try codec.encode(left)
@@ -29,12 +30,12 @@ import Testing
     }
 
     @Test func `The fast mode keeps the order in memory, which differs`() throws {
-        var source = SplitMix(seed: 1)
+        var source = SplitMix64(seed: 1)
         let orders = try Set((0..<20).map { _ in try CompactCodec().encode(make(1, &source)) })
         #expect(orders.count > 1)
     }
 
-    private func make(_ seed: UInt64, _ order: inout SplitMix) -> Unordered {
+    private func make(_ seed: UInt64, _ order: inout SplitMix64) -> Unordered {
         let indices = Array(0..<12).shuffled(using: &order)
         var value = Unordered()
         value.names.reserveCapacity(Int(order.next() % 500))

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshIdentity
 import MeshTesting
 import Testing
@@ -29,7 +30,7 @@ import Testing
     }
 
     @Test func `Random bytes are a value or a typed error`() throws {
-        var source = SplitMix(seed: 11)
+        var source = SplitMix64(seed: 11)
         for _ in 0..<3000 {
             let bytes = (0..<Int(source.next() % 60)).map { index in
                 index == 0 ? UInt8(source.next() % 34) : UInt8(truncatingIfNeeded: source.next())
@@ -265,19 +266,5 @@ private struct Misread: SpecimenVisitor {
 
     func visit<Value: Codable & Equatable & Sendable>(_ value: Value) throws {
         expectTypedError { _ = try codec.decode(Value.self, from: bytes) }
-    }
-}
-
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
-        return bits ^ (bits >> 31)
     }
 }

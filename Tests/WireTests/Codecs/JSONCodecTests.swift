@@ -14,7 +14,7 @@ import Testing
 
     @Test func `Dates keep every digit and infinite numbers are strings`() throws {
         let codec = JSONCodec()
-        var source = SplitMix(seed: 5)
+        var source = SplitMix64(seed: 5)
         for _ in 0..<1000 {
             let date = Date(timeIntervalSinceReferenceDate: Double(source.next() >> 20) / 1_000_003)
             #expect(try codec.decode([Date].self, from: codec.encode([date])) == [date])

@@ -7,7 +7,7 @@ import Testing
 @Suite("Fragments")
 struct FragmentTests {
     static func frame(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         let body = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
         return Sample.frame(kind: 5, body: body)
     }
@@ -32,7 +32,7 @@ struct FragmentTests {
 
     @Test("pieces in any order, some twice, make the frame once", arguments: 0..<50 as Range<UInt64>)
     func shuffled(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         let frames = (0..<3).map { Self.frame(Int.random(in: 90...3000, using: &generator), seed: seed + UInt64($0)) }
         var fragmenter = FrameFragmenter(limit: Self.limit, firstMessage: .max)
         var datagrams = try frames.flatMap { try fragmenter.fragments(of: $0) }

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshIdentity
 import Testing
 
@@ -60,7 +61,7 @@ struct FrameTests {
         var writer = WireWriter()
         try encoder.append(Sample.messages[1], to: &writer)
         let before = writer.array()
-        var generator = SeededGenerator(seed: 7)
+        var generator = SplitMix64(seed: 7)
         let noise = (0..<4000).map { _ in UInt8.random(in: 0...255, using: &generator) }
         #expect(throws: WireError.self) {
             try noise.withUnsafeBytes {

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshIdentity
 import Testing
 
@@ -69,7 +70,7 @@ struct HostileFrameTests {
             #expect(try Sample.decode(stream, pieces: [first, stream.count - first]) == expected, "split at \(first)")
         }
         for seed in 0..<50 as Range<UInt64> {
-            var generator = SeededGenerator(seed: seed)
+            var generator = SplitMix64(seed: seed)
             var pieces: [Int] = []
             var rest = stream.count
             while rest > 0 {
@@ -190,7 +191,7 @@ struct HostileFrameTests {
 
     @Test("bodies of chance never trap", arguments: 0..<40 as Range<UInt64>)
     func chance(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         let bodies = try Sample.messages.map { message in
             var encoder = FrameEncoder(codec: Sample.codec, compression: seed % 2 == 0 ? .stored : .zlib())
             let frame = try encoder.encode(message)

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshIdentity
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 struct MetadataTests {
     @Test("every field comes back with its very bits", arguments: 0..<20 as Range<UInt64>)
     func roundTrip(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         for capacity in [0, 4, 63] {
             var writing = InterningTable(capacity: capacity)
             var reading = InterningTable(capacity: capacity)
@@ -187,8 +188,8 @@ struct MetadataTests {
 }
 
 extension SessionSyncMetadata {
-    fileprivate static func chance(using generator: inout SeededGenerator) -> SessionSyncMetadata {
-        func number(_ generator: inout SeededGenerator) -> UInt64 {
+    fileprivate static func chance(using generator: inout SplitMix64) -> SessionSyncMetadata {
+        func number(_ generator: inout SplitMix64) -> UInt64 {
             generator.next() >> UInt64.random(in: 0..<64, using: &generator)
         }
         let sources = [Sample.phone, Sample.watch, "", "short", "überlang — 日本", "Mixed-case-0000"]

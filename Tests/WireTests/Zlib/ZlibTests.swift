@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshIdentity
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 @Suite("Compression")
 struct ZlibTests {
     static func text(_ count: Int, seed: UInt64 = 3) -> [UInt8] {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         var text: [UInt8] = []
         while text.count < count {
             let sample =
@@ -19,7 +20,7 @@ struct ZlibTests {
     }
 
     static func noise(_ count: Int) -> [UInt8] {
-        var generator = SeededGenerator(seed: 11)
+        var generator = SplitMix64(seed: 11)
         return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 

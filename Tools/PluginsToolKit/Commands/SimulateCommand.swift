@@ -1,5 +1,6 @@
 #if CommandLineTools
     import ArgumentParser
+    import Foundation
     import MeshBus
     import MeshSimulation
 
@@ -12,8 +13,8 @@
                 Everything follows from the seed. Prints failing seeds with what went wrong in them, and exits with 1 when \
                 there are any. Keys with --json: seeds, failures (seed, reason), operations, frames, faults (counts by \
                 kind), faultSeeds (seeds in which the kind happened), rollbacks, deepestRollback, snapshots, \
-                reincarnations, forks, confirmed, lostWithStores, lostByForks, doubledByForks, refused, simulatedSeconds, wallSeconds. Rows with \
-                --mutations: mutation, isCaught, seed, seeds, reason.
+                reincarnations, forks, confirmed, lostWithStores, lostByForks, doubledByForks, refused, \
+                simulatedSeconds, wallSeconds. Rows with --mutations: mutation, isCaught, seed, seeds, reason.
                 """)
 
         @Option(help: "How many seeds.")
@@ -24,6 +25,9 @@
 
         @Option(help: "This seed only; prints its schedule.")
         var seed: UInt64?
+
+        @Flag(help: "With --seed: tell every step on stderr.")
+        var trace = false
 
         @Flag(help: "Of the first failing seed, drop what can be dropped while it still fails, and print the rest.")
         var shrink = false
@@ -44,6 +48,7 @@
                 throw ValidationError("--seeds must be at least 1, and --from + --seeds fit into 64 bits")
             }
             if seed == .max { throw ValidationError("--seed must be below 2^64 - 1") }
+            if trace, seed == nil { throw ValidationError("--trace needs --seed") }
             if let mutate, !Simulation.mutationNames.contains(mutate) {
                 let known = Simulation.mutationNames.joined(separator: ", ")
                 throw ValidationError("no rule is called '\(mutate)'; there are \(known)")
@@ -54,7 +59,7 @@
             let subjects = try subjects(on: bus)
             if mutations { return try proveMutations(subjects) }
 
-            let simulation = Simulation(subjects: subjects, options: SimulationOptions(mutation: mutate))
+            let simulation = Simulation(subjects: subjects, options: SimulationOptions(mutation: mutate, trace: tracer))
             let progress = ProgressLine()
             let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
             let report = simulation.run(range) {
@@ -66,6 +71,11 @@
             progress.clear()
             try output.print(object: report) { text(of: report, simulation) }
             if !report.failures.isEmpty { throw ExitCode.failure }
+        }
+
+        private var tracer: (@Sendable (String) -> Void)? {
+            guard trace else { return nil }
+            return { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
         }
 
         private func subjects(on bus: PluginBus) throws -> [SimulationSubject] {

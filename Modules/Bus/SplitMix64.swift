@@ -1,9 +1,9 @@
 /// A small generator whose whole state is its seed, so that a run replays from one number.
 ///
 /// Not for secrets. Source: Steele, Lea, Flood: *Fast Splittable Pseudorandom Number Generators* (2014), with the
-/// constants of Vigna's public-domain splitmix64.c. Draws below are our own instead of the standard library's, whose
-/// algorithms may change between versions.
-package struct SplitMix64: Sendable {
+/// constants of Vigna's public-domain splitmix64.c. Seeds are recorded: what a seed draws never changes, and draws
+/// beside `next` are our own instead of the standard library's, whose algorithms may change between versions.
+package struct SplitMix64: RandomNumberGenerator, Sendable {
     @usableFromInline var state: UInt64
 
     @inlinable package init(seed: UInt64) { state = seed }

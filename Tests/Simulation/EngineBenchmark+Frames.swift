@@ -1,0 +1,77 @@
+import MeshEngine
+import MeshIdentity
+import MeshWire
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A pair of which one reads what the other writes from frames.
+struct FramePair: ~Copyable {
+    enum Form {
+        /// Of a connection on which identities are interned, read as erased messages.
+        case interned
+        /// That stand on their own, read by type.
+        case selfContained
+    }
+
+    private let form: Form
+    private var pair: Pair
+    private var encoder: FrameEncoder
+    private var stream: FrameStreamDecoder
+    private var datagrams: FrameDecoder
+
+    init(_ form: Form) throws {
+        let codecs = try CodecTable([CompactCodec()])
+        pair = try Pair()
+        self.form = form
+        encoder = FrameEncoder(codec: CompactCodec(), compression: .stored, interning: form == .interned)
+        stream = FrameStreamDecoder(codecs: codecs)
+        datagrams = FrameDecoder(codecs: codecs)
+    }
+
+    /// - Returns: the time from bytes to applied.
+    mutating func receive(count: Int) throws -> Duration {
+        var frames: [[UInt8]] = []
+        for envelope in try pair.envelopes(count: count) {
+            var writer = WireWriter()
+            try encoder.append(envelope, to: &writer)
+            frames.append(writer.array())
+        }
+        let time =
+            switch form {
+            case .interned: try receiveInterned(frames.flatMap { $0 }, count)
+            case .selfContained: try receiveSelfContained(frames)
+            }
+        try pair.settle()
+        return time
+    }
+
+    private mutating func receiveInterned(_ bytes: [UInt8], _ count: Int) throws -> Duration {
+        let start = ContinuousClock.now
+        stream.append(bytes)
+        for _ in 0..<count {
+            guard case .envelope(let erased)? = try stream.next() else { break }
+            let payload = try erased.decodePayload(as: Int.self)
+            try pair.receive(SessionSyncEnvelope(metadata: erased.metadata, payload: payload))
+        }
+        return ContinuousClock.now - start
+    }
+
+    private mutating func receiveSelfContained(_ frames: [[UInt8]]) throws -> Duration {
+        let start = ContinuousClock.now
+        for index in frames.indices {
+            let envelope = try frames[index].withUnsafeBytes { try datagrams.decodeEnvelope(Int.self, from: $0) }
+            try pair.receive(envelope)
+        }
+        return ContinuousClock.now - start
+    }
+}
+
+extension FrameEncoder {
+    fileprivate mutating func append(_ envelope: SessionSyncEnvelope<Int>, to writer: inout WireWriter) throws {
+        try append(envelope, direct: CompactCodec(), to: &writer)
+    }
+}

@@ -1,0 +1,65 @@
+import MeshBus
+import Testing
+
+@testable import MeshSimulation
+
+@Suite("Simulated worlds")
+struct WorldTests {
+    private let simulation = Simulation(subjects: [SimulationSubject(ListFeature.self)])
+
+    @Test("the first seeds hold what the engine promises")
+    func firstSeeds() {
+        let report = simulation.run(0..<20)
+        #expect(report.failures.map { "seed \($0.seed): \($0.reason)" } == [])
+        #expect(report.operations >= 80 * 15 && report.confirmed > 0)
+    }
+
+    @Test("a seed runs alike every time, traced or not")
+    func deterministic() {
+        let traced = Simulation(
+            subjects: [SimulationSubject(ListFeature.self)], options: SimulationOptions(trace: { _ in }))
+        for seed in UInt64(0)..<6 {
+            let one = simulation.outcome(of: Schedule(seed: seed))
+            let other = traced.outcome(of: Schedule(seed: seed))
+            #expect(
+                one.frames == other.frames && one.confirmed == other.confirmed && one.faults == other.faults,
+                "seed \(seed)")
+        }
+    }
+
+    /// In the first the survivor has confirmed events of the forked source; in the second both begin anew.
+    @Test("a restored store doubles nothing", arguments: [2026, 991])
+    func restoredStore(seed: UInt64) {
+        let outcome = simulation.outcome(of: Schedule(seed: seed))
+        #expect(outcome.failure == nil, "seed \(seed)")
+        #expect(outcome.doubledByForks == 0, "seed \(seed)")
+        #expect(outcome.forks > 0, "seed \(seed) has no fork any more: look for another one")
+    }
+
+    @Test("a broken rule is noticed and shrinks", arguments: [("noReplay", 0), ("reissueNewIDs", 2)])
+    func mutation(name: String, seed: UInt64) throws {
+        let broken = Simulation(
+            subjects: [SimulationSubject(ListFeature.self)], options: SimulationOptions(mutation: name))
+        let schedule = Schedule(seed: seed)
+        let shrunk = try #require(broken.shrunk(schedule), "\(name) is no longer noticed at seed \(seed)")
+        #expect(shrunk.taps.count < schedule.taps.count)
+    }
+}
+
+@Suite("The agenda")
+struct AgendaTests {
+    @Test("steps come by time, and of one moment in the order in which they were entered", arguments: 0..<20)
+    func order(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        var agenda = Agenda()
+        let times = (0..<200).map { _ in random.upTo(20) }
+        for (index, time) in times.enumerated() { agenda.enter(.tap(Int32(index)), at: time) }
+        let expected = times.indices.sorted { (times[$0], $0) < (times[$1], $1) }
+        for index in expected {
+            #expect(agenda.nextTime == times[index], "seed \(seed)")
+            guard case .tap(let taken)? = agenda.take() else { return #expect(Bool(false), "seed \(seed)") }
+            #expect(Int(taken) == index, "seed \(seed)")
+        }
+        #expect(agenda.nextTime == nil)
+    }
+}
