@@ -40,7 +40,7 @@
         private mutating func round() throws {
             let pair = try start(settling: false)
             defer { pair.end() }
-            Thread.sleep(forTimeInterval: Double(random.upTo(120_000)) / 1e6)
+            live(pair)
             let victim: Side = random.upTo(1) == 0 ? .left : .right
             try kill(victim, of: pair)
             // Mostly the other one notices and leaves; now and then it is killed as well, before or after it does.
@@ -49,7 +49,32 @@
                 try kill(victim.other, of: pair)
             }
             try pair.waitForEnd()
-            if random.upTo(11) == 0 { try loseStore(of: victim) }
+            if random.upTo(11) == 0 {
+                try loseStore(of: victim)
+                try heal()
+            }
+        }
+
+        /// Short enough to hit launch, greeting and join, now and then long enough for much to pile up.
+        private mutating func live(_ pair: PeerPair) {
+            let lifetime = random.upTo(random.upTo(5) == 0 ? 900_000 : 120_000)
+            Thread.sleep(forTimeInterval: Double(lifetime) / 1e6)
+        }
+
+        /// What only the other store has may not be lost next, or soon nothing would be left to lose.
+        private mutating func heal() throws {
+            let pair = try start(settling: false)
+            defer { pair.end() }
+            let deadline = ContinuousClock.now + .seconds(60)
+            while !Side.allCases.allSatisfy({ pair.standing(of: $0)?.isMember == true }) {
+                if let failure = pair.failure { throw CrashTestError("a peer \(failure); replay with --seed \(seed)") }
+                guard ContinuousClock.now < deadline else {
+                    throw CrashTestError(
+                        "no member again a minute after its store was lost; replay with --seed \(seed)")
+                }
+                Thread.sleep(forTimeInterval: 0.005)
+            }
+            live(pair)
         }
 
         private mutating func kill(_ side: Side, of pair: PeerPair) throws {
@@ -82,7 +107,9 @@
             while ContinuousClock.now < deadline {
                 Thread.sleep(forTimeInterval: 0.02)
                 if let failure = pair.failure { throw CrashTestError("a peer \(failure); replay with --seed \(seed)") }
-                guard let left = pair.standing(of: .left), left == pair.standing(of: .right), left.isSettled else {
+                guard let left = pair.standing(of: .left), left == pair.standing(of: .right), left.isMember,
+                    left.isSettled
+                else {
                     sameSince = nil
                     continue
                 }

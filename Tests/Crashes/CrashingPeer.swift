@@ -33,21 +33,25 @@
                 localPeer: SessionPeer(
                     id: "\(side)", deviceClass: .unknown, appInstanceID: "\(launch)", topology: .sameHost),
                 input: STDIN_FILENO, output: STDOUT_FILENO)
-            let hangUps = transport.reachabilityChanges()
             let session = try await openSession(store, transport, effects: LineFile(folder.effects))
             try transport.start()
             session.start()
-            let watcher = Task {
-                for await change in hangUps where !change.isReachable { break }
-                // As abruptly as a kill.
-                _exit(0)
-            }
-            defer { watcher.cancel() }
+            endWithInput()
             if settles {
                 try await settle(session)
             } else {
                 try await tap(session, accepted: LineFile(folder.accepted))
             }
+        }
+
+        /// The other side may die before it has greeted, which a transport does not tell.
+        private func endWithInput() {
+            Thread {
+                var input = pollfd(fd: STDIN_FILENO, events: 0, revents: 0)
+                while poll(&input, 1, -1) < 0 {}
+                // As abruptly as a kill.
+                _exit(0)
+            }.start()
         }
 
         @MainActor
@@ -67,34 +71,36 @@
                 configuration: configuration)
         }
 
+        /// Not so fast that it runs away from the other side: what only one store has is lost with it.
         @MainActor
         private func tap(_ session: TapSession, accepted: LineFile) async throws {
-            var waiting: [(id: UUID, tap: Tap)] = []
+            var unwritten: [(id: UUID, tap: Tap)] = []
+            var underWay: [UUID] = []
             var number = 0
+            var wasMember = false
             while true {
-                for _ in 0..<Int.random(in: 1...3) where waiting.count < 500 {
+                for _ in 0..<Int.random(in: 1...3) where underWay.count < 200 {
                     number += 1
                     let tap = Tap(side: side, launch: launch, number: number)
                     do {
-                        waiting.append((try session.submit(tap).metadata.eventID, tap))
+                        let id = try session.submit(tap).metadata.eventID
+                        unwritten.append((id, tap))
+                        underWay.append(id)
                     } catch SessionSyncError.logFull, SessionSyncError.queueFull {
                         break
                     }
                 }
                 try await Task.sleep(for: .milliseconds(1))
-                let count = waiting.prefix { isAccepted($0.id, session) }.count
+                let count = unwritten.prefix { session.delivery(of: $0.id) != .submitted }.count
                 if count > 0 {
-                    try accepted.write(waiting.prefix(count).map { "\($0.tap.rawValue)" })
-                    waiting.removeFirst(count)
+                    try accepted.write(unwritten.prefix(count).map { "\($0.tap.rawValue)" })
+                    unwritten.removeFirst(count)
                 }
-            }
-        }
-
-        @MainActor
-        private func isAccepted(_ id: UUID, _ session: TapSession) -> Bool {
-            switch session.delivery(of: id) {
-            case .submitted: false
-            default: true
+                if session.isMember != wasMember {
+                    wasMember.toggle()
+                    say(of: session)
+                }
+                underWay.removeFirst(underWay.prefix { session.delivery(of: $0) == .confirmed }.count)
             }
         }
 
@@ -102,12 +108,17 @@
         private func settle(_ session: TapSession) async throws {
             while true {
                 try await Task.sleep(for: .milliseconds(20))
-                let standing = Standing(
-                    count: session.state.all.count, digest: session.state.digest, confirmed: session.confirmedCount,
-                    isSettled: session.isMember && session.peers.allSatisfy { $0.sync == .upToDate }
-                        && session.storeError == nil)
-                FileHandle.standardError.write(Data((standing.line + "\n").utf8))
+                say(of: session)
             }
+        }
+
+        @MainActor
+        private func say(of session: TapSession) {
+            let standing = Standing(
+                count: session.state.all.count, digest: session.state.digest, confirmed: session.confirmedCount,
+                isMember: session.isMember,
+                isSettled: session.peers.allSatisfy { $0.sync == .upToDate } && session.storeError == nil)
+            FileHandle.standardError.write(Data((standing.line + "\n").utf8))
         }
     }
 
@@ -116,23 +127,20 @@
         var count: Int
         var digest: UInt64
         var confirmed: UInt64
+        var isMember: Bool
         var isSettled: Bool
 
-        init(count: Int, digest: UInt64, confirmed: UInt64, isSettled: Bool) {
-            self.count = count
-            self.digest = digest
-            self.confirmed = confirmed
-            self.isSettled = isSettled
-        }
+        var line: String { "standing \(count) \(digest) \(confirmed) \(isMember) \(isSettled)" }
+    }
 
-        var line: String { "standing \(count) \(digest) \(confirmed) \(isSettled ? 1 : 0)" }
-
+    extension Standing {
         init?(line: Substring) {
             let words = line.split(separator: " ")
-            guard words.count == 5, words[0] == "standing", let count = Int(words[1]), let digest = UInt64(words[2]),
-                let confirmed = UInt64(words[3])
+            guard words.count == 6, words[0] == "standing", let count = Int(words[1]), let digest = UInt64(words[2]),
+                let confirmed = UInt64(words[3]), let isMember = Bool(String(words[4])),
+                let isSettled = Bool(String(words[5]))
             else { return nil }
-            self.init(count: count, digest: digest, confirmed: confirmed, isSettled: words[4] == "1")
+            self.init(count: count, digest: digest, confirmed: confirmed, isMember: isMember, isSettled: isSettled)
         }
     }
 
