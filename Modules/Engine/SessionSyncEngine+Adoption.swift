@@ -13,11 +13,11 @@ extension SessionSyncEngine {
     /// stamps; unless it was there when the group was founded, in which case nothing is settled and its events stay as
     /// they are. Events of members are not issued again: their authors are here and keep them.
     ///
-    /// - Returns: false when the copy does not hold together.
+    /// - Returns: false when the copy does not hold together, and for a source that has forked: first it takes another name.
     mutating func adopt(
         _ checkpoint: SessionCheckpoint<State, Event>, _ message: EngineMessage<State, Event>, _ slot: Int
     ) throws -> Bool {
-        guard let floor = checkpoint.membership.open.first(where: { $0.source == source })?.floor,
+        guard !sources[0].isForked, let floor = checkpoint.membership.open.first(where: { $0.source == source })?.floor,
             checkpoint.membership.open.contains(where: { $0.source == message.source }),
             (0...checkpoint.log.count).contains(checkpoint.settledCount)
         else { return false }

@@ -77,6 +77,8 @@ extension SessionSyncEngine {
         pending.changesMembership = true
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
         for fork in message.control.forked where fork.source == source { raiseFork(0, fork.sequence) }
+        // Somebody holds more of this source than its store has ever written: it is an older copy of itself.
+        if message.control.held[source] > sources[0].held { raiseFork(0, message.control.held[source]) }
         let isMember = message.control.group != nil && message.control.group == groupName && sources[slot].isOpen
         if isMember, message.control.members.contains(source) {
             takeFromMember(message, slot)
@@ -128,8 +130,6 @@ extension SessionSyncEngine {
             guard let known = sources.slot(of: entry.source) else { continue }
             sources[slot].acknowledge(known, entry.sequence)
             if mutations.contains(.copyVector) { sources[known].held = max(sources[known].held, entry.sequence) }
-            // Somebody holds more of this source than its store has ever written: it is an older copy of itself.
-            if known == 0, entry.sequence > sources[0].held { raiseFork(0, entry.sequence) }
         }
     }
 

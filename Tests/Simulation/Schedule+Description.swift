@@ -31,7 +31,7 @@ extension Conditions: CustomStringConvertible {
         if crash > 0 { parts.append("crash \(crash)") }
         if refusedCommit > 0 { parts.append("refused commits \(refusedCommit)") }
         if tornCommit > 0 { parts.append("torn commits \(tornCommit)") }
-        if lostSync > 0 { parts.append("lost syncs \(lostSync)") }
+        if lostSync > 0 { parts.append("lost syncs \(lostSync) of \(Schedule.names(of: forgetful))") }
         if skew.contains(where: { $0 != 0 }) { parts.append("skew \(skew) ms") }
         if stateOnly > 0 { parts.append("state-only snapshots \(stateOnly)") }
         if newer != 0 { parts.append("newer protocol: \(Schedule.names(of: newer))") }

@@ -14,12 +14,14 @@ extension Schedule {
         if stores == .faulty { spoilCommits(random: &random) }
     }
 
-    /// What a store forgets may have been acknowledged; as with restored ones, never together with a store that is lost.
+    /// What a store forgets may have been acknowledged: as with restored ones, only one peer's does, and none is lost.
     private mutating func spoilCommits(random: inout SplitMix64) {
         conditions.refusedCommit = random.element([0, 0.005, 0.02])
         conditions.tornCommit = random.element([0, 0.005, 0.02])
         if peerCount == 2, !faults.contains(where: { $0.fault == .loseStore }) {
-            conditions.lostSync = random.element([0, 0.5])
+            conditions.lostSync = random.element([0, 0.5, 0.5])
+            let restored = faults.first { if case .restoreStore = $0.fault { true } else { false } }
+            conditions.forgetful = 1 << UInt8(restored?.peer ?? random.below(2))
         }
     }
 

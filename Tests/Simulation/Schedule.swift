@@ -44,8 +44,9 @@ public struct Conditions: Sendable, Equatable {
     /// The chances that a commit is refused, and that the power goes in the middle of it.
     var refusedCommit = 0.0
     var tornCommit = 0.0
-    /// The chance that a crash takes commits back that had succeeded.
+    /// The chance that a crash takes commits back that had succeeded, and of which peers, as bits.
     var lostSync = 0.0
+    var forgetful: UInt8 = 0
     /// Peers, as bits, that write a version of the protocol of which the others know less.
     var newer: UInt8 = 0
     /// Peers, as bits, that stay as broken as they are when the others are mended.

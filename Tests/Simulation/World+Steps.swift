@@ -242,7 +242,7 @@ extension World {
     }
 
     func relaunch(_ peer: Int) throws(Violation) {
-        if random.happens(ifAtAll: conditions.lostSync),
+        if conditions.forgetful & 1 << UInt8(peer) != 0, random.happens(ifAtAll: conditions.lostSync),
             let earlier = replicas[peer].moment(before: 1 + random.below(6))
         {
             outcome.faults[.lostSync] += 1
