@@ -114,7 +114,8 @@ extension SessionSyncEngine {
     }
 
     /// Puts an entry, the next of its source, at its place.
-    /// - Returns: nil when it was refused: its source had promised that nothing comes there any more.
+    /// - Returns: nil when it was refused: its source had promised that nothing comes there any more, or contradicts
+    ///   itself.
     @inlinable
     mutating func insert(_ entry: LogEntry<Event>) -> SessionEventOutcome? {
         let place = log.place(of: entry, in: sources, mutations)
@@ -122,6 +123,10 @@ extension SessionSyncEngine {
             pending.raise(
                 .promiseBroken(SourceSequence(source: sources[entry.slot].source, sequence: entry.sequence)))
             // Only an older copy of its store forgets a promise.
+            raiseFork(entry.slot, entry.sequence)
+            return nil
+        }
+        if place < log.entries.count, contradictsItsSource(entry, at: place) {
             raiseFork(entry.slot, entry.sequence)
             return nil
         }
@@ -133,6 +138,12 @@ extension SessionSyncEngine {
         if entry.slot == 0 { countOwn(entry) }
         applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
         return outcome
+    }
+
+    /// The stamps of a member rise. Where they do not, two stores have written in one name.
+    @usableFromInline
+    func contradictsItsSource(_ entry: LogEntry<Event>, at place: Int) -> Bool {
+        sources[entry.slot].isOpen && log.entries[place...].contains { $0.slot == entry.slot }
     }
 
     @inlinable

@@ -25,7 +25,12 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private var sources: [SessionSource] = []
     /// Their names, which are asked for with every event.
     private var journals: [String] = []
+    /// The position at which each goes on; 0 before its first entry.
+    private var next: [UInt64] = []
     private let codec = CompactCodec()
+
+    /// How many sequences a source may pass over: far more than it may have unconfirmed.
+    private static var voidMax: UInt64 { 65_536 }
 
     /// - Throws: `StorageError.Code.oversized` for a feature id of which no name can be made.
     public init(store: any SessionStore, sessionID: UUID, featureID: String) throws {
@@ -62,7 +67,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
             // What an archive that was not loaded does not know of goes too.
             let stored = try store.catalog(prefix: "\(prefix)log/").journals.map(\.name)
             for name in Set(stored + journals) { batch.erase(name) }
-            (sources, journals) = ([], [])
+            (sources, journals, next) = ([], [], [])
             try add(engine.baseImage, to: &batch)
             for record in engine.records.sorted(by: { $0.sequence < $1.sequence }) { try add(record, to: &batch) }
             try add(engine.head, to: &batch)
@@ -83,24 +88,37 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private mutating func add(_ base: SessionBase<State>, to batch: inout StoreBatch) throws {
         batch.set(try codec.encode(base), for: baseKey)
         for folded in base.vector.entries where folded.sequence > 0 {
-            batch.truncate(journal(of: folded.source), below: folded.sequence + 1)
+            let number = number(of: folded.source)
+            batch.truncate(journals[number], below: folded.sequence + 1)
+            next[number] = max(next[number], folded.sequence + 1)
         }
     }
 
     private mutating func add(_ record: SessionRecord<Event>, to batch: inout StoreBatch) throws {
         let bytes = try codec.encode(direct: StoredRecord(record, codec))
-        batch.append(bytes, to: journal(of: record.source), at: record.sequence)
+        let number = number(of: record.source)
+        // Sequences that a source passed over when it joined: a journal has no holes.
+        if next[number] > 0, next[number] < record.sequence {
+            guard record.sequence - next[number] <= Self.voidMax else {
+                throw StorageError(
+                    .oversized, "\(record.source) passes over \(record.sequence - next[number]) sequences")
+            }
+            for void in next[number]..<record.sequence { batch.append([], to: journals[number], at: void) }
+        }
+        batch.append(bytes, to: journals[number], at: record.sequence)
+        next[number] = record.sequence + 1
     }
 
     private func add(_ head: SessionEngineHead<Event>, to batch: inout StoreBatch) throws {
         batch.set(try codec.encode(StoredHead(head: head, sources: sources)), for: headKey)
     }
 
-    private mutating func journal(of source: SessionSource) -> String {
-        if let number = sources.firstIndex(of: source) { return journals[number] }
+    private mutating func number(of source: SessionSource) -> Int {
+        if let number = sources.firstIndex(of: source) { return number }
         journals.append(journal(sources.count))
         sources.append(source)
-        return journals[sources.count - 1]
+        next.append(0)
+        return sources.count - 1
     }
 
     // MARK: - Loading
@@ -124,13 +142,14 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         let base: SessionBase<State> = try decode(baseBytes, "base")
         sources = stored.sources
         journals = sources.indices.map(journal)
+        next = journals.map { _ in 0 }
         var image = SessionEngineImage(head: stored.head, base: base, log: [])
         try addLog(to: &image)
         return image
     }
 
     /// The log, and what follows from it since the head was written.
-    private func addLog(to image: inout SessionEngineImage<State, Event>) throws {
+    private mutating func addLog(to image: inout SessionEngineImage<State, Event>) throws {
         let positions = Dictionary(
             try store.catalog(prefix: "\(prefix)log/").journals.map { ($0.name, $0.positions) },
             uniquingKeysWith: { first, _ in first })
@@ -139,6 +158,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
             let name = journals[number]
             let folded = image.base.vector[source]
             let known = positions[name]
+            next[number] = known?.upperBound ?? 0
             let last = max(folded, (known?.upperBound ?? 1) - 1, image.head.held[source])
             held.append(SourceSequence(source: source, sequence: last))
             guard let known, !known.isEmpty else {
@@ -167,6 +187,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
 
     private func addRecords(of source: SessionSource, in journal: String, to log: inout [SessionRecord<Event>]) throws {
         try store.forEachEntry(of: journal) { entry in
+            guard !entry.bytes.isEmpty else { return }
             do {
                 let stored = try entry.bytes.withUnsafeBytes {
                     try codec.decode(direct: StoredRecord.self, from: $0)
@@ -204,7 +225,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         for key in catalog.keys { batch.removeValue(for: key) }
         for journal in catalog.journals { batch.erase(journal.name) }
         try store.commit(batch)
-        (sources, journals) = ([], [])
+        (sources, journals, next) = ([], [], [])
     }
 
     /// The sessions of a feature that a store holds.
