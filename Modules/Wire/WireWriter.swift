@@ -47,6 +47,17 @@ public struct WireWriter: ~Copyable {
         }
     }
 
+    /// A copy of what was written and of what follows it, of exactly that size.
+    func array(followedBy rest: UnsafeRawBufferPointer) -> [UInt8] {
+        let count = position + rest.count
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            let buffer = UnsafeMutableRawBufferPointer(buffer)
+            buffer.copyMemory(from: bytes)
+            UnsafeMutableRawBufferPointer(rebasing: buffer[position...]).copyMemory(from: rest)
+            initialized = count
+        }
+    }
+
     /// Makes room for that many more bytes. Writing a struct is faster when this is called once for all of it.
     @inlinable @inline(__always)
     public mutating func reserve(_ additional: Int) {

@@ -10,18 +10,21 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     private let limits: FrameLimits
     private let compressor: BodyCompressor?
     private var table: InterningTable
+    private var names: NameTable
 
     /// - Parameters:
     ///   - codec: writes payloads that are still values; encoded ones keep the codec in which they arrived.
-    ///   - interning: remembers identities (session, feature, source, payload type), at most 63, so that later frames
-    ///     name them by number. Only where every frame arrives, once and in order; the reader is `FrameStreamDecoder`.
+    ///   - interning: remembers identities (session, feature, source, payload type), at most 63, and field names of
+    ///     `compact`, at most 1024 of up to 32 bytes, so that later frames give their numbers. Only where every frame
+    ///     arrives, once and in order; the reader is `FrameStreamDecoder`.
     public init(
         codec: any PayloadCodec, compression: CompressionPolicy = .zlib(), interning: Bool = false,
         limits: FrameLimits = FrameLimits()
     ) {
-        self.codec = codec
+        self.codec = interning ? (codec as? CompactCodec)?.namingFirst ?? codec : codec
         self.limits = limits
         self.table = InterningTable(capacity: interning ? InterningTable.capacityMax : 0)
+        self.names = NameTable(capacity: interning ? NameTable.capacityMax : 0)
         if case .stored = compression.method {
             compressor = nil
         } else {
@@ -66,6 +69,7 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
 
     /// Appends the frame of an envelope whose payload is in bytes already. Allocates nothing once the writer has grown.
     ///
+    /// - Parameter payload: field names are interned where they come first; see `CompactCodec.namesFirst`.
     /// - Throws: `oversized`, `compressionFailed`.
     public mutating func appendEnvelope(
         _ metadata: SessionSyncMetadata, payload: UnsafeRawBufferPointer, codec: PayloadCodecID,
@@ -73,8 +77,10 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     ) throws(WireError) {
         let start = writer.openFrame()
         let change = writer.write(metadata, interning: &table)
-        try close(start, .envelope, codec: codec.number, tail: payload, &writer)
+        let tail = names.abbreviate(payload, codec, in: &writer)
+        try close(start, .envelope, tail.flags, codec: codec.number, tail: tail.bytes, &writer)
         if let change { table.apply(change, from: metadata) }
+        if tail.hasNewNames { names.remember(namesOf: payload) }
     }
 
     private mutating func append(_ snapshot: AnySessionSyncSnapshot, to writer: inout WireWriter) throws {
@@ -86,9 +92,11 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
         let change = writer.write(snapshot.metadata, interning: &table)
         writer.writeHead(of: snapshot)
         try state.bytes.withUnsafeBytes { bytes in
-            try close(start, .snapshot, codec: state.codec.id.number, tail: bytes, &writer)
+            let tail = names.abbreviate(bytes, state.codec.id, in: &writer)
+            try close(start, .snapshot, tail.flags, codec: state.codec.id.number, tail: tail.bytes, &writer)
+            if let change { table.apply(change, from: snapshot.metadata) }
+            if tail.hasNewNames { names.remember(namesOf: bytes) }
         }
-        if let change { table.apply(change, from: snapshot.metadata) }
     }
 }
 
@@ -96,21 +104,22 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
 
 extension FrameEncoder {
     private func close(_ start: Int, _ kind: FrameKind, _ writer: inout WireWriter) throws(WireError) {
-        try close(start, kind, codec: 0, tail: UnsafeRawBufferPointer(start: nil, count: 0), &writer)
+        try close(start, kind, [], codec: 0, tail: UnsafeRawBufferPointer(start: nil, count: 0), &writer)
     }
 
     /// Completes the frame that was opened at `start`: the rest of its body, header and checksum.
     private func close(
-        _ start: Int, _ kind: FrameKind, codec: UInt8, tail: UnsafeRawBufferPointer, _ writer: inout WireWriter
+        _ start: Int, _ kind: FrameKind, _ flags: FrameFlags, codec: UInt8, tail: UnsafeRawBufferPointer,
+        _ writer: inout WireWriter
     ) throws(WireError) {
         let bodyBytes = writer.count - start - FrameHeader.smallBytes + tail.count
         let compressor = compressor.flatMap { $0.applies(to: bodyBytes) ? $0 : nil }
         if compressor == nil { try check(bodyBytes, start, &writer) }
-        let header = writer.writeHeader(at: start, kind: kind, codec: codec, flags: [], bodyBytes: bodyBytes)
+        let header = writer.writeHeader(at: start, kind: kind, codec: codec, flags: flags, bodyBytes: bodyBytes)
         writer.reserve(tail.count + FrameHeader.checksumBytes)
         writer.writeRaw(tail)
         if let compressor {
-            try compress(start, header, kind, codec, compressor, &writer)
+            try compress(start, header, kind, flags, codec, compressor, &writer)
         }
         let frame = UnsafeRawBufferPointer(rebasing: writer.bytes[start...])
         writer.write(FrameChecksum.of(frame))
@@ -118,8 +127,8 @@ extension FrameEncoder {
 
     /// Replaces the body by its compressed form when that pays.
     private func compress(
-        _ start: Int, _ headerBytes: Int, _ kind: FrameKind, _ codec: UInt8, _ compressor: BodyCompressor,
-        _ writer: inout WireWriter
+        _ start: Int, _ headerBytes: Int, _ kind: FrameKind, _ flags: FrameFlags, _ codec: UInt8,
+        _ compressor: BodyCompressor, _ writer: inout WireWriter
     ) throws(WireError) {
         let bodyBytes = writer.count - start - headerBytes
         do throws(WireError) {
@@ -130,7 +139,7 @@ extension FrameEncoder {
             try check(form.bytes.count, start, &writer)
             writer.position = start + FrameHeader.smallBytes
             _ = writer.writeHeader(
-                at: start, kind: kind, codec: codec, flags: form.flags, bodyBytes: form.bytes.count)
+                at: start, kind: kind, codec: codec, flags: form.flags.union(flags), bodyBytes: form.bytes.count)
             writer.writeRaw(form.bytes)
         } catch {
             writer.position = start

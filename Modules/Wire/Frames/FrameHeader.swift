@@ -24,7 +24,10 @@ struct FrameFlags: OptionSet {
     /// A reader that does not know the kind skips the frame.
     static let skippable = FrameFlags(rawValue: 1 << 3)
 
-    static let all = FrameFlags(rawValue: 0b1111)
+    /// A list of names, known to the connection by number, precedes the payload.
+    static let names = FrameFlags(rawValue: 1 << 4)
+
+    static let all = FrameFlags(rawValue: 0b1_1111)
 }
 
 /// The first bytes of a frame: magic, version, kind, codec, flags, length of the body, check byte.
@@ -70,7 +73,7 @@ extension FrameHeader {
         }
         let flags = FrameFlags(rawValue: bytes[4])
         guard FrameFlags.all.isSuperset(of: flags) else {
-            throw WireError(.unsupportedVersion, "the frame has flags \(bytes[4]), of which this reader knows 15")
+            throw WireError(.unsupportedVersion, "the frame has flags \(bytes[4]), of which this reader knows 31")
         }
         return FrameHeader(
             kind: FrameKind(rawValue: bytes[2]), codec: bytes[3], flags: flags, bodyBytes: Int(length),

@@ -20,15 +20,26 @@ public struct CompactCodec: PayloadCodec {
     public let depthMax: Int
     /// Whether conformances to `WireCodable` are used.
     public let usesDirectPath: Bool
+    /// Whether the names of a message that goes through Codable lie in front of its value, instead of each where it is
+    /// used first. There a `FrameEncoder` that interns finds them and sends their numbers instead; what it encodes
+    /// itself it encodes so. Readers take both.
+    public let namesFirst: Bool
 
     /// - Parameters:
     ///   - depthMax: 1 to 128; the limit keeps hostile input from exhausting the stack.
     ///   - usesDirectPath: false writes everything through Codable, for peers that know the types by name only.
-    public init(mode: Mode = .fast, depthMax: Int = 32, usesDirectPath: Bool = true) {
+    ///   - namesFirst: true for payloads that are encoded before they are handed to a connection's `FrameEncoder`.
+    public init(mode: Mode = .fast, depthMax: Int = 32, usesDirectPath: Bool = true, namesFirst: Bool = false) {
         precondition((1...128).contains(depthMax), "a depth of 1 to 128 levels")
         self.mode = mode
         self.depthMax = depthMax
         self.usesDirectPath = usesDirectPath
+        self.namesFirst = namesFirst
+    }
+
+    /// The same codec, putting names first.
+    var namingFirst: CompactCodec {
+        CompactCodec(mode: mode, depthMax: depthMax, usesDirectPath: usesDirectPath, namesFirst: true)
     }
 
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
@@ -48,6 +59,7 @@ public struct CompactCodec: PayloadCodec {
                 return scratch.pointee.writer.bytes.array()
             }
             scratch.pointee.encodingKeys.removeAll()
+            scratch.pointee.writer.namesLieFirst = namesFirst && !isDetached
             var state = EncodeState(
                 writer: &scratch.pointee.writer, scratch: scratch, usesDirectPath: usesDirectPath,
                 isDetached: isDetached)
@@ -67,7 +79,7 @@ public struct CompactCodec: PayloadCodec {
         try CoderScratch.withScratch { scratch in
             var reader = try CompactReader(bytes, depthMax: depthMax)
             if case .direct(let type) = scratch.pointee.classify(Value.self, usesDirectPath) {
-                let value: Value = try reader.readDirect(type, try reader.readKind())
+                let value: Value = try reader.readDirect(type, try reader.readFirstKind())
                 try reader.checkEnd()
                 return value
             }
@@ -77,7 +89,8 @@ public struct CompactCodec: PayloadCodec {
             return try withUnsafeMutablePointer(to: &state) { state in
                 state.pointee.reader.borrowTables(of: scratch)
                 defer { state.pointee.reader.borrowTables(of: scratch) }
-                let value = try DecodeState.decode(type, try state.pointee.reader.readKind(), in: state)
+                let kind = try state.pointee.reader.readFirstKind()
+                let value = try DecodeState.decode(type, kind, in: state)
                 try state.pointee.reader.checkEnd()
                 return value
             }
@@ -105,7 +118,7 @@ extension CompactCodec {
     ) throws(WireError) -> Value {
         var value: Value?
         try withReader(bytes) { reader throws(WireError) in
-            value = try Value(wire: try reader.readKind(), from: &reader)
+            value = try Value(wire: try reader.readFirstKind(), from: &reader)
         }
         guard let value else { throw WireError(.truncated, "no value was read") }
         return value

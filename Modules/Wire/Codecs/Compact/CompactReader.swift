@@ -43,6 +43,23 @@ extension CompactReader {
     @inlinable @inline(__always)
     public mutating func readKind() throws(WireError) -> WireKind { WireKind(rawValue: try bytes.readUInt8()) }
 
+    /// The kind of the whole message; notes the names that may lie in front of it.
+    @inlinable @inline(__always)
+    mutating func readFirstKind() throws(WireError) -> WireKind {
+        let kind = try readKind()
+        return _fastPath(kind != .names) ? kind : try readNamesAndKind()
+    }
+
+    @usableFromInline
+    mutating func readNamesAndKind() throws(WireError) -> WireKind {
+        let count = try readCount()
+        guard count <= CompactLimit.texts else {
+            throw WireError(.oversized, "\(count) names exceed the limit of \(CompactLimit.texts)")
+        }
+        for _ in 0..<count { try readNameDefinition() }
+        return try readKind()
+    }
+
     /// The kind that the low bits of a field's head announce.
     @inlinable @inline(__always)
     mutating func readKind(low bits: UInt64) throws(WireError) -> WireKind {

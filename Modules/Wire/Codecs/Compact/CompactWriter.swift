@@ -14,6 +14,10 @@ public struct CompactWriter: ~Copyable {
     /// Why the message cannot be written, once that is known.
     @usableFromInline var failure: WireError?
     @usableFromInline var names = SeenTexts()
+    /// Names are gathered here, and put in front of the value when the message is complete.
+    var namesLieFirst = false
+    /// Lengths and texts of those names.
+    private(set) var firstNames = WireWriter(capacity: 64)
     @usableFromInline var strings = SeenTexts()
     /// Equal values must give equal bytes: sets and dictionaries are sorted.
     private(set) var isDeterministic: Bool
@@ -37,6 +41,8 @@ public struct CompactWriter: ~Copyable {
         depth = 0
         failure = nil
         names.removeAll()
+        namesLieFirst = false
+        if firstNames.capacity <= CoderScratch.bytesMax { firstNames.reset() } else { firstNames = WireWriter() }
         strings.removeAll()
         isDeterministic = mode == .deterministic
         self.depthMax = depthMax
@@ -236,8 +242,14 @@ extension CompactWriter {
         var name = name
         return name.withUTF8 { text in
             let hash = SeenTexts.hash(text)
-            if let index = names.find(text, hash: hash, in: bytes.base) {
+            if let index = names.find(text, hash: hash, in: namesLieFirst ? firstNames.base : bytes.base) {
                 return WireHead(field: UInt32(truncatingIfNeeded: index) &+ 1)
+            }
+            if namesLieFirst, names.count < CompactLimit.texts {
+                firstNames.writeVarint(UInt64(text.count))
+                names.define(text, hash: hash, offset: firstNames.position)
+                firstNames.writeRaw(UnsafeRawBufferPointer(text))
+                return WireHead(field: UInt32(truncatingIfNeeded: names.count))
             }
             let isNumbered = names.count < CompactLimit.texts && !isPlain
             bytes.reserve(11 + text.count)
@@ -247,6 +259,18 @@ extension CompactWriter {
             bytes.writeRaw(UnsafeRawBufferPointer(text))
             return isNumbered ? WireHead(field: UInt32(truncatingIfNeeded: names.count)) : .element
         }
+    }
+}
+
+extension CompactWriter {
+    /// The complete message.
+    func message() -> [UInt8] {
+        guard namesLieFirst, names.count > 0 else { return bytes.array() }
+        var head = WireWriter(capacity: firstNames.count + 16)
+        head.write(WireKind.names.rawValue)
+        head.writeVarint(UInt64(names.count))
+        head.writeRaw(firstNames.bytes)
+        return head.array(followedBy: bytes.bytes)
     }
 }
 

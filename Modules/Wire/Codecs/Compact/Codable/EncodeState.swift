@@ -192,7 +192,7 @@ extension EncodeState {
             return
         }
         let distance = writer.bytes.widen(at: offset, toVarint: UInt64(count))
-        writer.names.move(from: offset, by: distance)
+        if !writer.namesLieFirst { writer.names.move(from: offset, by: distance) }
         writer.strings.move(from: offset, by: distance)
         for index in splices.indices where splices[index].offset > offset { splices[index].offset += distance }
     }
@@ -261,7 +261,7 @@ extension EncodeState {
     mutating func finish() throws -> [UInt8] {
         while top >= 0 { pop() }
         if let failure = writer.failure { throw failure }
-        guard !splices.isEmpty else { return writer.bytes.array() }
+        guard !splices.isEmpty else { return writer.message() }
         let own = writer.bytes.array()
         var joined: [UInt8] = []
         var start = 0
