@@ -26,6 +26,9 @@ struct EncodeState: ~Copyable {
     private(set) var current: UInt32 = 0
     private var lastSerial: UInt32 = 0
 
+    /// Of containers that are not kept.
+    var places = PlaceArena<RecordWriting>()
+
     private var splices: [(offset: Int, state: UnsafeMutablePointer<EncodeState>)] = []
 
     /// - Parameter writer: must outlive the state.
@@ -236,8 +239,9 @@ extension EncodeState {
         scratch.pointee.classify(type, usesDirectPath)
     }
 
-    mutating func table<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<UInt16>? {
-        isDetached ? nil : scratch.pointee.encodingKeys.table(type)
+    @inline(__always)
+    func keyEntry<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<KeyTables.Entry>? {
+        isDetached ? nil : scratch.pointee.encodingKeys.entry(type)
     }
 }
 
