@@ -85,7 +85,8 @@ let modules: [Module] = [
         "MeshSession", "Modules/Session", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshStorage", "MeshTransport", "MeshWire"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshEngine", "MeshStorage", "MeshTransport", "MeshScenarioTransport", "MeshWire",
+            "MeshBus", "MeshIdentity", "MeshEngine", "MeshStorage", "MeshTransport", "MeshScenarioTransport",
+            "MeshWire",
         ]),
     Module(
         "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
@@ -100,7 +101,8 @@ let modules: [Module] = [
         "MeshTesting", "Modules/Testing", floor: 6,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshLoopbackTransport", "MeshScenarioTransport",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshLoopbackTransport",
+            "MeshScenarioTransport",
             "MeshPipeTransport",
         ]),
     Module(
