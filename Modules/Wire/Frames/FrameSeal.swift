@@ -5,9 +5,9 @@ import MeshIdentity
 package enum FrameSeal {
     package static func frame(kind: UInt8, codec: UInt8, flags: UInt8, body: UnsafeRawBufferPointer) -> [UInt8] {
         var writer = WireWriter(capacity: body.count + 32)
-        let start = writer.openFrame()
+        let frame = writer.openFrame()
         _ = writer.writeHeader(
-            at: start, kind: FrameKind(rawValue: kind), codec: codec, flags: FrameFlags(rawValue: flags),
+            of: frame, kind: FrameKind(rawValue: kind), codec: codec, flags: FrameFlags(rawValue: flags),
             bodyBytes: body.count)
         writer.writeRaw(body)
         writer.write(FrameChecksum.of(writer.bytes))

@@ -24,6 +24,7 @@ public struct CompactCodec: PayloadCodec {
     /// - Parameters:
     ///   - depthMax: 1 to 128; the limit keeps hostile input from exhausting the stack.
     ///   - usesDirectPath: false writes everything through Codable, for peers that know the types by name only.
+    @inlinable
     public init(mode: Mode = .fast, depthMax: Int = 32, usesDirectPath: Bool = true) {
         precondition((1...128).contains(depthMax), "a depth of 1 to 128 levels")
         self.mode = mode
@@ -109,28 +110,6 @@ extension CompactCodec {
         }
         guard let value else { throw WireError(.truncated, "no value was read") }
         return value
-    }
-
-    /// Lends the bytes of a value of the direct path to `use`; they are gone afterwards. Allocates nothing once the
-    /// thread's buffer has grown.
-    /// - Throws: `tooDeep`, and what `use` throws.
-    @inlinable
-    public func withEncoded<Value: WireValue>(
-        direct value: Value, _ use: (UnsafeRawBufferPointer) throws(WireError) -> Void
-    ) throws(WireError) {
-        try withWriter({ value.write(to: &$0, as: .element) }, use)
-    }
-
-    @usableFromInline
-    func withWriter(
-        _ body: (inout CompactWriter) -> Void, _ use: (UnsafeRawBufferPointer) throws(WireError) -> Void
-    ) throws(WireError) {
-        try CoderScratch.withScratch { scratch throws(WireError) in
-            scratch.pointee.writer.reset(mode: mode, depthMax: depthMax, isPlain: false)
-            body(&scratch.pointee.writer)
-            if let failure = scratch.pointee.writer.failure { throw failure }
-            try use(scratch.pointee.writer.bytes.bytes)
-        }
     }
 
     @usableFromInline
