@@ -44,16 +44,29 @@ extension FrameDecoder {
     public mutating func decodeEnvelope<Payload: Codable & Sendable & WireValue>(
         _ type: Payload.Type, from frame: UnsafeRawBufferPointer
     ) throws -> SessionSyncEnvelope<Payload> {
-        let opened = try openEnvelope(in: frame)
-        let payload =
-            opened.codec.id == CompactCodec.id
-            ? try CompactCodec().decode(direct: type, from: opened.payload)
-            : try opened.codec.decode(type, from: opened.payload)
-        return SessionSyncEnvelope(metadata: opened.metadata, payload: payload)
+        let (metadata, payload) = try openEnvelope(in: frame)
+        guard isCompact(payload) else {
+            return SessionSyncEnvelope(metadata: metadata, payload: try decode(type, payload))
+        }
+        try reader.begin(payload.bytes, depthMax: CompactCodec().depthMax)
+        defer { reader.forgetTexts() }
+        let value = try Payload(wire: try reader.readKind(), from: &reader)
+        try reader.checkEnd()
+        return SessionSyncEnvelope(metadata: metadata, payload: value)
     }
 
     @usableFromInline
-    mutating func openEnvelope(in frame: UnsafeRawBufferPointer) throws(WireError) -> OpenedEnvelope {
+    mutating func openEnvelope(
+        in frame: UnsafeRawBufferPointer
+    ) throws(WireError) -> (SessionSyncMetadata, OpenedPayload) {
         try bodies.openEnvelope(try wholeFrame(frame), frame)
+    }
+
+    @usableFromInline
+    func isCompact(_ payload: OpenedPayload) -> Bool { payload.codec == bodies.codecs.compact && payload.codec != 0 }
+
+    @usableFromInline
+    func decode<Payload: Decodable>(_ type: Payload.Type, _ payload: OpenedPayload) throws -> Payload {
+        try bodies.codecs.codec(payload.codec).decode(type, from: payload.bytes)
     }
 }

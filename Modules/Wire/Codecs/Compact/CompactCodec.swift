@@ -104,11 +104,9 @@ extension CompactCodec {
     public func decode<Value: WireValue>(
         direct type: Value.Type, from bytes: UnsafeRawBufferPointer
     ) throws(WireError) -> Value {
-        var value: Value?
-        try withReader(bytes) { reader throws(WireError) in
-            value = try Value(wire: try reader.readKind(), from: &reader)
-        }
-        guard let value else { throw WireError(.truncated, "no value was read") }
+        var reader = try CompactReader(bytes, depthMax: depthMax)
+        let value = try Value(wire: try reader.readKind(), from: &reader)
+        try reader.checkEnd()
         return value
     }
 
@@ -121,27 +119,13 @@ extension CompactCodec {
             return scratch.pointee.writer.bytes.array()
         }
     }
-
-    @usableFromInline
-    func withReader(
-        _ bytes: UnsafeRawBufferPointer, _ body: (inout CompactReader) throws(WireError) -> Void
-    ) throws(WireError) {
-        var reader = try CompactReader(bytes, depthMax: depthMax)
-        try body(&reader)
-        try reader.checkEnd()
-    }
 }
 
 extension CompactReader {
     /// Exchanges the tables for the thread's, which have memory already.
     fileprivate mutating func borrowTables(of scratch: UnsafeMutablePointer<CoderScratch>) {
-        names.removeAll()
-        strings.removeAll()
+        forgetTexts()
         swap(&names, &scratch.pointee.names)
         swap(&strings, &scratch.pointee.strings)
-    }
-
-    fileprivate func checkEnd() throws(WireError) {
-        if bytes.remaining > 0 { throw WireError(.trailingBytes, "\(bytes.remaining) bytes follow the value") }
     }
 }

@@ -9,7 +9,7 @@
 /// Conformances get one of these; nobody else needs it. It is valid during the call that lent it only.
 public struct CompactReader: ~Copyable {
     @usableFromInline var bytes: WireReader
-    @usableFromInline let base: UnsafeRawPointer
+    @usableFromInline private(set) var base: UnsafeRawPointer
     /// Where the fields of the record begin that is being read.
     @usableFromInline var recordStart: UnsafeRawPointer
     /// The number of the field that was read last in that record.
@@ -17,19 +17,50 @@ public struct CompactReader: ~Copyable {
     /// 0x100 in a record with names, so that no head compares equal to a numbered one; else 0.
     @usableFromInline var nameMask: UInt32 = 0
     @usableFromInline var depth = 0
-    @usableFromInline let depthMax: Int
+    @usableFromInline private(set) var depthMax = CompactLimit.depth
     @usableFromInline var names = TextIndex()
-    @usableFromInline var strings = TextIndex()
+    @usableFromInline var strings = StringIndex()
+
+    /// A reader of nothing, for messages that `begin` gives it.
+    init() {
+        bytes = WireReader(UnsafeRawBufferPointer(start: nil, count: 0))
+        base = bytes.cursor
+        recordStart = bytes.cursor
+    }
 
     @usableFromInline
     init(_ message: UnsafeRawBufferPointer, depthMax: Int = 32) throws(WireError) {
+        self.init()
+        try begin(message, depthMax: depthMax)
+    }
+
+    /// Reads another message, with the memory that it has.
+    @usableFromInline
+    mutating func begin(_ message: UnsafeRawBufferPointer, depthMax: Int) throws(WireError) {
         guard message.count <= UInt32.max else {
             throw WireError(.oversized, "a message of \(message.count) bytes exceeds 4 GiB")
         }
         bytes = WireReader(message)
         base = bytes.cursor
         recordStart = bytes.cursor
+        (lastField, nameMask, depth) = (0, 0, 0)
         self.depthMax = depthMax
+        forgetTexts()
+    }
+
+    /// Drops the strings that were read. What is read next must be begun.
+    @usableFromInline
+    mutating func forgetTexts() {
+        names.removeAll()
+        strings.removeAll()
+    }
+
+    /// - Throws: `trailingBytes`.
+    @inlinable
+    func checkEnd() throws(WireError) {
+        if _slowPath(bytes.remaining > 0) {
+            throw WireError(.trailingBytes, "\(bytes.remaining) bytes follow the value")
+        }
     }
 
     /// Where the next byte lies in the message.
@@ -157,15 +188,12 @@ extension CompactReader {
         switch kind {
         case .string:
             let length = try bytes.readLength()
-            noteString(count: length)
-            return try String(wire: try bytes.readRaw(length))
+            let start = offset
+            let text = try String(wire: try bytes.readRaw(length))
+            strings.define(offset: start, count: length, text: text)
+            return text
         case .repeatedString:
-            let index = try bytes.readVarint()
-            guard let entry = strings[Int(clamping: index)] else {
-                throw WireError(.corrupted, "string \(index) has not been written yet")
-            }
-            return try String(
-                wire: UnsafeRawBufferPointer(start: base + Int(entry.offset), count: Int(entry.count)))
+            return try strings.text(try bytes.readVarint(), in: base)
         default:
             throw .mismatch(kind, wanted: "a string")
         }
@@ -176,11 +204,6 @@ extension CompactReader {
         guard kind == .bytes else { throw .mismatch(kind, wanted: "bytes") }
         let length = try bytes.readLength()
         return try bytes.readRaw(length)
-    }
-
-    @inline(__always)
-    private mutating func noteString(count: Int) {
-        if count >= CompactLimit.repeatedStringBytesMin { strings.define(offset: offset, count: count) }
     }
 
     /// Reads a name definition, whose mark has been read, and numbers it.
@@ -222,7 +245,7 @@ extension CompactReader {
         case .nil, .true, .false, .absent: break
         case .string:
             let length = try bytes.readLength()
-            noteString(count: length)
+            strings.define(offset: offset, count: length, text: "")
             _ = try bytes.take(length)
         case .bytes: _ = try bytes.take(try bytes.readLength())
         case .record, .namedRecord:

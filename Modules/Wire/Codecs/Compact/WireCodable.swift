@@ -106,13 +106,14 @@ public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
         _ key: Keys, as type: Value.Type = Value.self
     ) throws(WireError) -> Value {
         let kind = Value.wireKind
-        if _fastPath(reader.take(UInt32(truncatingIfNeeded: key.rawValue), kind)) {
-            return try reader.readExpected(kind)
+        let field = UInt32(truncatingIfNeeded: key.rawValue)
+        if _fastPath(reader.take(field, kind)) { return try reader.readExpected(kind) }
+        // The types of two kinds.
+        if kind == .string, reader.take(field, .repeatedString) {
+            return try Value(wire: .repeatedString, from: &reader)
         }
-        // The one type of two kinds.
-        if Value.self == Bool.self, reader.take(UInt32(truncatingIfNeeded: key.rawValue), .false) {
-            return unsafeBitCast(false, to: Value.self)
-        }
+        if Value.self == Bool.self, reader.take(field, .false) { return unsafeBitCast(false, to: Value.self) }
+        if let absent = Value.wireAbsent, reader.lacks(field) { return absent }
         return try readElsewhere(key)
     }
 

@@ -46,8 +46,16 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
     /// - Throws: `unknownCase`, naming the value.
     @inlinable
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        // Comparing a string with every case takes longer than all else. What fits into a byte can be remembered as that.
+        let isMemorable = RawValue.self == String.self && MemoryLayout<Self>.size == 1
+        if isMemorable, kind == .repeatedString, let byte = try reader.readRepeatedCase(of: ObjectIdentifier(Self.self))
+        {
+            self = unsafeBitCast(byte, to: Self.self)
+            return
+        }
         let rawValue = try RawValue(wire: kind, from: &reader)
         guard let value = Self(rawValue: rawValue) else { throw .unknownCase("\(rawValue)", keys: Self.self) }
+        if isMemorable { reader.noteCase(unsafeBitCast(value, to: UInt8.self), of: ObjectIdentifier(Self.self)) }
         self = value
     }
 }
@@ -61,18 +69,9 @@ extension CompactReader {
         let count = try readCount()
         try checkMemory(of: count, Element.self)
         try descend()
-        var failure: WireError?
-        let elements = [Element](unsafeUninitializedCapacity: count) { buffer, initialized in
-            do throws(WireError) {
-                while initialized < count {
-                    buffer.initializeElement(at: initialized, to: try Element(wire: try readKind(), from: &self))
-                    initialized += 1
-                }
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
+        var elements: [Element] = []
+        elements.reserveCapacity(count)
+        for _ in 0..<count { elements.append(try Element(wire: try readKind(), from: &self)) }
         ascend()
         return elements
     }
