@@ -8,16 +8,18 @@
 ///
 /// Conformances get one of these; nobody else needs it. It is valid during the call that lent it only.
 public struct CompactReader: ~Copyable {
+    // The order matters: what a record begins and ends with is written and read as single words. Two words side by side
+    // would be read as one right after they were written as two, for which a processor has to wait.
     @usableFromInline var bytes: WireReader
     @usableFromInline private(set) var base: UnsafeRawPointer
     /// Where the fields of the record begin that is being read.
     @usableFromInline var recordStart: UnsafeRawPointer
+    @usableFromInline var depth = 0
     /// The number of the field that was read last in that record.
     @usableFromInline var lastField: UInt32 = 0
+    @usableFromInline private(set) var depthMax = CompactLimit.depth
     /// 0x100 in a record with names, so that no head compares equal to a numbered one; else 0.
     @usableFromInline var nameMask: UInt32 = 0
-    @usableFromInline var depth = 0
-    @usableFromInline private(set) var depthMax = CompactLimit.depth
     @usableFromInline var names = TextIndex()
     @usableFromInline var strings = StringIndex()
 
@@ -296,9 +298,7 @@ extension CompactReader {
     @inlinable @inline(__always)
     mutating func descend() throws(WireError) {
         depth &+= 1
-        if _slowPath(depth > depthMax) {
-            throw WireError(.tooDeep, "values are nested more than \(depthMax) levels deep")
-        }
+        if _slowPath(depth > depthMax) { throw .tooDeep(depthMax) }
     }
 
     @inlinable @inline(__always)
@@ -320,13 +320,10 @@ extension CompactReader {
 
     /// The memory that a list of that many elements may take is bounded by the bytes that are left: 64 KiB, and 64
     /// bytes for each. An element may take one byte on the wire and hundreds in memory.
-    @inlinable
+    @inlinable @inline(__always)
     func checkMemory<Element>(of count: Int, _ type: Element.Type) throws(WireError) {
         let (memory, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
-        if _slowPath(overflow || memory > 65_536 + 64 * bytes.remaining) {
-            throw WireError(
-                .oversized, "\(count) elements of \(Element.self) would not be in proportion to their bytes")
-        }
+        if _slowPath(overflow || memory > 65_536 + 64 * bytes.remaining) { throw .outOfProportion(count, type) }
     }
 }
 
@@ -355,6 +352,16 @@ extension WireError {
     @usableFromInline @inline(never)
     static func outOfRange(_ value: String, _ type: Any.Type) -> WireError {
         WireError(.invalidValue, "\(value) is not a value of \(type)")
+    }
+
+    @usableFromInline @inline(never)
+    static func outOfProportion(_ count: Int, _ type: Any.Type) -> WireError {
+        WireError(.oversized, "\(count) elements of \(type) would not be in proportion to their bytes")
+    }
+
+    @usableFromInline @inline(never)
+    static func tooDeep(_ depthMax: Int) -> WireError {
+        WireError(.tooDeep, "values are nested more than \(depthMax) levels deep")
     }
 
     static var invalidText: WireError { WireError(.corrupted, "a string is not valid UTF-8") }
