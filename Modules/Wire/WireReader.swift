@@ -60,7 +60,8 @@ extension WireReader {
 
     @inlinable @inline(__always)
     public mutating func readUUID() throws(WireError) -> UUID {
-        UUID(uuid: try take(16).loadUnaligned(as: uuid_t.self))
+        // A UUID is its bytes; the initializer is a call into Foundation.
+        unsafeBitCast(try take(16).loadUnaligned(as: uuid_t.self), to: UUID.self)
     }
 }
 

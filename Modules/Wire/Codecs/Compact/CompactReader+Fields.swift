@@ -124,27 +124,42 @@ extension CompactReader {
     /// Enters a record; `leaveRecord` gets what this returns.
     @inlinable @inline(__always)
     mutating func enterRecord(_ kind: WireKind) throws(WireError) -> OuterRecord {
-        guard kind == .record || kind == .namedRecord else { throw .mismatch(kind, wanted: "a record") }
         let outer = OuterRecord(start: recordStart, lastField: lastField, nameMask: nameMask)
         try descend()
-        recordStart = bytes.cursor
-        lastField = 0
-        nameMask = kind == .record ? 0 : 0x100
+        try beginFields(kind)
         return outer
     }
 
     /// Skips the fields that nobody has read.
     @inlinable @inline(__always)
     mutating func leaveRecord(_ outer: OuterRecord) throws(WireError) {
+        try endFields()
+        restore(outer)
+    }
+
+    @inlinable @inline(__always)
+    mutating func restore(_ outer: OuterRecord) {
+        ascend()
+        recordStart = outer.start
+        lastField = outer.lastField
+        nameMask = outer.nameMask
+    }
+
+    @inlinable @inline(__always)
+    mutating func beginFields(_ kind: WireKind) throws(WireError) {
+        guard kind == .record || kind == .namedRecord else { throw .mismatch(kind, wanted: "a record") }
+        recordStart = bytes.cursor
+        lastField = 0
+        nameMask = kind == .record ? 0 : 0x100
+    }
+
+    @inlinable @inline(__always)
+    mutating func endFields() throws(WireError) {
         if _fastPath(bytes.remaining > 0 && bytes.cursor.load(as: UInt8.self) == CompactMark.end) {
             bytes.cursor += 1
         } else {
             try skipFields(named: nameMask != 0)
         }
-        ascend()
-        recordStart = outer.start
-        lastField = outer.lastField
-        nameMask = outer.nameMask
     }
 
     /// Lends this reader to a conformance, under the names of its keys.

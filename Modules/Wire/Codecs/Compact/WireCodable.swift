@@ -56,6 +56,28 @@ extension WireCodable {
         self = try reader.withFields(WireKeys.self) { fields throws(WireError) in try Self(from: &fields) }
         try reader.leaveRecord(outer)
     }
+
+    /// As for any value, but what is around the elements is left and found again once, not for each of them.
+    @inlinable
+    public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self] {
+        guard kind == .list else { return try reader.readExpanded(kind) }
+        let count = try reader.readCount()
+        try reader.checkMemory(of: count, Self.self)
+        guard count > 0 else { return [] }
+        try reader.descend()
+        let outer = try reader.enterRecord(.record)
+        var elements: [Self] = []
+        elements.reserveCapacity(count)
+        for _ in 0..<count {
+            try reader.beginFields(try reader.readKind())
+            elements.append(
+                try reader.withFields(WireKeys.self) { fields throws(WireError) in try Self(from: &fields) })
+            try reader.endFields()
+        }
+        reader.restore(outer)
+        reader.ascend()
+        return elements
+    }
 }
 
 // MARK: - Fields
@@ -184,9 +206,11 @@ extension CompactReader {
             return unsafeBitCast(Date(timeIntervalSinceReferenceDate: try bytes.readDouble()), to: Value.self)
         }
         if Value.self == UUID.self { return unsafeBitCast(try bytes.readUUID(), to: Value.self) }
-        if Value.self == Int.self {
-            return unsafeBitCast(try readInteger(kind, as: Int.self), to: Value.self)
+        if Value.self == Date?.self {
+            return unsafeBitCast(Date?(Date(timeIntervalSinceReferenceDate: try bytes.readDouble())), to: Value.self)
         }
+        if Value.self == Int.self { return unsafeBitCast(try readInteger(kind, as: Int.self), to: Value.self) }
+        if Value.self == Int?.self { return unsafeBitCast(Int?(try readInteger(kind, as: Int.self)), to: Value.self) }
         return try Value(wire: kind, from: &self)
     }
 }
