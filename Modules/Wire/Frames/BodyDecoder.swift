@@ -33,6 +33,7 @@ struct BodyDecoder: ~Copyable {
     }
 
     /// The parts of an envelope, its payload not copied out.
+    @inline(__always)
     mutating func openEnvelope(
         _ header: FrameHeader, _ frame: UnsafeRawBufferPointer
     ) throws(WireError) -> (SessionSyncMetadata, OpenedPayload) {

@@ -11,29 +11,33 @@ import MeshIdentity
 /// Senders of self-contained frames repeat their identity in each; comparing its bytes is several times faster than
 /// making three strings of them again. Says nothing on the wire.
 struct IdentityMemo: Sendable {
-    /// With an identity and nothing else.
-    private(set) var identity = SessionSyncMetadata.empty
-    /// None as long as there is no identity. The two are not one optional value, which would be copied to be looked at.
+    /// The last metadata that was written or read in full: of the next, only what is not its identity differs.
+    fileprivate(set) var metadata = SessionSyncMetadata.empty
+    /// Those of the identity; none when it is long. The two are not one optional value, which would be copied to be
+    /// looked at.
     private(set) var bytes: [UInt8] = []
 
-    /// Remembers an identity unless it is a long one.
-    mutating func note(_ identity: SessionSyncMetadata, _ bytes: UnsafeRawBufferPointer) {
-        guard bytes.count <= Self.bytesMax else { return }
-        self.identity = identity
-        self.bytes = [UInt8](bytes)
+    mutating func note(_ metadata: SessionSyncMetadata, _ bytes: UnsafeRawBufferPointer) {
+        self.metadata = metadata
+        self.bytes = bytes.count <= Self.bytesMax ? [UInt8](bytes) : []
     }
 
     private static let bytesMax = 2048
 }
 
 extension WireReader {
-    /// Metadata with an identity and nothing else.
-    mutating func readIdentity(memo: inout IdentityMemo) throws(WireError) -> SessionSyncMetadata {
-        if takePrefix(memo.bytes) { return memo.identity }
-        let start = cursor
-        let identity = try readIdentity()
-        memo.note(identity, UnsafeRawBufferPointer(start: start, count: cursor - start))
-        return identity
+    /// Reads metadata that is written in full, over the last of which the memo knows: most often that has the same
+    /// identity, and its strings stay where they are.
+    mutating func readMetadata(
+        memo: inout IdentityMemo,
+        _ readOthers: (inout WireReader, inout SessionSyncMetadata) throws(WireError) -> Void
+    ) throws(WireError) {
+        if !takePrefix(memo.bytes) {
+            let start = cursor
+            let identity = try readIdentity()
+            memo.note(identity, UnsafeRawBufferPointer(start: start, count: cursor - start))
+        }
+        try readOthers(&self, &memo.metadata)
     }
 
     /// Moves past those bytes if they come next.
@@ -49,10 +53,10 @@ extension WireReader {
 
 extension WireWriter {
     mutating func write(identityOf metadata: SessionSyncMetadata, memo: inout IdentityMemo) {
-        if !memo.bytes.isEmpty, memo.identity.hasSameIdentity(as: metadata) { return writeRaw(memo.bytes) }
+        if !memo.bytes.isEmpty, memo.metadata.hasSameIdentity(as: metadata) { return writeRaw(memo.bytes) }
         let start = position
         write(identityOf: metadata)
-        memo.note(metadata.identityOnly, UnsafeRawBufferPointer(rebasing: bytes[start...]))
+        memo.note(metadata, UnsafeRawBufferPointer(rebasing: bytes[start...]))
     }
 }
 
@@ -61,12 +65,5 @@ extension SessionSyncMetadata {
         SessionSyncMetadata(
             sessionID: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), featureID: "", sourcePeerID: "",
             sequence: 1, causalTimestamp: Date(timeIntervalSinceReferenceDate: 0), payloadType: "")
-    }
-
-    fileprivate var identityOnly: SessionSyncMetadata {
-        SessionSyncMetadata(
-            protocolVersion: protocolVersion, sessionID: sessionID, featureID: featureID, sourcePeerID: sourcePeerID,
-            sequence: 1, causalTimestamp: causalTimestamp, payloadType: payloadType, incarnation: incarnation,
-            epoch: epoch)
     }
 }
