@@ -61,6 +61,8 @@ let modules: [Module] = [
         "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
         tests: ["MeshIdentity", "MeshTimerAnchor"]),
 
+    Module("MeshStorage", "Modules/Storage", floor: 2, uses: ["MeshBus"], tests: []),
+
     Module(
         "MeshTransport", "Modules/Transports/Contract", floor: 3,
         uses: ["MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity"]),
@@ -81,8 +83,10 @@ let modules: [Module] = [
         tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
         "MeshSession", "Modules/Session", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshStorage", "MeshTransport", "MeshWire"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshEngine", "MeshStorage", "MeshTransport", "MeshScenarioTransport", "MeshWire",
+        ]),
     Module(
         "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog],
@@ -94,15 +98,15 @@ let modules: [Module] = [
 
     Module(
         "MeshTesting", "Modules/Testing", floor: 6,
-        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTransport"],
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshWire", "MeshTransport", "MeshLoopbackTransport", "MeshScenarioTransport",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshLoopbackTransport", "MeshScenarioTransport",
             "MeshPipeTransport",
         ]),
     Module(
         "SessionMesh", "Modules/Umbrella", floor: 6,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshTransport",
+            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
             "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport",
             "MeshSession", "MeshDiagnostics", "MeshSharedState",
         ], tests: []),
@@ -117,7 +121,10 @@ let modules: [Module] = [
         tests: ["MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
-        uses: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTransport", "MeshTesting", "MeshSimulation"],
+        uses: [
+            "MeshGPX", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshTesting",
+            "MeshSimulation",
+        ],
         needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,

@@ -8,6 +8,20 @@ public import MeshIdentity
 
 /// Everything of an engine that outlives the process; the rest follows from it or is asked for again.
 public struct SessionEngineImage<State: Codable & Sendable, Event: Codable & Sendable>: Sendable, Codable {
+    public var head: SessionEngineHead<Event>
+    public var base: SessionBase<State>
+    /// Everything held above the base, in order.
+    public var log: [SessionRecord<Event>]
+
+    public init(head: SessionEngineHead<Event>, base: SessionBase<State>, log: [SessionRecord<Event>]) {
+        self.head = head
+        self.base = base
+        self.log = log
+    }
+}
+
+/// The small part of an engine's image, of which anything may change with a call.
+public struct SessionEngineHead<Event: Codable & Sendable>: Sendable, Codable {
     public var sessionID: UUID
     public var featureID: String
     public var payloadType: String
@@ -21,8 +35,7 @@ public struct SessionEngineImage<State: Codable & Sendable, Event: Codable & Sen
     public var isSealed: Bool
     public var hasEnded: Bool
     public var membership: SessionMembership
-    public var base: SessionBase<State>
-    public var log: [SessionRecord<Event>]
+    /// How many records of the log are confirmed.
     public var settledCount: Int
     public var cut: HybridTimestamp
     public var held: SequenceVector

@@ -10,11 +10,21 @@ extension SessionSyncEngine {
     /// Everything that outlives the process. Complexity: O(log).
     public var image: SessionEngineImage<State, Event> {
         SessionEngineImage(
+            head: head, base: baseImage, log: log.entries.map { $0.record(of: sources[$0.slot].source) })
+    }
+
+    /// What the log is above. Complexity: O(sources).
+    public var baseImage: SessionBase<State> {
+        SessionBase(reduced: log.base, vector: sources.vector { $0.folded }, count: log.baseCount)
+    }
+
+    /// Complexity: O(sources²), of which there are a few.
+    public var head: SessionEngineHead<Event> {
+        SessionEngineHead(
             sessionID: sessionID, featureID: featureID, payloadType: payloadType,
             snapshotPayloadType: snapshotPayloadType, source: source, sequence: sources[0].held, clock: clock.latest,
             clockLease: clockLease, group: groupName, isSealed: sealed, hasEnded: ended, membership: membership,
-            base: SessionBase(reduced: log.base, vector: sources.vector { $0.folded }, count: log.baseCount),
-            log: log.entries.map { $0.record(of: sources[$0.slot].source) }, settledCount: announcedCount,
+            settledCount: announcedCount,
             cut: cutStamp,
             held: held,
             promises: sources.records.compactMap { record in
@@ -48,32 +58,33 @@ extension SessionSyncEngine {
         restoring image: SessionEngineImage<State, Event>, reducer: Reducer, conflictPolicy: ConflictPolicy,
         seed: UInt64, options: SessionEngineOptions<State, Event> = .init()
     ) throws {
+        let head = image.head
         self.init(
-            sessionID: image.sessionID, featureID: image.featureID, localPeerID: image.source.peerID,
-            payloadType: image.payloadType, snapshotPayloadType: image.snapshotPayloadType,
+            sessionID: head.sessionID, featureID: head.featureID, localPeerID: head.source.peerID,
+            payloadType: head.payloadType, snapshotPayloadType: head.snapshotPayloadType,
             initialState: image.base.reduced.state, reducer: reducer, conflictPolicy: conflictPolicy,
-            incarnation: image.source.incarnation, seed: seed, options: options)
+            incarnation: head.source.incarnation, seed: seed, options: options)
         try restoreSources(image)
-        groupName = image.group
-        groupTag = image.group?.groupTag ?? 0
-        sealed = image.isSealed
-        ended = image.hasEnded
+        groupName = head.group
+        groupTag = head.group?.groupTag ?? 0
+        sealed = head.isSealed
+        ended = head.hasEnded
         isReferenceOnly = false
-        snapshotRevision = image.snapshotRevision
+        snapshotRevision = head.snapshotRevision
         // Everything promised lies at or below the lease.
-        if !mutations.contains(.clockForgotten) { clock.observe(image.clock) }
+        if !mutations.contains(.clockForgotten) { clock.observe(head.clock) }
         if !mutations.contains(.promiseUnpersisted), !mutations.contains(.clockForgotten) {
-            clock.observe(image.clockLease)
+            clock.observe(head.clockLease)
         }
-        clockLease = image.clockLease
+        clockLease = head.clockLease
         log = EventLog(base: image.base.reduced, baseCount: image.base.count)
         log.entries = try entries(image.log)
         log.replay(by: interpreter, sources: sources)
-        settledCount = min(max(0, image.settledCount), log.entries.count)
+        settledCount = min(max(0, head.settledCount), log.entries.count)
         announcedCount = settledCount
-        cutStamp = image.cut
-        confirmationChain = image.chain
-        due = try image.sideEffectsDue.map { due in
+        cutStamp = head.cut
+        confirmationChain = head.chain
+        due = try head.sideEffectsDue.map { due in
             let slot = try sources.slot(adding: due.record.source)
             return ConfirmedEntry(position: due.position, entry: LogEntry(due.record, slot: slot))
         }
@@ -86,7 +97,8 @@ extension SessionSyncEngine {
     }
 
     private mutating func restoreSources(_ image: SessionEngineImage<State, Event>) throws {
-        for entry in image.membership.closed {
+        let head = image.head
+        for entry in head.membership.closed {
             let slot = try sources.slot(adding: entry.source)
             sources[slot].isClosed = true
             sources[slot].final = entry.sequence
@@ -95,26 +107,26 @@ extension SessionSyncEngine {
             let slot = try sources.slot(adding: entry.source)
             sources[slot].folded = entry.sequence
         }
-        for entry in image.held.entries {
+        for entry in head.held.entries {
             let slot = try sources.slot(adding: entry.source)
             sources[slot].held = entry.sequence
             sources[slot].persisted = entry.sequence
         }
-        launchSequence = image.sequence
-        sources[0].held = image.sequence
-        sources[0].persisted = image.sequence
-        for member in image.membership.open {
+        launchSequence = head.sequence
+        sources[0].held = head.sequence
+        sources[0].persisted = head.sequence
+        for member in head.membership.open {
             let slot = try sources.slot(adding: member.source)
             sources[slot].isOpen = true
             sources[slot].floor = member.floor
         }
-        for entry in image.membership.first { sources[try sources.slot(adding: entry.source)].first = entry.sequence }
-        for promises in image.promises {
+        for entry in head.membership.first { sources[try sources.slot(adding: entry.source)].first = entry.sequence }
+        for promises in head.promises {
             let slot = try sources.slot(adding: promises.source)
             sources[slot].promises.usable = promises.usable
             sources[slot].promises.pending = promises.pending
         }
-        for acknowledgements in image.acknowledgements {
+        for acknowledgements in head.acknowledgements {
             let slot = try sources.slot(adding: acknowledgements.source)
             sources[slot].lastSaid = acknowledgements.saidAt
             for entry in acknowledgements.held.entries {
@@ -135,20 +147,20 @@ extension SessionSyncEngine {
     ///   - seed: random.
     public func reincarnated(as incarnation: UInt32, seed: UInt64) throws -> Self {
         var image = image
-        image.source = SessionSource(peerID: localPeerID, incarnation: incarnation)
-        image.log = renamed(image.log, to: image.source)
-        image.sequence = UInt64(image.log.count { $0.source == image.source })
-        image.held = SequenceVector(
-            image.held.entries.map {
+        image.head.source = SessionSource(peerID: localPeerID, incarnation: incarnation)
+        image.log = renamed(image.log, to: image.head.source)
+        image.head.sequence = UInt64(image.log.count { $0.source == image.head.source })
+        image.head.held = SequenceVector(
+            image.head.held.entries.map {
                 $0.source == source ? SourceSequence(source: source, sequence: min($0.sequence, launchSequence)) : $0
             })
-        image.group = nil
-        image.isSealed = false
-        image.membership = SessionMembership()
-        image.settledCount = 0
-        image.cut = .zero
-        image.promises = []
-        image.acknowledgements = []
+        image.head.group = nil
+        image.head.isSealed = false
+        image.head.membership = SessionMembership()
+        image.head.settledCount = 0
+        image.head.cut = .zero
+        image.head.promises = []
+        image.head.acknowledgements = []
         var engine = try Self(
             restoring: image, reducer: interpreter.reducer, conflictPolicy: interpreter.conflictPolicy, seed: seed,
             options: options)

@@ -79,12 +79,16 @@ extension SessionSyncEngine {
         }
     }
 
-    /// The log's entries of one source in a range, in order. Complexity: O(log).
+    /// The log's entries of one source in a range, in order. Complexity: O(log), and O(range) for a range at its end.
     public func records(in range: SessionRange) -> [SessionRecord<Event>] {
-        guard let slot = sources.slot(of: range.source) else { return [] }
-        return log.entries
-            .filter { $0.slot == slot && range.first <= $0.sequence && $0.sequence <= range.last }
-            .map { $0.record(of: range.source) }
+        guard let slot = sources.slot(of: range.source), range.first <= range.last else { return [] }
+        var records: [SessionRecord<Event>] = []
+        for entry in log.entries.reversed() where entry.slot == slot {
+            guard range.first <= entry.sequence, entry.sequence <= range.last else { continue }
+            records.append(entry.record(of: range.source))
+            if UInt64(records.count) > range.last - range.first { break }
+        }
+        return records.sorted { $0.sequence < $1.sequence }
     }
 
     /// The log above the base, in order, with what each entry did at its place. Complexity: O(log).

@@ -7,7 +7,7 @@ public struct TestingPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "testing.conformance", kind: .testing, module: "MeshTesting", version: "0.1.0",
-            summary: "Conformance rules for transports, and the sample payloads",
+            summary: "Conformance rules for transports, codecs and stores, and the sample payloads",
             requires: ["core.transport", "core.wire"])
     }
 }

@@ -7,6 +7,7 @@
 @_exported public import MeshScenarioTransport
 @_exported public import MeshSession
 @_exported public import MeshSharedState
+@_exported public import MeshStorage
 @_exported public import MeshTimerAnchor
 @_exported public import MeshTransport
 @_exported public import MeshWire

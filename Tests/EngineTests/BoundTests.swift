@@ -83,7 +83,7 @@ import Testing
             options: pair.phone.options)
         #expect(relaunched.sideEffectsDue.map(\.envelope.payload) == ["once"])
         relaunched.markSideEffects(through: 0)
-        #expect(relaunched.image.sideEffectsDue.isEmpty)
+        #expect(relaunched.image.head.sideEffectsDue.isEmpty)
     }
 
     @Test func `an image restores everything, by way of JSON`() throws {

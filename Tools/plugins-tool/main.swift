@@ -17,6 +17,7 @@ await PluginsTool.main {
     CompactCodecPlugin()
     CBORCodecPlugin()
     EnginePlugin()
+    StoragePlugin()
     TransportPlugin()
     LoopbackTransportPlugin()
     ScenarioTransportPlugin()

@@ -22,8 +22,8 @@ extension World {
         let metadata = event.envelope.metadata
         let author = SessionSource(peerID: metadata.sourcePeerID, incarnation: metadata.incarnation)
         for member in engine.membership.open where member.source != engine.source {
-            let disk = disks.first { $0.image.source == member.source && $0.image.group == group }
-            guard let disk, disk.image.held[author] < metadata.sequence else { continue }
+            let disk = disks.first { $0.image.head.source == member.source && $0.image.head.group == group }
+            guard let disk, disk.image.head.held[author] < metadata.sequence else { continue }
             throw Broken(description: "\(engine.source) confirms \(id), which \(member.source) does not hold")
         }
     }

@@ -80,7 +80,7 @@ extension World {
         var ids: Set<Int> = []
         for record in disk.image.log { if case .event(let tap) = record.content { ids.insert(tap.id) } }
         // What the base folded was confirmed, the rejected ones included.
-        if let group = disk.image.group, let stream = streams[group] {
+        if let group = disk.image.head.group, let stream = streams[group] {
             for (position, id) in stream where position < disk.image.base.count { ids.insert(id) }
         }
         return ids.union(disk.image.base.reduced.state)

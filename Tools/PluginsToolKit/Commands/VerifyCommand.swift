@@ -6,7 +6,8 @@
     struct VerifyCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: "verify",
-            abstract: "Examine by the conformance rules: every plugin that offers a transport or a codec, or one.",
+            abstract:
+                "Examine by the conformance rules: every plugin that offers a transport, a codec or a store, or one.",
             discussion: """
                 Rows: plugin, rule, summary, outcome (passed, failed, skipped), detail. The exit code is 1 when a rule \
                 failed.

@@ -1,5 +1,6 @@
 import MeshBus
 import MeshIdentity
+import MeshStorage
 import MeshTesting
 import MeshTransport
 import MeshWire
@@ -8,6 +9,7 @@ import MeshWire
 struct Verification {
     let transports: [Contribution<TransportFixture>]
     let codecs: [Contribution<any PayloadCodec>]
+    let stores: [Contribution<StoreFactory>]
     /// Writes the payloads that transports carry.
     private let codec: any PayloadCodec
 
@@ -16,17 +18,21 @@ struct Verification {
     init(of name: String?, on bus: PluginBus) throws {
         let allTransports = bus.contributions(to: .transportFixtures)
         let allCodecs = bus.contributions(to: .codecs)
+        let allStores = bus.contributions(to: .stores)
         if let name {
             let plugin = try bus.descriptor(named: name).id
             transports = allTransports.filter { $0.plugin == plugin }
             codecs = allCodecs.filter { $0.plugin == plugin }
-            if transports.isEmpty, codecs.isEmpty {
-                let examinable = Set(allTransports.map(\.plugin) + allCodecs.map(\.plugin))
+            stores = allStores.filter { $0.plugin == plugin }
+            if transports.isEmpty, codecs.isEmpty, stores.isEmpty {
+                let examinable = Set(
+                    allTransports.map(\.plugin) + allCodecs.map(\.plugin) + allStores.map(\.plugin))
                 throw ToolError("'\(name)' offers nothing to examine; these do: \(examinable.sorted().list)")
             }
         } else {
             transports = allTransports
             codecs = allCodecs
+            stores = allStores
         }
         let payloadCodecs = allCodecs.map(\.value)
         guard let codec = payloadCodecs.first(where: { $0.id.name == "compact" }) ?? payloadCodecs.first else {
@@ -43,6 +49,10 @@ struct Verification {
         for codec in codecs {
             progress(codec.plugin.rawValue)
             rows += await CodecConformance.examine(codec.value, as: codec.plugin).rows
+        }
+        for store in stores {
+            progress(store.plugin.rawValue)
+            rows += await StoreConformance.examine(store.value, as: store.plugin).rows
         }
         for transport in transports {
             progress(transport.plugin.rawValue)

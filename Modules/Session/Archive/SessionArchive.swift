@@ -1,0 +1,215 @@
+public import Foundation
+public import MeshEngine
+import MeshIdentity
+public import MeshStorage
+import MeshWire
+
+/// One session of one feature in a store: what the engine asks to persist as batches, and the way back.
+///
+/// ```swift
+/// var archive = try SessionArchive<State, Event>(store: store, sessionID: id, featureID: "workout")
+/// let image = try archive.load()                    // nil: this store has none, so take a new incarnation
+/// …
+/// if let persistence = directives.persist { try archive.save(persistence, of: engine) }
+/// ```
+///
+/// A journal for each source holds its records above the base, numbered by their sequences; the base and the head, which
+/// is everything else, are values. All bytes are `compact`. A value: whoever drives the engine owns it.
+public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
+    public let store: any SessionStore
+    public let sessionID: UUID
+    public let featureID: String
+    /// What the names of everything that this archive stores begin with.
+    let prefix: String
+    /// The source of each journal; a journal's number is its place here.
+    private var sources: [SessionSource] = []
+    private let codec = CompactCodec()
+
+    /// - Throws: `StorageError.Code.oversized` for a feature id of which no name can be made.
+    public init(store: any SessionStore, sessionID: UUID, featureID: String) throws {
+        self.store = store
+        self.sessionID = sessionID
+        self.featureID = featureID
+        prefix = "session/\(featureID)/\(sessionID.uuidString)/"
+        guard prefix.utf8.count + 32 <= StoreLimits.nameBytesMax else {
+            throw StorageError(.oversized, "the feature id has \(featureID.utf8.count) bytes; use a shorter one")
+        }
+    }
+
+    private var headKey: String { prefix + "head" }
+    private var baseKey: String { prefix + "base" }
+    private func journal(_ number: Int) -> String { "\(prefix)log/\(number)" }
+
+    // MARK: - Saving
+
+    /// Writes what has changed, and returns when the store has it.
+    /// - Throws: `StorageError`, or what a state or an event throws that cannot be encoded.
+    public mutating func save<Reducer, Policy>(
+        _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>
+    ) throws {
+        try store.commit(try batch(persistence, of: engine))
+    }
+
+    /// What `save` commits, for a caller that commits elsewhere. Batches have to be committed in the order in which they
+    /// were made, each once.
+    public mutating func batch<Reducer, Policy>(
+        _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>
+    ) throws -> StoreBatch {
+        var batch = StoreBatch()
+        if persistence.replacesEverything {
+            // What an archive that was not loaded does not know of goes too.
+            let stored = try store.catalog(prefix: "\(prefix)log/").journals.map(\.name)
+            for name in Set(stored + sources.indices.map(journal)) { batch.erase(name) }
+            sources = []
+            try add(engine.baseImage, to: &batch)
+            for record in engine.records.sorted(by: { $0.sequence < $1.sequence }) { try add(record, to: &batch) }
+            try add(engine.head, to: &batch)
+            return batch
+        }
+        // A base that passes over entries that were never written says so before the entries that follow.
+        if persistence.movesBase { try add(engine.baseImage, to: &batch) }
+        let known = sources.count
+        for range in persistence.appended {
+            for record in engine.records(in: range) { try add(record, to: &batch) }
+        }
+        if persistence.changesMembership || persistence.movesBase || sources.count > known {
+            try add(engine.head, to: &batch)
+        }
+        return batch
+    }
+
+    private mutating func add(_ base: SessionBase<State>, to batch: inout StoreBatch) throws {
+        batch.set(try codec.encode(base), for: baseKey)
+        for folded in base.vector.entries where folded.sequence > 0 {
+            batch.truncate(journal(number(of: folded.source)), below: folded.sequence + 1)
+        }
+    }
+
+    private mutating func add(_ record: SessionRecord<Event>, to batch: inout StoreBatch) throws {
+        let bytes = try codec.encode(direct: StoredRecord(record, codec))
+        batch.append(bytes, to: journal(number(of: record.source)), at: record.sequence)
+    }
+
+    private func add(_ head: SessionEngineHead<Event>, to batch: inout StoreBatch) throws {
+        batch.set(try codec.encode(StoredHead(head: head, sources: sources)), for: headKey)
+    }
+
+    private mutating func number(of source: SessionSource) -> Int {
+        if let number = sources.firstIndex(of: source) { return number }
+        sources.append(source)
+        return sources.count - 1
+    }
+
+    // MARK: - Loading
+
+    /// The image as it was when it was last saved; nil when the store has none.
+    ///
+    /// Complexity: O(what is stored of this session).
+    /// - Throws: `StorageError`: `damaged` for parts that do not fit together, `newerSchema` for what a newer version of
+    ///   the library has written, and what the store throws. Nothing has been changed then.
+    public mutating func load() throws -> SessionEngineImage<State, Event>? {
+        guard let headBytes = try store.value(for: headKey) else { return nil }
+        let layout: StoredLayout = try decode(headBytes, "head")
+        guard layout.version <= StoredLayout.current else {
+            throw StorageError(
+                .newerSchema,
+                "session \(sessionID) has layout \(layout.version), this library reads \(StoredLayout.current); update the app"
+            )
+        }
+        let stored: StoredHead<Event> = try decode(headBytes, "head")
+        guard let baseBytes = try store.value(for: baseKey) else { throw damaged("the base is missing") }
+        let base: SessionBase<State> = try decode(baseBytes, "base")
+        sources = stored.sources
+        var image = SessionEngineImage(head: stored.head, base: base, log: [])
+        try addLog(to: &image)
+        return image
+    }
+
+    /// The log, and what follows from it since the head was written.
+    private func addLog(to image: inout SessionEngineImage<State, Event>) throws {
+        let positions = Dictionary(
+            try store.catalog(prefix: "\(prefix)log/").journals.map { ($0.name, $0.positions) },
+            uniquingKeysWith: { first, _ in first })
+        var held: [SourceSequence] = []
+        for (number, source) in sources.enumerated() {
+            let name = journal(number)
+            let folded = image.base.vector[source]
+            let known = positions[name]
+            let last = max(folded, (known?.upperBound ?? 1) - 1, image.head.held[source])
+            held.append(SourceSequence(source: source, sequence: last))
+            guard let known, !known.isEmpty else {
+                guard last == folded || isVoid(last, of: source, image.head) else {
+                    throw damaged("events \(folded + 1) to \(last) of \(source) are missing")
+                }
+                continue
+            }
+            guard known.upperBound > image.head.held[source],
+                known.lowerBound == folded + 1 || isVoid(known.lowerBound - 1, of: source, image.head)
+            else { throw damaged("events \(folded + 1) to \(last) of \(source) are not all there") }
+            try addRecords(of: source, in: name, to: &image.log)
+        }
+        image.log.sort { ($0.stamp, $0.source, $0.sequence) < ($1.stamp, $1.source, $1.sequence) }
+        image.head.held = SequenceVector(
+            held + image.head.held.entries.filter { entry in !sources.contains(entry.source) })
+        image.head.sequence = max(image.head.sequence, image.head.held[image.head.source])
+        image.head.clock = max(image.head.clock, image.log.last?.stamp ?? .zero)
+    }
+
+    /// Sequences below a source's first one stand for no event.
+    private func isVoid(_ sequence: UInt64, of source: SessionSource, _ head: SessionEngineHead<Event>) -> Bool {
+        let first = head.membership.first.first { $0.source == source }?.sequence ?? 1
+        return sequence < first
+    }
+
+    private func addRecords(of source: SessionSource, in journal: String, to log: inout [SessionRecord<Event>]) throws {
+        try store.forEachEntry(of: journal) { entry in
+            do {
+                let stored = try entry.bytes.withUnsafeBytes {
+                    try codec.decode(direct: StoredRecord.self, from: $0)
+                }
+                log.append(try stored.record(of: source, sequence: entry.position, codec))
+            } catch {
+                throw damaged("event \(entry.position) of \(source) cannot be read", cause: error)
+            }
+        }
+    }
+
+    private func decode<Value: Decodable>(_ bytes: [UInt8], _ name: String) throws -> Value {
+        do {
+            return try codec.decode(Value.self, from: bytes)
+        } catch {
+            throw damaged("the \(name) cannot be read", cause: error)
+        }
+    }
+
+    private func damaged(_ what: String, cause: (any Error)? = nil) -> StorageError {
+        StorageError(
+            .damaged,
+            "session \(sessionID) of '\(featureID)': \(what); keep a copy of the store and begin with a new one, the "
+                + "peers bring the session back",
+            cause: cause)
+    }
+
+    // MARK: - Ending
+
+    /// Forgets the session: what it stored is gone when this returns.
+    /// - Throws: `StorageError`.
+    public mutating func erase() throws {
+        var batch = StoreBatch()
+        let catalog = try store.catalog(prefix: prefix)
+        for key in catalog.keys { batch.removeValue(for: key) }
+        for journal in catalog.journals { batch.erase(journal.name) }
+        try store.commit(batch)
+        sources = []
+    }
+
+    /// The sessions of a feature that a store holds.
+    /// - Throws: `StorageError`.
+    public static func sessionIDs(of featureID: String, in store: any SessionStore) throws -> [UUID] {
+        let prefix = "session/\(featureID)/"
+        return try store.catalog(prefix: prefix).keys.compactMap { key in
+            guard key.hasSuffix("/head") else { return nil }
+            return UUID(uuidString: String(key.dropFirst(prefix.count).dropLast("/head".count)))
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import MeshEngine
+import MeshIdentity
+import MeshWire
+
+/// A record as it lies in a journal: its source and sequence are the journal's name and the position.
+struct StoredRecord: WireCodable {
+    enum WireKeys: Int, CodingKey {
+        case stamp = 1
+        case causalTimestamp, monotonicTimestamp, eventID, event, opaque, codec, payloadType, replacement
+    }
+
+    var stamp: UInt64
+    var causalTimestamp: Date
+    var monotonicTimestamp: Double?
+    var eventID: UUID?
+    /// One of the three is there.
+    var event: [UInt8]?
+    var opaque: Opaque?
+    var replacement: [UInt8]?
+
+    struct Opaque {
+        var bytes: [UInt8]
+        var codec: UInt8
+        var payloadType: String
+    }
+
+    func encode(into fields: inout WireFieldWriter<WireKeys>) {
+        fields.write(stamp, .stamp)
+        fields.write(causalTimestamp, .causalTimestamp)
+        fields.write(monotonicTimestamp, .monotonicTimestamp)
+        fields.write(eventID, .eventID)
+        fields.write(event, .event)
+        fields.write(opaque?.bytes, .opaque)
+        fields.write(opaque?.codec, .codec)
+        fields.write(opaque?.payloadType, .payloadType)
+        fields.write(replacement, .replacement)
+    }
+
+    init(from fields: inout WireFieldReader<WireKeys>) throws(WireError) {
+        stamp = try fields.read(.stamp)
+        causalTimestamp = try fields.read(.causalTimestamp)
+        monotonicTimestamp = try fields.read(.monotonicTimestamp)
+        eventID = try fields.read(.eventID)
+        event = try fields.read(.event)
+        let bytes = try fields.read(.opaque, as: [UInt8]?.self)
+        let codec = try fields.read(.codec, as: UInt8?.self)
+        let payloadType = try fields.read(.payloadType, as: String?.self)
+        if let bytes, let codec, let payloadType {
+            opaque = Opaque(bytes: bytes, codec: codec, payloadType: payloadType)
+        }
+        replacement = try fields.read(.replacement)
+    }
+
+    init<Event: Codable & Sendable>(_ record: SessionRecord<Event>, _ codec: CompactCodec) throws {
+        stamp = record.stamp.rawValue
+        causalTimestamp = record.causalTimestamp
+        monotonicTimestamp = record.monotonicTimestamp
+        eventID = record.eventID
+        switch record.content {
+        case .event(let event): self.event = try codec.encode(event)
+        case .opaque(let bytes, let codec, let payloadType):
+            opaque = Opaque(bytes: bytes, codec: codec, payloadType: payloadType)
+        case .replacement(let replacement): self.replacement = try codec.encode(replacement)
+        }
+    }
+
+    func record<Event: Codable & Sendable>(
+        of source: SessionSource, sequence: UInt64, _ codec: CompactCodec
+    ) throws -> SessionRecord<Event> {
+        SessionRecord(
+            source: source, sequence: sequence, stamp: HybridTimestamp(rawValue: stamp),
+            causalTimestamp: causalTimestamp, monotonicTimestamp: monotonicTimestamp, eventID: eventID,
+            content: try content(codec))
+    }
+
+    private func content<Event: Codable & Sendable>(_ codec: CompactCodec) throws -> SessionRecord<Event>.Content {
+        if let event { return .event(try codec.decode(Event.self, from: event)) }
+        if let opaque {
+            return .opaque(bytes: opaque.bytes, codec: opaque.codec, payloadType: opaque.payloadType)
+        }
+        guard let replacement else { throw WireError(.missingField, "a stored record without content") }
+        return .replacement(try codec.decode(SessionReplacement.self, from: replacement))
+    }
+}
+
+/// Which layout a head has: read before the rest, so that a newer one is told from a damaged one.
+struct StoredLayout: Codable {
+    static let current = 1
+
+    var version = current
+}
+
+/// Everything of an engine that is neither base nor log, and whose the journals are.
+struct StoredHead<Event: Codable & Sendable>: Codable {
+    var version = StoredLayout.current
+    var head: SessionEngineHead<Event>
+    var sources: [SessionSource]
+}

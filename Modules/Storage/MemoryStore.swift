@@ -1,0 +1,34 @@
+import MeshBus
+
+/// A store that is gone with the process: the default, and what a session goes on with when its own store fails.
+///
+/// Copies of one store share what they hold.
+public struct MemoryStore: SessionStore {
+    private struct State {
+        var contents = StoreContents()
+        var isClosed = false
+    }
+
+    private let state = Locked(State())
+
+    public init() {}
+
+    public var durability: StoreDurability { .memory }
+
+    public func commit(_ batch: StoreBatch) throws { try open { try $0.commit(batch) } }
+    public func value(for key: String) throws -> [UInt8]? { try open { $0.value(for: key) } }
+    public func catalog(prefix: String) throws -> StoreCatalog { try open { $0.catalog(prefix: prefix) } }
+
+    public func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try open { $0.entries(of: journal, from: position, maxBytes: maxBytes) }
+    }
+
+    public func close() { state.withLock { $0.isClosed = true } }
+
+    private func open<Result>(_ body: (inout StoreContents) throws -> Result) throws -> Result {
+        try state.withLock { state in
+            guard !state.isClosed else { throw StorageError.closed }
+            return try body(&state.contents)
+        }
+    }
+}

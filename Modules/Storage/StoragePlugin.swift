@@ -1,0 +1,38 @@
+public import MeshBus
+
+/// Registers MeshStorage and the store in memory.
+public struct StoragePlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "storage.memory", kind: .storage, module: "MeshStorage", version: "0.1.0",
+            summary: "What a session's store must do, and one that lives in memory",
+            capabilities: [StoreDurability.memory.rawValue])
+    }
+
+    public func contribute(to registry: inout ExtensionRegistry) {
+        registry.add(StoreFactory { _, _ in MemoryStore() }, to: .stores)
+    }
+}
+
+extension PluginKind {
+    public static let storage: PluginKind = "storage"
+}
+
+/// How stores of one kind are opened.
+public struct StoreFactory: Sendable {
+    /// Opens or makes the store in that folder, which exists; a store that keeps nothing ignores it.
+    ///
+    /// The durability is the one that is asked for: a store may promise more, or less when it cannot.
+    public let open: @Sendable (_ folder: String, _ durability: StoreDurability) throws -> any SessionStore
+
+    public init(
+        open: @escaping @Sendable (_ folder: String, _ durability: StoreDurability) throws -> any SessionStore
+    ) { self.open = open }
+}
+
+extension ExtensionPoint where Value == StoreFactory {
+    /// Where stores register.
+    public static let stores = ExtensionPoint("sessionmesh.stores")
+}

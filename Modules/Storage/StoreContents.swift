@@ -1,0 +1,128 @@
+/// What a store holds, as a value: the contract in executable form, and all of the store in memory.
+package struct StoreContents: Equatable, Sendable {
+    /// By the bytes of the name: a store tells names apart that Unicode calls equal.
+    private var values: [[UInt8]: [UInt8]] = [:]
+    private var journals: [[UInt8]: Journal] = [:]
+
+    private struct Journal: Equatable, Sendable {
+        private(set) var first: UInt64
+        /// From `first` on. What is truncated stays as a dead beginning until it is half of all.
+        private var entries: [[UInt8]] = []
+        private var deadCount = 0
+
+        init(first: UInt64) { self.first = first }
+
+        var next: UInt64 { first + UInt64(entries.count - deadCount) }
+        var positions: Range<UInt64> { first..<next }
+
+        subscript(position: UInt64) -> [UInt8] { entries[deadCount + Int(position - first)] }
+
+        mutating func append(_ bytes: [UInt8]) { entries.append(bytes) }
+
+        mutating func truncate(below mark: UInt64) {
+            guard mark > first else { return }
+            let count = min(mark, next) - first
+            for index in deadCount..<deadCount + Int(count) { entries[index] = [] }
+            deadCount += Int(count)
+            first = mark
+            if deadCount * 2 >= entries.count {
+                entries.removeFirst(deadCount)
+                deadCount = 0
+            }
+        }
+
+        static func == (left: Journal, right: Journal) -> Bool {
+            left.first == right.first
+                && left.entries.dropFirst(left.deadCount).elementsEqual(right.entries.dropFirst(right.deadCount))
+        }
+    }
+
+    package init() {}
+
+    /// - Throws: `oversized` or `outOfOrder`; nothing has been done then.
+    package mutating func commit(_ batch: StoreBatch) throws(StorageError) {
+        try check(batch.checked())
+        for operation in batch.operations { apply(operation) }
+    }
+
+    package func value(for key: String) -> [UInt8]? { values[Array(key.utf8)] }
+
+    private mutating func apply(_ operation: StoreBatch.Operation) {
+        switch operation {
+        case .set(let key, let bytes): values[Array(key.utf8)] = bytes
+        case .remove(let key): values[Array(key.utf8)] = nil
+        case .append(let name, let entry):
+            journals[Array(name.utf8), default: Journal(first: entry.position)].append(entry.bytes)
+        case .truncate(let name, let mark):
+            journals[Array(name.utf8), default: Journal(first: mark)].truncate(below: mark)
+        case .erase(let name): journals[Array(name.utf8)] = nil
+        }
+    }
+
+    /// Whether every append follows what is there when its turn comes.
+    private func check(_ batch: StoreBatch) throws(StorageError) {
+        var positions = JournalPositions { journals[Array($0.utf8)]?.next }
+        for operation in batch.operations { try positions.follow(operation) }
+    }
+
+    package func catalog(prefix: String) -> StoreCatalog {
+        StoreCatalog(
+            keys: names(of: values, prefix).map { String(decoding: $0, as: UTF8.self) },
+            journals: names(of: journals, prefix).compactMap { name in
+                journals[name].map { .init(name: String(decoding: name, as: UTF8.self), positions: $0.positions) }
+            })
+    }
+
+    package func entries(of name: String, from position: UInt64, maxBytes: Int) -> [StoreEntry] {
+        guard let journal = journals[Array(name.utf8)] else { return [] }
+        var entries: [StoreEntry] = []
+        var byteCount = 0
+        for position in max(position, journal.first)..<max(position, journal.next) {
+            let bytes = journal[position]
+            byteCount += bytes.count
+            guard entries.isEmpty || byteCount <= maxBytes else { break }
+            entries.append(StoreEntry(position: position, bytes: bytes))
+        }
+        return entries
+    }
+
+    private func names<Value>(of table: [[UInt8]: Value], _ prefix: String) -> [[UInt8]] {
+        table.keys.filter { $0.starts(with: prefix.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+}
+
+/// Follows a batch's effect on the positions of journals without carrying it out.
+package struct JournalPositions {
+    /// By the bytes of the name; nil is a journal that the batch erases.
+    private var next: [[UInt8]: UInt64?] = [:]
+    private let stored: (String) throws(StorageError) -> UInt64?
+
+    /// - Parameter stored: the next position of a journal before the batch; nil when there is none.
+    package init(stored: @escaping (String) throws(StorageError) -> UInt64?) { self.stored = stored }
+
+    /// - Throws: `outOfOrder`, or what `stored` throws.
+    package mutating func follow(_ operation: StoreBatch.Operation) throws(StorageError) {
+        switch operation {
+        case .set, .remove: break
+        case .append(let journal, let entry):
+            let next = try position(of: journal) ?? entry.position
+            guard entry.position == next else {
+                throw StorageError(
+                    .outOfOrder, "position \(entry.position) of '\(journal)'; the next one is \(next)")
+            }
+            self.next[Array(journal.utf8)] = entry.position + 1
+        case .truncate(let journal, let mark):
+            next[Array(journal.utf8)] = max(mark, try position(of: journal) ?? mark)
+        case .erase(let journal): next[Array(journal.utf8)] = .some(nil)
+        }
+    }
+
+    private func position(of journal: String) throws(StorageError) -> UInt64? {
+        if let known = next[Array(journal.utf8)] { return known }
+        return try stored(journal)
+    }
+}
+
+extension StorageError {
+    package static var closed: StorageError { StorageError(.closed, "the store has been closed; open it again") }
+}

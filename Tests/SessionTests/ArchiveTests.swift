@@ -1,0 +1,261 @@
+import Foundation
+import MeshEngine
+import MeshIdentity
+import MeshSession
+import MeshStorage
+import MeshWire
+import Testing
+
+/// What the archive gives back is what the engine was when it last said that something is to be persisted.
+@Suite struct ArchiveTests {
+    @Test func `What is loaded is what was saved, through taps, losses, relaunches and lost stores`() throws {
+        var confirmedCount: UInt64 = 0
+        for seed in 0..<12 as Range<UInt64> {
+            let world = try compareAfterEachStep(seed: seed)
+            confirmedCount += world.sides.map(\.engine.confirmedCount).max() ?? 0
+            #expect(world.relaunchCount > 0, "seed \(seed)")
+        }
+        #expect(confirmedCount > 60)
+    }
+
+    private func compareAfterEachStep(seed: UInt64) throws -> ArchiveWorld {
+        var world = try ArchiveWorld(seed: seed)
+        for step in 0..<150 {
+            try world.step()
+            for side in world.sides {
+                var archive = try ArchiveWorld.archive(in: side.store)
+                let image = try #require(try archive.load(), "seed \(seed), step \(step)")
+                let difference = difference(image, side.engine.image)
+                #expect(difference == nil, "seed \(seed), step \(step), \(side.engine.source)")
+                if difference != nil { return world }
+            }
+        }
+        return world
+    }
+
+    @Test func `A store that has nothing of the session gives no image`() throws {
+        var archive = try ArchiveWorld.archive(in: MemoryStore())
+        #expect(try archive.load() == nil)
+    }
+
+    @Test func `Sessions and features in one store do not see each other, and an erased one is gone`() throws {
+        let store = MemoryStore()
+        var ids: [UUID] = []
+        for number in 1...3 as ClosedRange<UInt8> {
+            let id = UUID(uuid: (number, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+            ids.append(id)
+            var engine = ArchiveWorld.engine("phone", incarnation: UInt32(number), session: id)
+            var archive = try SessionArchive<Counter, Tap>(store: store, sessionID: id, featureID: "counter")
+            _ = try engine.submitLocal(.add(Int(number)), at: noon)
+            try archive.save(try #require(engine.takeDirectives().persist), of: engine)
+        }
+        var second = try SessionArchive<Counter, Tap>(store: store, sessionID: ids[1], featureID: "counter")
+        try second.erase()
+        #expect(try second.load() == nil)
+        #expect(try SessionArchive<Counter, Tap>.sessionIDs(of: "counter", in: store) == [ids[0], ids[2]])
+        #expect(try SessionArchive<Counter, Tap>.sessionIDs(of: "count", in: store) == [])
+        var third = try SessionArchive<Counter, Tap>(store: store, sessionID: ids[2], featureID: "counter")
+        #expect(try third.load()?.log.count == 1)
+    }
+
+    @Test func `Parts that do not fit together are damaged, and a newer layout says so`() throws {
+        let store = MemoryStore()
+        var engine = ArchiveWorld.engine("phone", incarnation: 1, session: sessionID)
+        var archive = try ArchiveWorld.archive(in: store)
+        for amount in 1...5 {
+            _ = try engine.submitLocal(.add(amount), at: noon)
+            try archive.save(try #require(engine.takeDirectives().persist), of: engine)
+        }
+        let catalog = try store.catalog(prefix: "")
+        let head = try #require(catalog.keys.first { $0.hasSuffix("/head") })
+        let base = try #require(catalog.keys.first { $0.hasSuffix("/base") })
+        let log = try #require(catalog.journals.first).name
+
+        func damage(_ fill: (inout StoreBatch) -> Void) throws -> StorageError.Code? {
+            let copy = MemoryStore()
+            var batch = StoreBatch()
+            for key in catalog.keys { batch.set(try #require(try store.value(for: key)), for: key) }
+            for entry in try store.entries(of: log, from: 0, maxBytes: .max) {
+                batch.append(entry.bytes, to: log, at: entry.position)
+            }
+            fill(&batch)
+            try copy.commit(batch)
+            do {
+                var archive = try ArchiveWorld.archive(in: copy)
+                _ = try archive.load()
+                return nil
+            } catch let error as StorageError {
+                return error.code
+            }
+        }
+        #expect(try damage { _ in } == nil)
+        #expect(try damage { $0.removeValue(for: base) } == .damaged)
+        #expect(try damage { $0.truncate(log, below: 2) } == .damaged)
+        #expect(try damage { $0.append([1, 2, 3], to: log, at: 6) } == .damaged)
+        #expect(try damage { $0.set([7], for: head) } == .damaged)
+        #expect(try damage { $0.set([], for: base) } == .damaged)
+        let newer = try CompactCodec().encode(["version": 2])
+        #expect(try damage { $0.set(newer, for: head) } == .newerSchema)
+    }
+
+    @Test func `A feature id that leaves no room for names is refused`() {
+        #expect(throws: StorageError.self) {
+            _ = try SessionArchive<Counter, Tap>(
+                store: MemoryStore(), sessionID: sessionID, featureID: String(repeating: "f", count: 500))
+        }
+    }
+}
+
+private let noon = Date(timeIntervalSince1970: 1_700_000_000)
+
+/// The first field in which they differ. Clock, cut and promises are no such fields: a relaunch begins at the lease, and
+/// how far others promise to be comes again with their next messages.
+private func difference(
+    _ loaded: SessionEngineImage<Counter, Tap>, _ engine: SessionEngineImage<Counter, Tap>
+) -> String? {
+    func comparable(_ image: SessionEngineImage<Counter, Tap>) -> SessionEngineImage<Counter, Tap> {
+        var image = image
+        image.head.clock = .zero
+        image.head.cut = .zero
+        image.head.promises = []
+        return image
+    }
+    let (loaded, engine) = (comparable(loaded), comparable(engine))
+    let codec = CompactCodec(mode: .deterministic)
+    if let left = try? codec.encode(loaded), let right = try? codec.encode(engine), left == right { return nil }
+
+    func text(_ image: SessionEngineImage<Counter, Tap>) throws -> [String] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let object = try JSONSerialization.jsonObject(with: encoder.encode(image)) as? [String: Any] ?? [:]
+        let head = object["head"] as? [String: Any] ?? [:]
+        return try (head.map { ($0.key, $0.value) } + [("base", object["base"] as Any), ("log", object["log"] as Any)])
+            .sorted { $0.0 < $1.0 }
+            .map { name, value in
+                let data = try JSONSerialization.data(withJSONObject: [value], options: .sortedKeys)
+                return "\(name) \(String(decoding: data, as: UTF8.self))"
+            }
+    }
+    guard let left = try? text(loaded), let right = try? text(engine) else { return "not JSON" }
+    return zip(left, right).first { $0 != $1 }.map { "loaded \($0), the engine has \($1)" } ?? "equal as JSON"
+}
+
+/// Two engines, each with a store, and a link that loses and delays.
+private struct ArchiveWorld {
+    typealias Engine = SessionSyncEngine<Counter, Tap, CounterReducer, AcceptingConflictPolicy<Counter, Tap>>
+
+    struct Side {
+        var engine: Engine
+        var store: MemoryStore
+        var archive: SessionArchive<Counter, Tap>
+        var inbox: [SessionOutgoing<Counter, Tap>] = []
+    }
+
+    var sides: [Side]
+    var relaunchCount = 0
+    private var now = noon
+    private var state: UInt64
+
+    init(seed: UInt64) throws {
+        state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1
+        sides = try ["phone", "watch"].enumerated().map { index, peer in
+            let store = MemoryStore()
+            return Side(
+                engine: Self.engine(peer, incarnation: UInt32(index + 1), session: sessionID), store: store,
+                archive: try Self.archive(in: store))
+        }
+        for side in sides.indices { try settle(side) }
+    }
+
+    static func engine(_ peer: String, incarnation: UInt32, session: UUID) -> Engine {
+        Engine(
+            sessionID: session, featureID: "counter", localPeerID: peer, payloadType: "counter.event",
+            snapshotPayloadType: "counter.state", initialState: Counter(), reducer: CounterReducer(),
+            conflictPolicy: AcceptingConflictPolicy(), incarnation: incarnation, options: options)
+    }
+
+    static var options: SessionEngineOptions<Counter, Tap> {
+        var options = SessionEngineOptions<Counter, Tap>()
+        options.keepsSideEffects = true
+        return options
+    }
+
+    static func archive(in store: MemoryStore) throws -> SessionArchive<Counter, Tap> {
+        try SessionArchive(store: store, sessionID: sessionID, featureID: "counter")
+    }
+
+    private mutating func upTo(_ bound: UInt64) -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return (state >> 33) % (bound + 1)
+    }
+
+    mutating func step() throws {
+        let side = Int(upTo(1))
+        now += Double(upTo(200)) / 1000
+        switch upTo(99) {
+        case 0..<25:
+            let envelope = try sides[side].engine.submitLocal(.add(Int(upTo(9))), at: now)
+            try settle(side)
+            transmit(.events([envelope], to: sides[1 - side].engine.localPeerID), to: 1 - side)
+        case 25..<50:
+            sides[side].engine.tick(at: now)
+            try settle(side)
+        case 50..<93:
+            guard !sides[side].inbox.isEmpty else { return }
+            let index = Int(upTo(UInt64(min(3, sides[side].inbox.count) - 1)))
+            try receive(sides[side].inbox.remove(at: index), at: side)
+            try settle(side)
+        case 93..<99: try relaunch(side)
+        default: try loseStore(side)
+        }
+    }
+
+    /// A fifth of everything is lost; an inbox holds the latest thirty.
+    private mutating func transmit(_ message: SessionOutgoing<Counter, Tap>, to side: Int) {
+        guard upTo(4) > 0 else { return }
+        sides[side].inbox = (sides[side].inbox + [message]).suffix(30)
+    }
+
+    private mutating func receive(_ message: SessionOutgoing<Counter, Tap>, at side: Int) throws {
+        switch message {
+        case .control(let envelope, _): try sides[side].engine.receiveControl(envelope, at: now)
+        case .events(let envelopes, _):
+            for envelope in envelopes { _ = try sides[side].engine.receive(envelope) }
+        case .checkpoint(let checkpoint, let metadata, _):
+            try sides[side].engine.adopt(checkpoint, from: metadata, at: now)
+        }
+    }
+
+    private mutating func settle(_ side: Int) throws {
+        while true {
+            let directives = sides[side].engine.takeDirectives()
+            if directives.isEmpty { return }
+            if let persistence = directives.persist {
+                try sides[side].archive.save(persistence, of: sides[side].engine)
+            }
+            if let last = directives.confirmed.last, upTo(2) > 0 {
+                sides[side].engine.markSideEffects(through: last.position)
+            }
+            for message in directives.outgoing { transmit(message, to: 1 - side) }
+        }
+    }
+
+    private mutating func relaunch(_ side: Int) throws {
+        relaunchCount += 1
+        sides[side].archive = try Self.archive(in: sides[side].store)
+        guard let image = try sides[side].archive.load() else { return }
+        sides[side].engine = try Engine(
+            restoring: image, reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(),
+            seed: upTo(.max >> 1),
+            options: Self.options)
+        try settle(side)
+    }
+
+    private mutating func loseStore(_ side: Int) throws {
+        let peer = sides[side].engine.localPeerID
+        sides[side].store = MemoryStore()
+        sides[side].archive = try Self.archive(in: sides[side].store)
+        sides[side].engine = Self.engine(peer, incarnation: UInt32(upTo(1 << 30)) + 3, session: sessionID)
+        try settle(side)
+    }
+}
