@@ -191,9 +191,16 @@ extension CompactReader {
         case .string:
             let length = try bytes.readLength()
             let start = offset
-            let text = try String(wire: try bytes.readRaw(length))
-            strings.define(offset: start, count: length, text: text)
-            return text
+            let raw = try bytes.readRaw(length)
+            do throws(WireError) {
+                let text = try String(wire: raw)
+                strings.define(offset: start, count: length, text: text)
+                return text
+            } catch {
+                // It has its number all the same, for a type that goes on after the error.
+                strings.define(offset: start, count: length, text: "")
+                throw error
+            }
         case .repeatedString:
             return try strings.text(try bytes.readVarint(), in: base)
         default:

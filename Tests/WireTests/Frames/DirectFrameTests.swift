@@ -1,0 +1,108 @@
+import Foundation
+import MeshIdentity
+import MeshTesting
+import Testing
+
+@testable import MeshWire
+
+/// Frames of the direct path, payload and all in one buffer: the same bytes as in three steps.
+@Suite struct DirectFrameTests {
+    typealias Numbers = [Double]
+
+    static let policies: [CompressionPolicy] = [.stored, .zlib()]
+
+    private func envelope<Payload: Codable & Sendable>(_ payload: Payload, _ number: UInt64) -> SessionSyncEnvelope<
+        Payload
+    > {
+        var metadata = Sample.metadata(source: "phone")
+        metadata.sequence = number
+        return SessionSyncEnvelope(metadata: metadata, payload: payload)
+    }
+
+    /// Below and above every length at which the header of a frame grows by a byte, back and forth.
+    @Test(arguments: [false, true])
+    func `The direct frame is the erased one, whatever the length before it`(interning: Bool) throws {
+        for policy in Self.policies {
+            var direct = FrameEncoder(codec: CompactCodec(), compression: policy, interning: interning)
+            var erased = FrameEncoder(codec: CompactCodec(), compression: policy, interning: interning)
+            let counts = [0, 1, 200, 2, 3000, 0, 40_000, 5, 2040, 2, 1] + Array(0..<20) + [300_000, 3]
+            for (number, count) in counts.enumerated() {
+                let payload = (0..<count).map { Double($0) * 1.25 }
+                let envelope = envelope(payload, UInt64(number + 1))
+                let expected = try erased.encode(.envelope(AnySessionSyncEnvelope(envelope)))
+                // Both ways, by turns: into the encoder's own memory and behind other bytes.
+                if number.isMultiple(of: 2) {
+                    #expect(try direct.encode(envelope) == expected)
+                } else {
+                    var writer = WireWriter(capacity: 1)
+                    writer.write(0xABCD as UInt16)
+                    try direct.append(envelope, to: &writer)
+                    #expect(Array(writer.bytes) == [0xCD, 0xAB] + expected)
+                }
+            }
+        }
+    }
+
+    @Test func `One decoder reads direct frames of any payload in turn, and what is not direct`() throws {
+        var encoder = FrameEncoder(codec: JSONCodec())
+        var decoder = FrameDecoder(codecs: try CodecTable([JSONCodec(), CompactCodec()]))
+        for number in 1...4 as ClosedRange<UInt64> {
+            let event = envelope(SamplePayloads.event(), number)
+            let state = envelope(SamplePayloads.workout(seed: number), number)
+            let (eventFrame, stateFrame) = (try encoder.encode(event), try encoder.encode(state))
+            let erased = try encoder.encode(.envelope(AnySessionSyncEnvelope(event)))
+            try eventFrame.withUnsafeBytes {
+                #expect(try decoder.decodeEnvelope(SampleEvent.self, from: $0) == event)
+                #expect(throws: WireError.self) { try decoder.decodeEnvelope(SampleWorkout.self, from: $0) }
+            }
+            try stateFrame.withUnsafeBytes {
+                #expect(try decoder.decodeEnvelope(SampleWorkout.self, from: $0) == state)
+            }
+            try erased.withUnsafeBytes {
+                #expect(try decoder.decodeEnvelope(SampleEvent.self, from: $0).payload == event.payload)
+            }
+        }
+    }
+
+    @Test func `Metadata of one identity does not inherit what the last frame said beside it`() throws {
+        var encoder = FrameEncoder(codec: CompactCodec(), compression: .stored)
+        var decoder = FrameDecoder(codecs: try CodecTable([CompactCodec()]))
+        var full = envelope(SamplePayloads.event(), 7)
+        full.metadata.monotonicTimestamp = 12.5
+        full.metadata.acknowledgedSequence = 3
+        full.metadata.promise = SequencePromise(sequence: 7, stamp: full.metadata.stamp)
+        full.metadata.eventID = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+        var bare = envelope(SamplePayloads.event(), 8)
+        bare.metadata.monotonicTimestamp = nil
+        bare.metadata.acknowledgedSequence = nil
+        bare.metadata.promise = nil
+        bare.metadata.explicitEventID = nil
+        for envelope in [full, bare, full, bare, bare] {
+            try encoder.encode(envelope).withUnsafeBytes {
+                let read = try decoder.decodeEnvelope(SampleEvent.self, from: $0)
+                #expect(read == envelope)
+                #expect(read.metadata.explicitEventID == envelope.metadata.explicitEventID)
+            }
+        }
+    }
+
+    @Test func `A payload that fails leaves what the writer held, and the next frame is whole`() throws {
+        var encoder = FrameEncoder(
+            codec: CompactCodec(), compression: .stored, limits: FrameLimits(frameBytes: 4096))
+        var writer = WireWriter()
+        writer.write(1 as UInt8)
+        let error = #expect(throws: WireError.self) {
+            try encoder.append(envelope([[[1]]], 1), direct: CompactCodec(depthMax: 1), to: &writer)
+        }
+        #expect(error?.code == .tooDeep)
+        #expect(Array(writer.bytes) == [1])
+        let oversized = #expect(throws: WireError.self) {
+            try encoder.append(envelope(Numbers(repeating: 1, count: 600), 1), to: &writer)
+        }
+        #expect(oversized?.code == .oversized)
+        #expect(Array(writer.bytes) == [1])
+
+        var fresh = FrameEncoder(codec: CompactCodec(), compression: .stored)
+        #expect(try encoder.encode(envelope([2.5], 2)) == fresh.encode(envelope([2.5], 2)))
+    }
+}
