@@ -85,10 +85,8 @@ import Testing
     @Test func `Any fields may be absent, and they may be read in any order`() throws {
         let values = (0..<256).map(Wide.init)
         let bytes = try CompactCodec().encode(direct: values)
-        try bytes.withUnsafeBytes {
-            #expect(try CompactCodec().decode(direct: [Wide].self, from: $0) == values)
-            #expect(try CompactCodec().decode(direct: [Backwards].self, from: $0).map(\.wide) == values)
-        }
+        #expect(try decode([Wide].self, bytes) == values)
+        #expect(try decode([Backwards].self, bytes).map(\.wide) == values)
         let named = try CompactCodec(usesDirectPath: false).encode(values)
         #expect(try CompactCodec().decode([Wide].self, from: named) == values)
     }
@@ -96,9 +94,7 @@ import Testing
     @Test func `A record cut at any place is an error`() throws {
         let bytes = try CompactCodec().encode(direct: [Wide(255), Wide(0)])
         for count in bytes.indices {
-            bytes.prefix(count).withUnsafeBytes { bytes in
-                _ = #expect(throws: WireError.self) { try CompactCodec().decode(direct: [Wide].self, from: bytes) }
-            }
+            #expect(throws: WireError.self) { try decode([Wide].self, Array(bytes.prefix(count))) }
         }
     }
 
@@ -113,7 +109,7 @@ import Testing
 
         let mixed = zip(colors, zip(lights, texts)).map { Mixed(color: $0, text: $1.1, light: $1.0) }
         let bytes = try CompactCodec().encode(direct: mixed)
-        #expect(try bytes.withUnsafeBytes { try CompactCodec().decode(direct: [Mixed].self, from: $0) } == mixed)
+        #expect(try decode([Mixed].self, bytes) == mixed)
         // Each text once: all but the first few elements take their heads and numbers only.
         let more = try CompactCodec().encode(direct: mixed + mixed)
         #expect(more.count - bytes.count <= 12 * mixed.count + 1)
@@ -148,15 +144,13 @@ import Testing
     @Test func `A case that a reader lacks is an error each time, and skipped texts can be repeated`() throws {
         let texts = ["transparent", "transparent", "red"]
         let bytes = try CompactCodec().encode(direct: texts)
-        #expect(try bytes.withUnsafeBytes { try CompactCodec().decode(direct: [Color].self, from: $0) }.count == 3)
-        let error = bytes.withUnsafeBytes { bytes in
-            #expect(throws: WireError.self) { try CompactCodec().decode(direct: [Light].self, from: bytes) }
-        }
+        #expect(try decode([Color].self, bytes).count == 3)
+        let error = #expect(throws: WireError.self) { try decode([Light].self, bytes) }
         #expect(error?.code == .unknownCase)
 
         let mixed = [Mixed(color: .red, text: "amber", light: .amber), Mixed(color: .blue, text: "blue", light: .red)]
         let encoded = try CompactCodec().encode(direct: mixed)
-        let lights = try encoded.withUnsafeBytes { try CompactCodec().decode(direct: [LightOnly].self, from: $0) }
+        let lights = try decode([LightOnly].self, encoded)
         #expect(lights.map(\.light) == [.amber, .red])
     }
 
@@ -194,30 +188,56 @@ import Testing
                 writer.writeVarint(value)
                 let plain = writer.array()
                 for padded in [plain, plain + [0x80], plain + [UInt8](repeating: 0xFF, count: 9)] {
-                    try padded.withUnsafeBytes { bytes in
-                        var reader = WireReader(bytes)
-                        #expect(try reader.readVarint() == value)
-                        #expect(reader.remaining == padded.count - plain.count)
-                    }
+                    let read = try readVarint(padded)
+                    #expect(read.value == value)
+                    #expect(read.remaining == padded.count - plain.count)
                 }
                 // A longer spelling of the same number, as others may write it.
                 guard plain.count < 9 else { continue }
                 let long = plain.dropLast() + [plain[plain.count - 1] | 0x80, 0x80, 0]
                 for padded in [Array(long), long + [UInt8](repeating: 1, count: 9)] where long.count <= 10 {
-                    try padded.withUnsafeBytes { bytes in
-                        var reader = WireReader(bytes)
-                        #expect(try reader.readVarint() == value)
-                        #expect(reader.remaining == padded.count - long.count)
-                    }
+                    let read = try readVarint(padded)
+                    #expect(read.value == value)
+                    #expect(read.remaining == padded.count - long.count)
                 }
             }
         }
-        let endless = [UInt8](repeating: 0xFF, count: 12)
-        endless.withUnsafeBytes { bytes in
-            _ = #expect(throws: WireError.self) {
-                var reader = WireReader(bytes)
-                _ = try reader.readVarint()
-            }
+        #expect(throws: WireError.self) { try readVarint([UInt8](repeating: 0xFF, count: 12)) }
+    }
+
+    /// A record, or a number in its place, as an older version wrote it.
+    private struct Marker: Equatable, WireCodable {
+        enum WireKeys: Int, CodingKey { case place = 1 }
+
+        var place: Int
+
+        func write(to writer: inout CompactWriter, as head: WireHead) { place.write(to: &writer, as: head) }
+
+        func encode(into fields: inout WireFieldWriter<WireKeys>) { fields.write(place, .place) }
+
+        init(from fields: inout WireFieldReader<WireKeys>) throws(WireError) { place = try fields.read(.place) }
+
+        init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+            place = try Int(wire: kind, from: &reader)
+        }
+
+        init(place: Int) { self.place = place }
+    }
+
+    @Test func `A list of a type with another form than a record is read element by element`() throws {
+        let numbers = (0..<3).map(Marker.init)
+        #expect(try decode([Marker].self, CompactCodec().encode(direct: numbers)) == numbers)
+    }
+
+    private func decode<Value: WireValue>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
+        try bytes.withUnsafeBytes { try CompactCodec().decode(direct: type, from: $0) }
+    }
+
+    private func readVarint(_ bytes: [UInt8]) throws -> (value: UInt64, remaining: Int) {
+        try bytes.withUnsafeBytes { bytes in
+            var reader = WireReader(bytes)
+            let value = try reader.readVarint()
+            return (value, reader.remaining)
         }
     }
 }

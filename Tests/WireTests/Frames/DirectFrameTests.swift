@@ -22,9 +22,12 @@ import Testing
     /// Below and above every length at which the header of a frame grows by a byte, back and forth.
     @Test(arguments: [false, true])
     func `The direct frame is the erased one, whatever the length before it`(interning: Bool) throws {
+        let limits = FrameLimits(frameBytes: 1 << 22)
         for policy in Self.policies {
-            var direct = FrameEncoder(codec: CompactCodec(), compression: policy, interning: interning)
-            var erased = FrameEncoder(codec: CompactCodec(), compression: policy, interning: interning)
+            var direct = FrameEncoder(
+                codec: CompactCodec(), compression: policy, interning: interning, limits: limits)
+            var erased = FrameEncoder(
+                codec: CompactCodec(), compression: policy, interning: interning, limits: limits)
             let counts = [0, 1, 200, 2, 3000, 0, 40_000, 5, 2040, 2, 1] + Array(0..<20) + [300_000, 3]
             for (number, count) in counts.enumerated() {
                 let payload = (0..<count).map { Double($0) * 1.25 }
@@ -51,16 +54,10 @@ import Testing
             let state = envelope(SamplePayloads.workout(seed: number), number)
             let (eventFrame, stateFrame) = (try encoder.encode(event), try encoder.encode(state))
             let erased = try encoder.encode(.envelope(AnySessionSyncEnvelope(event)))
-            try eventFrame.withUnsafeBytes {
-                #expect(try decoder.decodeEnvelope(SampleEvent.self, from: $0) == event)
-                #expect(throws: WireError.self) { try decoder.decodeEnvelope(SampleWorkout.self, from: $0) }
-            }
-            try stateFrame.withUnsafeBytes {
-                #expect(try decoder.decodeEnvelope(SampleWorkout.self, from: $0) == state)
-            }
-            try erased.withUnsafeBytes {
-                #expect(try decoder.decodeEnvelope(SampleEvent.self, from: $0).payload == event.payload)
-            }
+            #expect(try decoder.decode(SampleEvent.self, eventFrame) == event)
+            #expect(throws: WireError.self) { try decoder.decode(SampleWorkout.self, eventFrame) }
+            #expect(try decoder.decode(SampleWorkout.self, stateFrame) == state)
+            #expect(try decoder.decode(SampleEvent.self, erased).payload == event.payload)
         }
     }
 
@@ -78,11 +75,9 @@ import Testing
         bare.metadata.promise = nil
         bare.metadata.explicitEventID = nil
         for envelope in [full, bare, full, bare, bare] {
-            try encoder.encode(envelope).withUnsafeBytes {
-                let read = try decoder.decodeEnvelope(SampleEvent.self, from: $0)
-                #expect(read == envelope)
-                #expect(read.metadata.explicitEventID == envelope.metadata.explicitEventID)
-            }
+            let read = try decoder.decode(SampleEvent.self, try encoder.encode(envelope))
+            #expect(read == envelope)
+            #expect(read.metadata.explicitEventID == envelope.metadata.explicitEventID)
         }
     }
 
@@ -104,5 +99,13 @@ import Testing
 
         var fresh = FrameEncoder(codec: CompactCodec(), compression: .stored)
         #expect(try encoder.encode(envelope([2.5], 2)) == fresh.encode(envelope([2.5], 2)))
+    }
+}
+
+extension FrameDecoder {
+    fileprivate mutating func decode<Payload: Codable & Sendable & WireValue>(
+        _ type: Payload.Type, _ frame: [UInt8]
+    ) throws -> SessionSyncEnvelope<Payload> {
+        try frame.withUnsafeBytes { try decodeEnvelope(type, from: $0) }
     }
 }

@@ -126,7 +126,7 @@ extension CompactReader {
     mutating func enterRecord(_ kind: WireKind) throws(WireError) -> OuterRecord {
         let outer = OuterRecord(start: recordStart, lastField: lastField, nameMask: nameMask)
         try descend()
-        try beginFields(kind)
+        guard beginFields(kind) else { throw .mismatch(kind, wanted: "a record") }
         return outer
     }
 
@@ -145,12 +145,14 @@ extension CompactReader {
         nameMask = outer.nameMask
     }
 
+    /// - Returns: false when what follows is no record.
     @inlinable @inline(__always)
-    mutating func beginFields(_ kind: WireKind) throws(WireError) {
-        guard kind == .record || kind == .namedRecord else { throw .mismatch(kind, wanted: "a record") }
+    mutating func beginFields(_ kind: WireKind) -> Bool {
+        guard kind == .record || kind == .namedRecord else { return false }
         recordStart = bytes.cursor
         lastField = 0
         nameMask = kind == .record ? 0 : 0x100
+        return true
     }
 
     @inlinable @inline(__always)

@@ -69,7 +69,11 @@ extension WireCodable {
         var elements: [Self] = []
         elements.reserveCapacity(count)
         for _ in 0..<count {
-            try reader.beginFields(try reader.readKind())
+            let kind = try reader.readKind()
+            guard reader.beginFields(kind) else {
+                elements.append(try Self(wire: kind, from: &reader))
+                continue
+            }
             elements.append(
                 try reader.withFields(WireKeys.self) { fields throws(WireError) in try Self(from: &fields) })
             try reader.endFields()
