@@ -1,8 +1,8 @@
-public import MeshIdentity
+import MeshIdentity
 
 /// Reads the body of a frame whose header and checksum are in order.
 struct BodyDecoder: ~Copyable {
-    private let codecs: CodecTable
+    let codecs: CodecTable
     private let dictionaries: DictionaryTable
     private let limits: FrameLimits
     private var table: InterningTable
@@ -35,9 +35,10 @@ struct BodyDecoder: ~Copyable {
     }
 
     /// The parts of an envelope, its payload not copied out.
+    @inline(__always)
     mutating func openEnvelope(
         _ header: FrameHeader, _ frame: UnsafeRawBufferPointer
-    ) throws(WireError) -> OpenedEnvelope {
+    ) throws(WireError) -> (SessionSyncMetadata, OpenedPayload) {
         guard header.kind == .envelope else { throw WireError(.typeMismatch, "the frame holds no envelope") }
         try checkNames(header)
         if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) }
@@ -48,8 +49,8 @@ struct BodyDecoder: ~Copyable {
         }
         var reader = WireReader(body)
         let metadata = try reader.readMetadata(interning: &table)
-        return OpenedEnvelope(
-            metadata: metadata, codec: try codecs.codec(header.codec), payload: try reader.readRaw(reader.remaining))
+        let payload = OpenedPayload(codec: header.codec, bytes: try reader.readRaw(reader.remaining))
+        return (metadata, payload)
     }
 
     /// A larger buffer is given back at once.
@@ -147,13 +148,13 @@ struct BodyDecoder: ~Copyable {
     }
 }
 
-/// An envelope that has been read up to its payload.
+/// The payload of an envelope, in place.
 @usableFromInline
-struct OpenedEnvelope {
-    @usableFromInline let metadata: SessionSyncMetadata
-    @usableFromInline let codec: any PayloadCodec
+struct OpenedPayload {
+    /// The codec's number.
+    @usableFromInline let codec: UInt8
     /// Valid until the frame's bytes go or the decoder is used again.
-    @usableFromInline let payload: UnsafeRawBufferPointer
+    @usableFromInline let bytes: UnsafeRawBufferPointer
 }
 
 extension WireReader {

@@ -51,3 +51,57 @@ extension GoldenVector {
         ]
     }
 }
+
+// MARK: - Direct payloads
+
+extension GoldenVector {
+    private struct Split: Codable, Sendable, WireCodable {
+        enum WireKeys: Int, CodingKey {
+            case index = 1
+            case seconds, note
+        }
+
+        var index = 1
+        var seconds = 341.25
+        var note: String? = "uphill"
+
+        init(index: Int, note: String? = "uphill") { (self.index, self.note) = (index, note) }
+
+        func encode(into fields: inout WireFieldWriter<WireKeys>) {
+            fields.write(index, .index)
+            fields.write(seconds, .seconds)
+            fields.write(note, .note)
+        }
+
+        init(from fields: inout WireFieldReader<WireKeys>) throws(WireError) {
+            index = try fields.read(.index)
+            seconds = try fields.read(.seconds)
+            note = try fields.read(.note)
+        }
+    }
+
+    /// Payloads by number, written straight into their frames, between payloads by name.
+    static func direct(_ compression: CompressionPolicy) throws -> [UInt8] {
+        let codec = CompactCodec(mode: .deterministic)
+        var encoder = FrameEncoder(codec: codec, compression: compression, interning: true)
+        var writer = WireWriter()
+        func envelope<Payload: Codable & Sendable>(
+            _ payload: Payload, _ second: UInt64
+        ) -> SessionSyncEnvelope<Payload> {
+            let metadata = Sample.metadata(sequence: 42 + second, advancedMilliseconds: second * 1000)
+            return SessionSyncEnvelope(metadata: metadata, payload: payload)
+        }
+        func named(_ payload: Tap, _ second: UInt64) throws -> WireMessage {
+            .envelope(try AnySessionSyncEnvelope(envelope(payload, second)))
+        }
+        try encoder.append(envelope(Split(index: 1), 0), direct: codec, to: &writer)
+        try encoder.append(named(.pause(at: 12.5), 1), to: &writer)
+        try encoder.append(envelope(Split(index: 2, note: nil), 2), direct: codec, to: &writer)
+        try encoder.append(named(.pause(at: 13.5), 3), to: &writer)
+        // Longer than a length of one byte, with a text that repeats.
+        try encoder.append(envelope((0..<20).map { Split(index: $0) }, 4), direct: codec, to: &writer)
+        try encoder.append(named(.lap(index: 3, note: "uphill"), 5), to: &writer)
+        try encoder.append(envelope(Split(index: 3), 6), direct: codec, to: &writer)
+        return writer.array()
+    }
+}

@@ -43,6 +43,8 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
         },
         GoldenVector(name: "connection-names") { try names(.stored) },
         GoldenVector(name: "connection-names-deflate", isExact: false) { try names(.connection()) },
+        GoldenVector(name: "connection-direct") { try direct(.stored) },
+        GoldenVector(name: "connection-direct-deflate", isExact: false) { try direct(.connection()) },
         GoldenVector(name: "connection-deflate", isExact: false) { try stream(conversation, .connection()) },
         GoldenVector(name: "fragments") {
             var encoder = FrameEncoder(codec: Sample.codec, compression: .stored)

@@ -121,9 +121,7 @@ private final class FrameCoder {
     }
 
     func encode<Payload: WireValue>(direct envelope: SessionSyncEnvelope<Payload>) throws -> [UInt8] {
-        writer.reset()
-        try encoder.append(envelope, to: &writer)
-        return writer.array()
+        try encoder.encode(envelope)
     }
 
     func decode<Payload: WireValue>(direct type: Payload.Type, _ bytes: [UInt8]) throws -> SessionSyncEnvelope<Payload>

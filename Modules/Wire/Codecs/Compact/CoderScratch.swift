@@ -13,7 +13,7 @@
 struct CoderScratch: ~Copyable {
     var writer = CompactWriter(bytes: WireWriter(capacity: 512))
     var names = TextIndex()
-    var strings = TextIndex()
+    var strings = StringIndex()
     var directClasses = TypeClasses(usesDirectPath: true)
     var codableClasses = TypeClasses(usesDirectPath: false)
     var encodingKeys = KeyTables()

@@ -29,6 +29,7 @@ public struct CompactCodec: PayloadCodec {
     ///   - depthMax: 1 to 128; the limit keeps hostile input from exhausting the stack.
     ///   - usesDirectPath: false writes everything through Codable, for peers that know the types by name only.
     ///   - namesFirst: true for payloads that are encoded before they are handed to a connection's `FrameEncoder`.
+    @inlinable
     public init(mode: Mode = .fast, depthMax: Int = 32, usesDirectPath: Bool = true, namesFirst: Bool = false) {
         precondition((1...128).contains(depthMax), "a depth of 1 to 128 levels")
         self.mode = mode
@@ -116,34 +117,10 @@ extension CompactCodec {
     public func decode<Value: WireValue>(
         direct type: Value.Type, from bytes: UnsafeRawBufferPointer
     ) throws(WireError) -> Value {
-        var value: Value?
-        try withReader(bytes) { reader throws(WireError) in
-            value = try Value(wire: try reader.readFirstKind(), from: &reader)
-        }
-        guard let value else { throw WireError(.truncated, "no value was read") }
+        var reader = try CompactReader(bytes, depthMax: depthMax)
+        let value = try Value(wire: try reader.readFirstKind(), from: &reader)
+        try reader.checkEnd()
         return value
-    }
-
-    /// Lends the bytes of a value of the direct path to `use`; they are gone afterwards. Allocates nothing once the
-    /// thread's buffer has grown.
-    /// - Throws: `tooDeep`, and what `use` throws.
-    @inlinable
-    public func withEncoded<Value: WireValue>(
-        direct value: Value, _ use: (UnsafeRawBufferPointer) throws(WireError) -> Void
-    ) throws(WireError) {
-        try withWriter({ value.write(to: &$0, as: .element) }, use)
-    }
-
-    @usableFromInline
-    func withWriter(
-        _ body: (inout CompactWriter) -> Void, _ use: (UnsafeRawBufferPointer) throws(WireError) -> Void
-    ) throws(WireError) {
-        try CoderScratch.withScratch { scratch throws(WireError) in
-            scratch.pointee.writer.reset(mode: mode, depthMax: depthMax, isPlain: false)
-            body(&scratch.pointee.writer)
-            if let failure = scratch.pointee.writer.failure { throw failure }
-            try use(scratch.pointee.writer.bytes.bytes)
-        }
     }
 
     @usableFromInline
@@ -155,27 +132,13 @@ extension CompactCodec {
             return scratch.pointee.writer.bytes.array()
         }
     }
-
-    @usableFromInline
-    func withReader(
-        _ bytes: UnsafeRawBufferPointer, _ body: (inout CompactReader) throws(WireError) -> Void
-    ) throws(WireError) {
-        var reader = try CompactReader(bytes, depthMax: depthMax)
-        try body(&reader)
-        try reader.checkEnd()
-    }
 }
 
 extension CompactReader {
     /// Exchanges the tables for the thread's, which have memory already.
     fileprivate mutating func borrowTables(of scratch: UnsafeMutablePointer<CoderScratch>) {
-        names.removeAll()
-        strings.removeAll()
+        forgetTexts()
         swap(&names, &scratch.pointee.names)
         swap(&strings, &scratch.pointee.strings)
-    }
-
-    fileprivate func checkEnd() throws(WireError) {
-        if bytes.remaining > 0 { throw WireError(.trailingBytes, "\(bytes.remaining) bytes follow the value") }
     }
 }

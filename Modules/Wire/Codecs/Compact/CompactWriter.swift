@@ -18,7 +18,7 @@ public struct CompactWriter: ~Copyable {
     var namesLieFirst = false
     /// Lengths and texts of those names.
     private(set) var firstNames = WireWriter(capacity: 64)
-    @usableFromInline var strings = SeenTexts()
+    @usableFromInline var strings = WrittenStrings()
     /// Equal values must give equal bytes: sets and dictionaries are sorted.
     private(set) var isDeterministic: Bool
     /// Names and strings are written out each time, because these bytes may be moved before earlier ones.
@@ -38,6 +38,11 @@ public struct CompactWriter: ~Copyable {
     /// Forgets the message and keeps the memory for the next one.
     mutating func reset(mode: CompactCodec.Mode, depthMax: Int, isPlain: Bool) {
         if bytes.capacity <= CoderScratch.bytesMax { bytes.reset() } else { bytes = WireWriter(capacity: 512) }
+        begin(mode: mode, depthMax: depthMax, isPlain: isPlain)
+    }
+
+    /// Begins a message behind the bytes that are there.
+    mutating func begin(mode: CompactCodec.Mode, depthMax: Int, isPlain: Bool) {
         depth = 0
         failure = nil
         names.removeAll()
@@ -149,26 +154,32 @@ extension CompactWriter {
 extension CompactWriter {
     /// A string that this message holds already is written as its number.
     public mutating func write(_ value: String, as head: WireHead) {
-        var value = value
-        value.withUTF8 { text in
-            if text.count >= CompactLimit.repeatedStringBytesMin, !isPlain {
-                let hash = SeenTexts.hash(text)
-                if let index = strings.find(text, hash: hash, in: bytes.base) {
-                    bytes.reserve(Self.headBytesMax)
-                    writeHead(head, .repeatedString)
-                    return bytes.writeVarint(UInt64(index))
-                }
-                bytes.reserve(Self.headBytesMax + 10 + text.count)
-                writeHead(head, .string)
-                bytes.writeVarint(UInt64(text.count))
-                strings.define(text, hash: hash, offset: bytes.position)
-            } else {
-                bytes.reserve(Self.headBytesMax + 10 + text.count)
-                writeHead(head, .string)
-                bytes.appendVarint(UInt64(text.count))
-            }
-            bytes.writeRaw(UnsafeRawBufferPointer(text))
+        let isWritten: Void? = value.utf8.withContiguousStorageIfAvailable {
+            write(text: UnsafeRawBufferPointer($0), as: head)
         }
+        if isWritten == nil {
+            var value = value
+            value.withUTF8 { write(text: UnsafeRawBufferPointer($0), as: head) }
+        }
+    }
+
+    private mutating func write(text: UnsafeRawBufferPointer, as head: WireHead) {
+        bytes.reserve(Self.headBytesMax + 10 + text.count)
+        if text.count >= CompactLimit.repeatedStringBytesMin, !isPlain {
+            let hash = WrittenStrings.hash(text)
+            if let index = strings.find(text, hash: hash, in: bytes.base) {
+                writeHead(head, .repeatedString)
+                return bytes.appendVarint(UInt64(truncatingIfNeeded: index))
+            }
+            writeHead(head, .string)
+            bytes.appendVarint(UInt64(text.count))
+            strings.define(text, hash: hash, offset: bytes.position)
+        } else {
+            strings.forgetLast()
+            writeHead(head, .string)
+            bytes.appendVarint(UInt64(text.count))
+        }
+        bytes.writeRaw(text)
     }
 
     public mutating func write(_ value: UnsafeRawBufferPointer, as head: WireHead) {
