@@ -105,9 +105,11 @@ extension NameTable {
         var reader = WireReader(payload)
         // What was written cannot fail to be read; a failure would only leave names unknown.
         guard let names = try? reader.readNameCount() else { return }
+        let known = count
         for _ in 0..<names {
             guard let length = try? reader.readLength(), let name = try? reader.readRaw(length) else { return }
-            guard count < capacity, Self.isRememberable(name), number(of: name) == nil else { continue }
+            // A name that a list has twice was given two numbers, like two names.
+            guard count < capacity, Self.isRememberable(name), number(of: name) ?? known >= known else { continue }
             let text = name.assumingMemoryBound(to: UInt8.self)
             index.define(text, hash: SeenTexts.hash(text), offset: count * Self.placeBytes + 1)
             setName(count, to: name)

@@ -136,6 +136,20 @@ struct ConnectionNameTests {
         #expect(read == [["a": 1], ["b": 1], ["a": 1], ["b": 1], ["a": 1], ["b": 1]])
     }
 
+    @Test("names behind one that a list has twice keep their numbers")
+    func namesBehindDuplicates() throws {
+        // Names 1 and 2 are both `a`, name 3 is `b`.
+        let payload: [UInt8] = [19, 3, 1, 97, 1, 97, 1, 98, 5, 0x18, 2, 0]
+        var link = Link()
+        let relayed = EncodedPayload(bytes: payload, codec: CompactCodec())
+        for _ in 0..<3 {
+            try link.send(.envelope(AnySessionSyncEnvelope(metadata: Sample.metadata(), payload: relayed)))
+            try link.send(Fields(["c": 2]), 1)
+        }
+        let read = try link.payloads().map { try CompactCodec().decode([String: Int].self, from: $0.bytes) }
+        #expect(read == [["b": 1], ["c": 2], ["b": 1], ["c": 2], ["b": 1], ["c": 2]])
+    }
+
     @Test("a reader without the connection refuses the frame")
     func withoutConnection() throws {
         var link = Link()
