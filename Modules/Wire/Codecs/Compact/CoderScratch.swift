@@ -8,7 +8,7 @@
     import Android
 #endif
 
-/// What a thread keeps from one message to the next: buffers and tables, at most about 150 KB. For a small message,
+/// What a thread keeps from one message to the next: buffers and tables, at most about 250 KB. For a small message,
 /// making them anew takes longer than the message.
 struct CoderScratch: ~Copyable {
     var writer = CompactWriter(bytes: WireWriter(capacity: 512))

@@ -27,12 +27,16 @@ struct StringIndex: ~Copyable {
         entries?.deallocate()
     }
 
-    /// Forgets all strings and keeps the memory for the next message.
+    /// Forgets all strings and keeps the memory for the next message, unless it has grown large.
     mutating func removeAll() {
         guard count > 0 else { return }
         entries?.deinitialize(count: count)
         count = 0
         last = -1
+        guard _slowPath(capacity > 512) else { return }
+        entries?.deallocate()
+        entries = nil
+        capacity = 0
     }
 
     /// Notes a string when the message is read up to it for the first time; a second pass changes nothing.
