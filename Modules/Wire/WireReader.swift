@@ -60,7 +60,8 @@ extension WireReader {
 
     @inlinable @inline(__always)
     public mutating func readUUID() throws(WireError) -> UUID {
-        UUID(uuid: try take(16).loadUnaligned(as: uuid_t.self))
+        // A UUID is its bytes; the initializer is a call into Foundation.
+        unsafeBitCast(try take(16).loadUnaligned(as: uuid_t.self), to: UUID.self)
     }
 }
 
@@ -76,6 +77,23 @@ extension WireReader {
 
     @usableFromInline
     mutating func readLongVarint(_ first: UInt8) throws(WireError) -> UInt64 {
+        if remaining >= 7 {
+            let word = UInt64(littleEndian: (cursor - 1).loadUnaligned(as: UInt64.self))
+            let ends = ~word & 0x8080_8080_8080_8080
+            if ends != 0 {
+                let bits = ends.trailingZeroBitCount
+                cursor += bits / 8
+                // The groups of seven bits up to the last byte, then pairs of groups, then pairs of pairs.
+                var groups = word & (UInt64.max >> UInt64(63 - bits)) & 0x7F7F_7F7F_7F7F_7F7F
+                groups = groups & 0x007F_007F_007F_007F | (groups & 0x7F00_7F00_7F00_7F00) >> 1
+                groups = groups & 0x0000_3FFF_0000_3FFF | (groups & 0x3FFF_0000_3FFF_0000) >> 2
+                return groups & 0x0FFF_FFFF | (groups & 0x0FFF_FFFF_0000_0000) >> 4
+            }
+        }
+        return try readVarintBytes(first)
+    }
+
+    private mutating func readVarintBytes(_ first: UInt8) throws(WireError) -> UInt64 {
         var value = UInt64(first & 0x7F)
         var shift: UInt64 = 7
         while true {

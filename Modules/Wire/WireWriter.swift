@@ -39,11 +39,18 @@ public struct WireWriter: ~Copyable {
     /// A copy of what was written, of exactly that size.
     @inlinable
     public func array() -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: position) { buffer, count in
-            if let start = buffer.baseAddress {
-                UnsafeMutableRawPointer(start).copyMemory(from: base, byteCount: position)
-            }
-            count = position
+        // Faster by half than filling uninitialized capacity, which looks the array's class up each time.
+        [UInt8](bytes)
+    }
+
+    /// A copy of what was written and of what follows it, of exactly that size.
+    func array(followedBy rest: UnsafeRawBufferPointer) -> [UInt8] {
+        let count = position + rest.count
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            let buffer = UnsafeMutableRawBufferPointer(buffer)
+            buffer.copyMemory(from: bytes)
+            UnsafeMutableRawBufferPointer(rebasing: buffer[position...]).copyMemory(from: rest)
+            initialized = count
         }
     }
 

@@ -20,6 +20,8 @@ INFLATED_BYTES_MAX, RATIO_MAX = 4 << 20, 20
 SLOTS_MAX, SLOT_TEXT_BYTES_MAX = 63, 1024
 VECTOR_ENTRIES_MAX = 16384
 PIECES_MAX = 4096
+COMPACT = 2
+NAMES_MAX, NAME_BYTES_MAX, LISTED_NAMES_MAX = 1024, 32, 4096
 MASK = (1 << 64) - 1
 
 
@@ -109,6 +111,14 @@ class Reader:
             fields.region()
 
 
+def varint(value):
+    data = bytearray()
+    while value > 0x7F:
+        data.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(data) + bytes([value])
+
+
 def narrow(value, bits):
     if value >> bits:
         raise WireError("invalidValue", f"{value} exceeds {bits} bits")
@@ -179,7 +189,7 @@ def read_frame(data):
         raise WireError("corrupted", "check byte")
     if reader.offset + length + 4 > FRAME_BYTES_MAX:
         raise WireError("oversized", f"{length} bytes")
-    if flags >> 4:
+    if flags >> 5:
         raise WireError("unsupportedVersion", f"flags {flags}")
     body = reader.raw(length)
     expected = murmur3(data[:reader.offset])[0] & 0xFFFFFFFF
@@ -193,6 +203,7 @@ class Connection:
 
     def __init__(self, dictionaries):
         self.slots = []
+        self.names = []
         self.inflater = None
         self.part = 0
         self.dictionaries = {murmur3(d)[0] & 0xFFFFFFFF: d for d in dictionaries}
@@ -321,18 +332,46 @@ class Connection:
             return (bits(guess) + reader.svarint()) & MASK
         return reader.u64() if flags & 1 else None
 
+    # Names
+
+    def payload(self, reader, frame):
+        """The rest of the body, as a payload that stands alone."""
+        if not frame.flags & 16:
+            return reader.rest()
+        count = reader.varint()
+        if count > min(LISTED_NAMES_MAX, reader.remaining):
+            raise WireError("oversized", f"a list of {count} names")
+        names = [self.name(reader) for _ in range(count)]
+        return bytes([19]) + varint(count) + b"".join(varint(len(name)) + name for name in names) + reader.rest()
+
+    def name(self, reader):
+        head = reader.varint()
+        if head and head % 2 == 0:
+            if head // 2 - 1 >= len(self.names):
+                raise WireError("corrupted", f"name {head // 2 - 1} was never defined")
+            return self.names[head // 2 - 1]
+        name = reader.region()
+        if head:
+            number = head // 2
+            if number >= NAMES_MAX or number > len(self.names) or not 1 <= len(name) <= NAME_BYTES_MAX:
+                raise WireError("corrupted", f"name {number} of {len(name)} bytes")
+            self.names[number:number + 1] = [name]
+        return name
+
     # Messages
 
     def message(self, frame):
         """What a frame says; None when it is to be skipped."""
+        if frame.flags & 16 and (frame.kind not in (2, 3) or frame.codec != COMPACT):
+            raise WireError("corrupted", "names without a payload of compact")
         reader = Reader(self.body(frame))
         if frame.kind == 1:
             message = self.hello(reader)
         elif frame.kind == 2:
             message = {"kind": "envelope", "codec": frame.codec, "metadata": self.metadata(reader)}
-            message["payload"] = reader.rest().hex()
+            message["payload"] = self.payload(reader, frame).hex()
         elif frame.kind == 3:
-            message = self.snapshot(reader, frame.codec)
+            message = self.snapshot(reader, frame)
         elif frame.kind == 4:
             message = {"kind": "snapshotRequest", "sessionID": reader.uuid()}
             message["requester"] = reader.optional(lambda: peer(reader))
@@ -357,8 +396,8 @@ class Connection:
         reader.extensions()
         return message
 
-    def snapshot(self, reader, codec):
-        message = {"kind": "snapshot", "codec": codec, "metadata": self.metadata(reader)}
+    def snapshot(self, reader, frame):
+        message = {"kind": "snapshot", "codec": frame.codec, "metadata": self.metadata(reader)}
         message["revision"] = str(reader.varint())
         count = reader.varint()
         if count > VECTOR_ENTRIES_MAX:
@@ -373,7 +412,7 @@ class Connection:
         checkpoint = reader.optional(reader.region)
         message["checkpoint"] = None if checkpoint is None else checkpoint.hex()
         reader.extensions()
-        message["state"] = reader.rest().hex()
+        message["state"] = self.payload(reader, frame).hex()
         return message
 
 

@@ -16,6 +16,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.28.0"),
     ],
     targets: [
+        .target(name: "Measuring", linkerSettings: [.linkedLibrary("z")]),
         .target(
             name: "Protobuf",
             dependencies: [
@@ -27,7 +28,7 @@ let package = Package(
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "Protobuf",
+                "Measuring", "Protobuf",
                 .product(name: "MeshBus", package: "SessionMesh"),
                 .product(name: "MeshIdentity", package: "SessionMesh"),
                 .product(name: "MeshWire", package: "SessionMesh"),

@@ -17,5 +17,6 @@ struct PluginsToolKitPlugin: Plugin {
         registry.add(
             BenchmarkPayload(id: "track", value: track.payload(track.count), samples: track), to: .benchmarkPayloads)
         registry.add(CodecBenchmark.benchmarkCase, to: .benchmarks)
+        registry.add(FrameBenchmark.benchmarkCase, to: .benchmarks)
     }
 }

@@ -8,13 +8,14 @@ import MeshWire
 #endif
 
 extension FuzzTarget {
-    /// One sealed frame. The first three bytes are its kind, codec and flags, the rest its body; what is understood must
-    /// survive being written and read again.
+    /// One sealed frame, alone and twice on a connection. The first three bytes are its kind, codec and flags, the rest
+    /// its body; what is understood must survive being written and read again.
     static func frame(_ table: CodecTable) -> FuzzTarget {
         FuzzTarget("frame") { input in
             guard input.count >= 3 else { return }
             let body = UnsafeRawBufferPointer(rebasing: input[3...])
             let frame = FrameSeal.frame(kind: input[0], codec: input[1], flags: input[2], body: body)
+            try attackConnection(frame, table)
             var decoder = FrameDecoder(codecs: table)
             guard let message = try? decoder.decode(frame), let codec = table.codecs.first else { return }
             var encoder = FrameEncoder(codec: codec)
@@ -30,6 +31,27 @@ extension FuzzTarget {
             case (.hello, .hello), (.snapshotRequest, .snapshotRequest), (.goodbye, .goodbye): break
             default: try require(false, "what was read can be written and read again")
             }
+        }
+    }
+
+    /// What a connection remembers of a frame must do for the same frame again, in both directions.
+    private static func attackConnection(_ frame: [UInt8], _ table: CodecTable) throws {
+        guard let codec = table.codecs.first else { return }
+        var reader = FrameStreamDecoder(codecs: table)
+        reader.append(frame)
+        reader.append(frame)
+        var writer = FrameEncoder(codec: codec, interning: true)
+        var other = FrameStreamDecoder(codecs: table)
+        while let message = try? reader.next() {
+            guard let again = try? writer.encode(message) else { return }
+            other.append(again)
+            let reread = try? other.next()
+            guard case .envelope(let sent) = message else { continue }
+            guard case .envelope(let received)? = reread else {
+                return try require(false, "an envelope is written and read again on a connection")
+            }
+            let bytes = try? (sent.encodedPayload(with: codec).bytes, received.encodedPayload(with: codec).bytes)
+            try require(bytes.map { $0 == $1 } ?? false, "a payload survives a connection")
         }
     }
 

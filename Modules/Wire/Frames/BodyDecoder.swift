@@ -1,11 +1,12 @@
-public import MeshIdentity
+import MeshIdentity
 
 /// Reads the body of a frame whose header and checksum are in order.
 struct BodyDecoder: ~Copyable {
-    private let codecs: CodecTable
+    let codecs: CodecTable
     private let dictionaries: DictionaryTable
     private let limits: FrameLimits
     private var table: InterningTable
+    private var names: NameTable
     private var inflater: ZlibInflater?
     /// The connection's compressed stream has begun.
     private var isStreaming = false
@@ -20,6 +21,7 @@ struct BodyDecoder: ~Copyable {
         self.limits = limits
         table = InterningTable(capacity: internedIdentities)
         mayStream = internedIdentities > 0
+        names = NameTable(capacity: mayStream ? NameTable.capacityMax : 0)
     }
 
     /// nil when the kind is unknown and skippable.
@@ -33,10 +35,12 @@ struct BodyDecoder: ~Copyable {
     }
 
     /// The parts of an envelope, its payload not copied out.
+    @inline(__always)
     mutating func openEnvelope(
         _ header: FrameHeader, _ frame: UnsafeRawBufferPointer
-    ) throws(WireError) -> OpenedEnvelope {
+    ) throws(WireError) -> (SessionSyncMetadata, OpenedPayload) {
         guard header.kind == .envelope else { throw WireError(.typeMismatch, "the frame holds no envelope") }
+        try checkNames(header)
         if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) }
         var body = header.body(of: frame)
         if header.flags.compression != 0 {
@@ -45,8 +49,8 @@ struct BodyDecoder: ~Copyable {
         }
         var reader = WireReader(body)
         let metadata = try reader.readMetadata(interning: &table)
-        return OpenedEnvelope(
-            metadata: metadata, codec: try codecs.codec(header.codec), payload: try reader.readRaw(reader.remaining))
+        let payload = OpenedPayload(codec: header.codec, bytes: try reader.readRaw(reader.remaining))
+        return (metadata, payload)
     }
 
     /// A larger buffer is given back at once.
@@ -55,17 +59,23 @@ struct BodyDecoder: ~Copyable {
     private mutating func decode(
         _ header: FrameHeader, body: UnsafeRawBufferPointer
     ) throws(WireError) -> WireMessage? {
+        try checkNames(header)
         var reader = WireReader(body)
         switch header.kind {
         case .envelope:
             let metadata = try reader.readMetadata(interning: &table)
             let codec = try codecs.codec(header.codec)
-            let payload = EncodedPayload(bytes: [UInt8](try reader.readRaw(reader.remaining)), codec: codec)
+            let payload = EncodedPayload(bytes: try readPayload(header, &reader), codec: codec)
             return .envelope(AnySessionSyncEnvelope(metadata: metadata, payload: payload))
         case .snapshot:
             let metadata = try reader.readMetadata(interning: &table)
             let codec = try codecs.codec(header.codec)
-            return .snapshot(try reader.readSnapshot(metadata: metadata, codec: codec, limits: limits))
+            let head = try reader.readSnapshotHead(limits: limits)
+            let state = EncodedPayload(bytes: try readPayload(header, &reader), codec: codec)
+            return .snapshot(
+                AnySessionSyncSnapshot(
+                    metadata: metadata, revision: head.revision, peerSequenceVector: head.vector, state: state,
+                    checkpoint: head.checkpoint))
         case .hello: return .hello(try reader.readAll { reader throws(WireError) in try reader.readHello() })
         case .snapshotRequest:
             return .snapshotRequest(try reader.readAll { reader throws(WireError) in try reader.readSnapshotRequest() })
@@ -74,6 +84,22 @@ struct BodyDecoder: ~Copyable {
         default:
             if header.flags.contains(.skippable) { return nil }
             throw WireError(.unsupportedVersion, "frames of kind \(header.kind.rawValue) are unknown to this reader")
+        }
+    }
+
+    // MARK: - Payloads
+
+    /// The rest of a body: a payload that can be read without this connection.
+    private mutating func readPayload(_ header: FrameHeader, _ reader: inout WireReader) throws(WireError) -> [UInt8] {
+        if header.flags.contains(.names) { return try names.readPayload(&reader) }
+        return [UInt8](try reader.readRaw(reader.remaining))
+    }
+
+    private func checkNames(_ header: FrameHeader) throws(WireError) {
+        guard header.flags.contains(.names) else { return }
+        guard mayStream else { throw WireError(.corrupted, "the frame refers to the names of a connection") }
+        guard header.kind == .envelope || header.kind == .snapshot, header.codec == CompactCodec.id.number else {
+            throw WireError(.corrupted, "the frame lists names, and is no payload of 'compact'")
         }
     }
 
@@ -122,13 +148,13 @@ struct BodyDecoder: ~Copyable {
     }
 }
 
-/// An envelope that has been read up to its payload.
+/// The payload of an envelope, in place.
 @usableFromInline
-struct OpenedEnvelope {
-    @usableFromInline let metadata: SessionSyncMetadata
-    @usableFromInline let codec: any PayloadCodec
+struct OpenedPayload {
+    /// The codec's number.
+    @usableFromInline let codec: UInt8
     /// Valid until the frame's bytes go or the decoder is used again.
-    @usableFromInline let payload: UnsafeRawBufferPointer
+    @usableFromInline let bytes: UnsafeRawBufferPointer
 }
 
 extension WireReader {

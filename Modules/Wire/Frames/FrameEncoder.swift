@@ -7,26 +7,27 @@ public import MeshIdentity
 public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     // Sendable although it holds a class that is not: the class is private to this one owner.
     private let codec: any PayloadCodec
-    private let limits: FrameLimits
-    private let compressor: BodyCompressor?
+    private let closing: FrameClosing
     private var table: InterningTable
+    private var names: NameTable
+    /// Frames of the direct path are made in it, payload and all.
+    @usableFromInline var writer = CompactWriter(bytes: WireWriter())
+    /// Of the last frame of the direct path: the next one is likely to need the same.
+    private var lengthBytes = 1
 
     /// - Parameters:
     ///   - codec: writes payloads that are still values; encoded ones keep the codec in which they arrived.
-    ///   - interning: remembers identities (session, feature, source, payload type), at most 63, so that later frames
-    ///     name them by number. Only where every frame arrives, once and in order; the reader is `FrameStreamDecoder`.
+    ///   - interning: remembers identities (session, feature, source, payload type), at most 63, and field names of
+    ///     `compact`, at most 1024 of up to 32 bytes, so that later frames give their numbers. Only where every frame
+    ///     arrives, once and in order; the reader is `FrameStreamDecoder`.
     public init(
         codec: any PayloadCodec, compression: CompressionPolicy = .zlib(), interning: Bool = false,
         limits: FrameLimits = FrameLimits()
     ) {
-        self.codec = codec
-        self.limits = limits
+        self.codec = interning ? (codec as? CompactCodec)?.namingFirst ?? codec : codec
         self.table = InterningTable(capacity: interning ? InterningTable.capacityMax : 0)
-        if case .stored = compression.method {
-            compressor = nil
-        } else {
-            compressor = BodyCompressor(policy: compression, limits: limits)
-        }
+        self.names = NameTable(capacity: interning ? NameTable.capacityMax : 0)
+        self.closing = FrameClosing(compression, limits)
     }
 
     /// One frame.
@@ -50,102 +51,94 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
             }
         case .snapshot(let snapshot): try append(snapshot, to: &writer)
         case .hello(let hello):
-            let start = writer.openFrame()
+            let frame = writer.openFrame()
             writer.write(hello)
-            try close(start, .hello, &writer)
+            try closing.close(frame, .hello, &writer)
         case .snapshotRequest(let request):
-            let start = writer.openFrame()
+            let frame = writer.openFrame()
             writer.write(request)
-            try close(start, .snapshotRequest, &writer)
+            try closing.close(frame, .snapshotRequest, &writer)
         case .goodbye(let goodbye):
-            let start = writer.openFrame()
+            let frame = writer.openFrame()
             writer.write(goodbye)
-            try close(start, .goodbye, &writer)
+            try closing.close(frame, .goodbye, &writer)
         }
     }
 
     /// Appends the frame of an envelope whose payload is in bytes already. Allocates nothing once the writer has grown.
     ///
+    /// - Parameter payload: field names are interned where they come first; see `CompactCodec.namesFirst`.
     /// - Throws: `oversized`, `compressionFailed`.
     public mutating func appendEnvelope(
         _ metadata: SessionSyncMetadata, payload: UnsafeRawBufferPointer, codec: PayloadCodecID,
         to writer: inout WireWriter
     ) throws(WireError) {
-        let start = writer.openFrame()
+        let frame = writer.openFrame(lengthBytes: FrameHeader.lengthBytes(payload.count + 64))
         let change = writer.write(metadata, interning: &table)
-        try close(start, .envelope, codec: codec.number, tail: payload, &writer)
+        let tail = names.abbreviate(payload, codec, in: &writer)
+        try closing.close(frame, .envelope, flags: tail.flags, codec: codec.number, tail: tail.bytes, &writer)
         if let change { table.apply(change, from: metadata) }
+        if tail.hasNewNames { names.remember(namesOf: payload) }
     }
 
     private mutating func append(_ snapshot: AnySessionSyncSnapshot, to writer: inout WireWriter) throws {
-        guard snapshot.peerSequenceVector.count <= limits.vectorEntries else {
-            throw WireError(.oversized, "a snapshot's vector has more than \(limits.vectorEntries) entries")
+        guard snapshot.peerSequenceVector.count <= closing.limits.vectorEntries else {
+            throw WireError(.oversized, "a snapshot's vector has more than \(closing.limits.vectorEntries) entries")
         }
         let state = try snapshot.encodedState(with: codec)
-        let start = writer.openFrame()
+        let frame = writer.openFrame()
         let change = writer.write(snapshot.metadata, interning: &table)
         writer.writeHead(of: snapshot)
         try state.bytes.withUnsafeBytes { bytes in
-            try close(start, .snapshot, codec: state.codec.id.number, tail: bytes, &writer)
+            let tail = names.abbreviate(bytes, state.codec.id, in: &writer)
+            try closing.close(
+                frame, .snapshot, flags: tail.flags, codec: state.codec.id.number, tail: tail.bytes, &writer)
+            if let change { table.apply(change, from: snapshot.metadata) }
+            if tail.hasNewNames { names.remember(namesOf: bytes) }
         }
-        if let change { table.apply(change, from: snapshot.metadata) }
     }
 }
 
-// MARK: - Closing a frame
+// MARK: - The direct path
 
 extension FrameEncoder {
-    private func close(_ start: Int, _ kind: FrameKind, _ writer: inout WireWriter) throws(WireError) {
-        try close(start, kind, codec: 0, tail: UnsafeRawBufferPointer(start: nil, count: 0), &writer)
+    /// Opens an envelope's frame behind what `writer` holds, up to the payload.
+    ///
+    /// - Returns: what `closeEnvelope` needs.
+    @usableFromInline
+    mutating func openEnvelope(_ metadata: SessionSyncMetadata, _ codec: CompactCodec) -> OpenEnvelope {
+        let frame = writer.bytes.openFrame(lengthBytes: lengthBytes)
+        let change = writer.bytes.write(metadata, interning: &table)
+        writer.begin(mode: codec.mode, depthMax: codec.depthMax, isPlain: false)
+        return OpenEnvelope(frame: frame, change: change)
     }
 
-    /// Completes the frame that was opened at `start`: the rest of its body, header and checksum.
-    private func close(
-        _ start: Int, _ kind: FrameKind, codec: UInt8, tail: UnsafeRawBufferPointer, _ writer: inout WireWriter
+    /// - Throws: `tooDeep`, `oversized`, `compressionFailed`; then the frame is gone.
+    @usableFromInline
+    mutating func closeEnvelope(
+        _ envelope: OpenEnvelope, _ metadata: SessionSyncMetadata
     ) throws(WireError) {
-        let bodyBytes = writer.count - start - FrameHeader.smallBytes + tail.count
-        let compressor = compressor.flatMap { $0.applies(to: bodyBytes) ? $0 : nil }
-        if compressor == nil { try check(bodyBytes, start, &writer) }
-        let header = writer.writeHeader(at: start, kind: kind, codec: codec, flags: [], bodyBytes: bodyBytes)
-        writer.reserve(tail.count + FrameHeader.checksumBytes)
-        writer.writeRaw(tail)
-        if let compressor {
-            try compress(start, header, kind, codec, compressor, &writer)
+        if let failure = writer.failure {
+            writer.bytes.position = envelope.frame.start
+            throw failure
         }
-        let frame = UnsafeRawBufferPointer(rebasing: writer.bytes[start...])
-        writer.write(FrameChecksum.of(frame))
+        let closed = try closing.close(envelope.frame, .envelope, codec: CompactCodec.id.number, &writer.bytes)
+        lengthBytes = closed.headerBytes - FrameHeader.fixedBytes
+        if let change = envelope.change { table.apply(change, from: metadata) }
     }
 
-    /// Replaces the body by its compressed form when that pays.
-    private func compress(
-        _ start: Int, _ headerBytes: Int, _ kind: FrameKind, _ codec: UInt8, _ compressor: BodyCompressor,
-        _ writer: inout WireWriter
-    ) throws(WireError) {
-        let bodyBytes = writer.count - start - headerBytes
-        do throws(WireError) {
-            var form: (flags: FrameFlags, bytes: UnsafeRawBufferPointer)?
-            let body = UnsafeRawBufferPointer(rebasing: writer.bytes[(start + headerBytes)...])
-            _ = try compressor.compress(body) { form = ($0, $1) }
-            guard let form else { return try check(bodyBytes, start, &writer) }
-            try check(form.bytes.count, start, &writer)
-            writer.position = start + FrameHeader.smallBytes
-            _ = writer.writeHeader(
-                at: start, kind: kind, codec: codec, flags: form.flags, bodyBytes: form.bytes.count)
-            writer.writeRaw(form.bytes)
-        } catch {
-            writer.position = start
-            compressor.forget()
-            throw error
-        }
+    /// Forgets the frames in `writer`, and their memory if it is large.
+    @usableFromInline
+    mutating func forgetFrames() {
+        if writer.bytes.capacity > Self.keptBytes { writer.bytes = WireWriter() } else { writer.bytes.reset() }
     }
 
-    private func check(_ bodyBytes: Int, _ start: Int, _ writer: inout WireWriter) throws(WireError) {
-        // The header of the largest body: four more bytes of length than that of a small one.
-        let most = limits.frameBytes - FrameHeader.smallBytes - 4 - FrameHeader.checksumBytes
-        guard bodyBytes <= most else {
-            writer.position = start
-            throw WireError(
-                .oversized, "a body of \(bodyBytes) bytes exceeds the limit of \(limits.frameBytes) a frame")
-        }
-    }
+    private static var keptBytes: Int { 1 << 18 }
+}
+
+/// The frame of an envelope that lacks its payload.
+@usableFromInline
+struct OpenEnvelope {
+    let frame: OpenFrame
+    let change: InterningTable.Change?
 }

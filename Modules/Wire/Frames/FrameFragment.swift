@@ -21,15 +21,15 @@ struct FrameFragment {
 extension WireWriter {
     /// Appends the frame of one fragment.
     mutating func writeFrame(of fragment: FrameFragment) {
-        let start = openFrame()
+        let frame = openFrame()
         writeVarint(UInt64(fragment.message))
         writeVarint(UInt64(fragment.totalBytes))
         writeVarint(UInt64(fragment.pieceBytes))
         writeVarint(UInt64(fragment.index))
-        let bodyBytes = position - start - FrameHeader.smallBytes + fragment.bytes.count
-        _ = writeHeader(at: start, kind: .fragment, codec: 0, flags: [], bodyBytes: bodyBytes)
+        let bodyBytes = position - frame.start - frame.headerBytes + fragment.bytes.count
+        _ = writeHeader(of: frame, kind: .fragment, codec: 0, flags: [], bodyBytes: bodyBytes)
         writeRaw(fragment.bytes)
-        write(FrameChecksum.of(UnsafeRawBufferPointer(rebasing: bytes[start...])))
+        write(FrameChecksum.of(UnsafeRawBufferPointer(rebasing: bytes[frame.start...])))
     }
 }
 

@@ -24,7 +24,10 @@ struct FrameFlags: OptionSet {
     /// A reader that does not know the kind skips the frame.
     static let skippable = FrameFlags(rawValue: 1 << 3)
 
-    static let all = FrameFlags(rawValue: 0b1111)
+    /// A list of names, known to the connection by number, precedes the payload.
+    static let names = FrameFlags(rawValue: 1 << 4)
+
+    static let all = FrameFlags(rawValue: 0b1_1111)
 }
 
 /// The first bytes of a frame: magic, version, kind, codec, flags, length of the body, check byte.
@@ -40,8 +43,8 @@ struct FrameHeader {
     /// No UTF-8 text begins with it.
     static let magic: UInt8 = 0xB5
     static let version: UInt8 = 1
-    /// With a body of less than 128 bytes.
-    static let smallBytes = 7
+    /// Of the header, beside the length.
+    static let fixedBytes = 6
     static let checksumBytes = 4
 
     /// Of the whole frame.
@@ -70,7 +73,7 @@ extension FrameHeader {
         }
         let flags = FrameFlags(rawValue: bytes[4])
         guard FrameFlags.all.isSuperset(of: flags) else {
-            throw WireError(.unsupportedVersion, "the frame has flags \(bytes[4]), of which this reader knows 15")
+            throw WireError(.unsupportedVersion, "the frame has flags \(bytes[4]), of which this reader knows 31")
         }
         return FrameHeader(
             kind: FrameKind(rawValue: bytes[2]), codec: bytes[3], flags: flags, bodyBytes: Int(length),
@@ -94,56 +97,84 @@ extension FrameHeader {
         return nil
     }
 
-    /// Rotates by one bit and adds the next byte without carry: any one changed byte changes it.
     @inline(__always)
     static func check(_ bytes: UnsafeRawBufferPointer, count: Int) -> UInt8 {
         var check: UInt8 = 0
-        for index in 0..<count { check = (check << 1 | check >> 7) ^ bytes[index] }
+        for index in 0..<count { check = Self.check(check, bytes[index]) }
         return check
     }
+
+    /// Rotates by one bit and adds the next byte without carry: any one changed byte changes it.
+    @inline(__always)
+    static func check(_ check: UInt8, _ byte: UInt8) -> UInt8 { (check << 1 | check >> 7) ^ byte }
 }
 
 // MARK: - Writing
 
+/// A frame that is being written: where it begins, and the room that was left for its header.
+@usableFromInline
+struct OpenFrame {
+    let start: Int
+    let headerBytes: Int
+}
+
 extension WireWriter {
-    /// Leaves room for the header of a small body and returns where the frame begins.
-    mutating func openFrame() -> Int {
+    /// Leaves room for the header of a body whose length takes that many bytes.
+    mutating func openFrame(lengthBytes: Int = 1) -> OpenFrame {
         reserve(128)
-        let start = position
-        position &+= FrameHeader.smallBytes
-        return start
+        let frame = OpenFrame(start: position, headerBytes: FrameHeader.fixedBytes + lengthBytes)
+        position &+= frame.headerBytes
+        return frame
     }
 
-    /// Fills in the header, moving what has been written of the body when its length needs more than one byte.
+    /// Fills in the header, moving what has been written of the body when its length needs other room than was left.
     mutating func writeHeader(
-        at start: Int, kind: FrameKind, codec: UInt8, flags: FrameFlags, bodyBytes: Int
-    ) -> Int {
-        var lengthBytes = 1
-        var rest = bodyBytes >> 7
-        while rest > 0 {
-            lengthBytes += 1
+        of frame: OpenFrame, kind: FrameKind, codec: UInt8, flags: FrameFlags, bodyBytes: Int
+    ) -> OpenFrame {
+        let lengthBytes = FrameHeader.lengthBytes(bodyBytes)
+        let written = OpenFrame(start: frame.start, headerBytes: FrameHeader.fixedBytes + lengthBytes)
+        let distance = written.headerBytes - frame.headerBytes
+        if distance != 0 {
+            reserve(max(distance, 0))
+            let body = base + frame.start + frame.headerBytes
+            (body + distance).copyMemory(from: body, byteCount: position - frame.start - frame.headerBytes)
+            position += distance
+        }
+        var header = HeaderBytes(at: base + frame.start)
+        header.append(FrameHeader.magic)
+        header.append(FrameHeader.version)
+        header.append(kind.rawValue)
+        header.append(codec)
+        header.append(flags.rawValue)
+        var rest = bodyBytes
+        while rest >= 0x80 {
+            header.append(UInt8(truncatingIfNeeded: rest) | 0x80)
             rest >>= 7
         }
-        let headBytes = position - start - FrameHeader.smallBytes
-        if lengthBytes > 1 {
-            reserve(lengthBytes)
-            let body = base + start + FrameHeader.smallBytes
-            (body + lengthBytes - 1).copyMemory(from: body, byteCount: headBytes)
-        }
-        let headerBytes = FrameHeader.smallBytes + lengthBytes - 1
-        let header = UnsafeMutableRawBufferPointer(start: base + start, count: headerBytes)
-        header[0] = FrameHeader.magic
-        header[1] = FrameHeader.version
-        header[2] = kind.rawValue
-        header[3] = codec
-        header[4] = flags.rawValue
-        rest = bodyBytes
-        for index in 0..<lengthBytes {
-            header[5 + index] = UInt8(truncatingIfNeeded: rest & 0x7F) | (index == lengthBytes - 1 ? 0 : 0x80)
-            rest >>= 7
-        }
-        header[headerBytes - 1] = FrameHeader.check(UnsafeRawBufferPointer(header), count: headerBytes - 1)
-        position = start + headerBytes + headBytes
-        return headerBytes
+        header.append(UInt8(truncatingIfNeeded: rest))
+        header.append(header.check)
+        return written
+    }
+}
+
+extension FrameHeader {
+    /// How many bytes the length takes.
+    static func lengthBytes(_ bodyBytes: Int) -> Int {
+        bodyBytes < 0x80 ? 1 : (70 - bodyBytes.leadingZeroBitCount) / 7
+    }
+}
+
+/// Writes a header and keeps its check byte.
+private struct HeaderBytes {
+    private var cursor: UnsafeMutableRawPointer
+    private(set) var check: UInt8 = 0
+
+    init(at start: UnsafeMutableRawPointer) { cursor = start }
+
+    @inline(__always)
+    mutating func append(_ byte: UInt8) {
+        cursor.storeBytes(of: byte, as: UInt8.self)
+        cursor += 1
+        check = FrameHeader.check(check, byte)
     }
 }

@@ -1,16 +1,23 @@
 import MeshIdentity
 
 /// Makes a frame of any header fields and body with check byte and checksum in order, as a careful attacker would: for
-/// tests and fuzzers, which otherwise get no further than the checksum.
+/// tests and fuzzers, which otherwise get no further than the checksum, and to measure what a frame adds to its body.
 package enum FrameSeal {
     package static func frame(kind: UInt8, codec: UInt8, flags: UInt8, body: UnsafeRawBufferPointer) -> [UInt8] {
         var writer = WireWriter(capacity: body.count + 32)
-        let start = writer.openFrame()
+        append(kind: kind, codec: codec, flags: flags, body: body, to: &writer)
+        return writer.array()
+    }
+
+    package static func append(
+        kind: UInt8, codec: UInt8, flags: UInt8, body: UnsafeRawBufferPointer, to writer: inout WireWriter
+    ) {
+        let start = writer.position
+        let frame = writer.openFrame(lengthBytes: FrameHeader.lengthBytes(body.count))
         _ = writer.writeHeader(
-            at: start, kind: FrameKind(rawValue: kind), codec: codec, flags: FrameFlags(rawValue: flags),
+            of: frame, kind: FrameKind(rawValue: kind), codec: codec, flags: FrameFlags(rawValue: flags),
             bodyBytes: body.count)
         writer.writeRaw(body)
-        writer.write(FrameChecksum.of(writer.bytes))
-        return writer.array()
+        writer.write(FrameChecksum.of(UnsafeRawBufferPointer(rebasing: writer.bytes[start...])))
     }
 }

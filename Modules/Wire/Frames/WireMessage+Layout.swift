@@ -69,6 +69,12 @@ extension WireWriter {
     private mutating func writeNoExtensions() { write(0 as UInt8) }
 }
 
+struct SnapshotHead {
+    let revision: UInt64
+    let vector: [String: UInt64]
+    let checkpoint: [UInt8]?
+}
+
 extension WireGoodbye {
     static let detailBytesMax = 1024
 }
@@ -124,16 +130,13 @@ extension WireReader {
         return WireGoodbye(reason, detail: detail)
     }
 
-    mutating func readSnapshot(
-        metadata: SessionSyncMetadata, codec: any PayloadCodec, limits: FrameLimits
-    ) throws(WireError) -> AnySessionSyncSnapshot {
+    /// What a snapshot has between its metadata and its state.
+    mutating func readSnapshotHead(limits: FrameLimits) throws(WireError) -> SnapshotHead {
         let revision = try readVarint()
         let vector = try readVector(entriesMax: limits.vectorEntries)
         let checkpoint = try readPresence() ? [UInt8](try readRaw(try readLength())) : nil
         try skipExtensions()
-        let state = EncodedPayload(bytes: [UInt8](try readRaw(remaining)), codec: codec)
-        return AnySessionSyncSnapshot(
-            metadata: metadata, revision: revision, peerSequenceVector: vector, state: state, checkpoint: checkpoint)
+        return SnapshotHead(revision: revision, vector: vector, checkpoint: checkpoint)
     }
 
     private mutating func readVector(entriesMax: Int) throws(WireError) -> [String: UInt64] {

@@ -1,32 +1,48 @@
 import MeshIdentity
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The last identity that was written out or read in full, with its bytes.
 ///
 /// Senders of self-contained frames repeat their identity in each; comparing its bytes is several times faster than
 /// making three strings of them again. Says nothing on the wire.
 struct IdentityMemo: Sendable {
-    /// With an identity and nothing else.
-    let identity: SessionSyncMetadata
-    let bytes: [UInt8]
+    /// The last metadata that was written or read in full: of the next, only what is not its identity differs.
+    fileprivate(set) var metadata = SessionSyncMetadata.empty
+    /// Those of the identity; none when it is long. The two are not one optional value, which would be copied to be
+    /// looked at.
+    private(set) var bytes: [UInt8] = []
 
-    /// Longer ones are not kept.
-    static let bytesMax = 2048
+    mutating func note(_ metadata: SessionSyncMetadata, _ bytes: UnsafeRawBufferPointer) {
+        self.metadata = metadata
+        self.bytes = bytes.count <= Self.bytesMax ? [UInt8](bytes) : []
+    }
+
+    private static let bytesMax = 2048
 }
 
 extension WireReader {
-    /// Metadata with an identity and nothing else.
-    mutating func readIdentity(memo: inout IdentityMemo?) throws(WireError) -> SessionSyncMetadata {
-        if let memo, takePrefix(memo.bytes) { return memo.identity }
-        let start = cursor
-        let identity = try readIdentity()
-        let bytes = UnsafeRawBufferPointer(start: start, count: cursor - start)
-        if bytes.count <= IdentityMemo.bytesMax { memo = IdentityMemo(identity: identity, bytes: [UInt8](bytes)) }
-        return identity
+    /// Reads metadata that is written in full, over the last of which the memo knows: most often that has the same
+    /// identity, and its strings stay where they are.
+    mutating func readMetadata(
+        memo: inout IdentityMemo,
+        _ readOthers: (inout WireReader, inout SessionSyncMetadata) throws(WireError) -> Void
+    ) throws(WireError) {
+        if !takePrefix(memo.bytes) {
+            let start = cursor
+            let identity = try readIdentity()
+            memo.note(identity, UnsafeRawBufferPointer(start: start, count: cursor - start))
+        }
+        try readOthers(&self, &memo.metadata)
     }
 
     /// Moves past those bytes if they come next.
     private mutating func takePrefix(_ prefix: [UInt8]) -> Bool {
-        guard remaining >= prefix.count else { return false }
+        guard remaining >= prefix.count, !prefix.isEmpty else { return false }
         let isNext = prefix.withUnsafeBytes { prefix in
             UnsafeRawBufferPointer(start: cursor, count: prefix.count).hasSameBytes(as: prefix)
         }
@@ -36,22 +52,18 @@ extension WireReader {
 }
 
 extension WireWriter {
-    mutating func write(identityOf metadata: SessionSyncMetadata, memo: inout IdentityMemo?) {
-        if let memo, memo.identity.hasSameIdentity(as: metadata) { return writeRaw(memo.bytes) }
+    mutating func write(identityOf metadata: SessionSyncMetadata, memo: inout IdentityMemo) {
+        if !memo.bytes.isEmpty, memo.metadata.hasSameIdentity(as: metadata) { return writeRaw(memo.bytes) }
         let start = position
         write(identityOf: metadata)
-        let written = UnsafeRawBufferPointer(rebasing: bytes[start...])
-        if written.count <= IdentityMemo.bytesMax {
-            memo = IdentityMemo(identity: metadata.identityOnly, bytes: [UInt8](written))
-        }
+        memo.note(metadata, UnsafeRawBufferPointer(rebasing: bytes[start...]))
     }
 }
 
 extension SessionSyncMetadata {
-    fileprivate var identityOnly: SessionSyncMetadata {
+    fileprivate static var empty: SessionSyncMetadata {
         SessionSyncMetadata(
-            protocolVersion: protocolVersion, sessionID: sessionID, featureID: featureID, sourcePeerID: sourcePeerID,
-            sequence: 1, causalTimestamp: causalTimestamp, payloadType: payloadType, incarnation: incarnation,
-            epoch: epoch)
+            sessionID: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), featureID: "", sourcePeerID: "",
+            sequence: 1, causalTimestamp: Date(timeIntervalSinceReferenceDate: 0), payloadType: "")
     }
 }

@@ -32,7 +32,7 @@ struct InterningTable: Sendable {
     /// Of each identity the position of its last message; other fields are empty.
     private(set) var slots: [SessionSyncMetadata] = []
     /// Of the messages that are written or read in full.
-    var memo: IdentityMemo?
+    var memo = IdentityMemo()
     private var last = 0
     private var nextReused = 0
 

@@ -140,25 +140,33 @@ extension WireReader {
     mutating func readMetadata(interning table: inout InterningTable) throws(WireError) -> SessionSyncMetadata {
         let flags = MetadataFlags(rawValue: try readUInt8())
         let head = try readVarint()
-        var metadata: SessionSyncMetadata
-        var last: InterningTable.Position?
         if head == IdentityHead.full {
-            metadata = try readIdentity(memo: &table.memo)
-        } else if head % 2 == 1 {
+            try readMetadata(memo: &table.memo) { reader, metadata throws(WireError) in
+                try reader.readOthers(of: &metadata, after: nil, flags: flags)
+            }
+            return table.memo.metadata
+        }
+        let isDefinition = head % 2 == 1
+        var metadata: SessionSyncMetadata
+        if isDefinition {
             metadata = try readIdentity()
             try table.checkDefinition(of: metadata, at: head / 2)
         } else {
             metadata = try table.slot(head / 2 - 1)
-            last = metadata.position
         }
+        try readOthers(of: &metadata, after: isDefinition ? nil : metadata.position, flags: flags)
+        let change = InterningTable.Change(index: Int((head - 1) / 2), isDefinition: isDefinition)
+        table.apply(change, from: metadata)
+        return metadata
+    }
+
+    /// Everything but the identity.
+    private mutating func readOthers(
+        of metadata: inout SessionSyncMetadata, after last: InterningTable.Position?, flags: MetadataFlags
+    ) throws(WireError) {
         try readPosition(of: &metadata, after: last, flags: flags)
         try readTimes(of: &metadata, after: last, flags: flags)
         try readOptionalFields(of: &metadata, flags: flags)
-        if head != IdentityHead.full {
-            let change = InterningTable.Change(index: Int((head - 1) / 2), isDefinition: head % 2 == 1)
-            table.apply(change, from: metadata)
-        }
-        return metadata
     }
 
     private mutating func readPosition(
@@ -206,7 +214,8 @@ extension WireReader {
     private mutating func readOptionalFields(
         of metadata: inout SessionSyncMetadata, flags: MetadataFlags
     ) throws(WireError) {
-        if flags.contains(.acknowledged) { metadata.acknowledgedSequence = try readVarint() }
+        metadata.acknowledgedSequence = flags.contains(.acknowledged) ? try readVarint() : nil
+        metadata.promise = nil
         if flags.contains(.promise) {
             var promise = SequencePromise(sequence: metadata.sequence, stamp: metadata.stamp)
             if try readPresence() {
@@ -216,7 +225,7 @@ extension WireReader {
             }
             metadata.promise = promise
         }
-        if flags.contains(.explicitEventID) { metadata.explicitEventID = try readUUID() }
+        metadata.explicitEventID = flags.contains(.explicitEventID) ? try readUUID() : nil
         if flags.contains(.extensions) { try skipExtensions() }
     }
 

@@ -118,9 +118,9 @@ extension Sample {
         kind: UInt8, codec: UInt8 = codec.id.number, flags: UInt8 = 0, body: [UInt8]
     ) -> [UInt8] {
         var writer = WireWriter()
-        let start = writer.openFrame()
+        let frame = writer.openFrame()
         _ = writer.writeHeader(
-            at: start, kind: FrameKind(rawValue: kind), codec: codec, flags: FrameFlags(rawValue: flags),
+            of: frame, kind: FrameKind(rawValue: kind), codec: codec, flags: FrameFlags(rawValue: flags),
             bodyBytes: body.count)
         writer.writeRaw(body)
         writer.write(FrameChecksum.of(writer.bytes))

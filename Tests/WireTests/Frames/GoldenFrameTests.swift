@@ -91,7 +91,7 @@ extension GoldenFrameTests {
     }
 
     private static func messages(_ bytes: [UInt8]) throws -> [[String: Any]] {
-        var decoder = FrameStreamDecoder(codecs: Sample.codecs)
+        var decoder = FrameStreamDecoder(codecs: try CodecTable([Sample.codec, CompactCodec()]))
         var messages: [[String: Any]] = []
         var rest = bytes[...]
         var reassembler = FrameReassembler()

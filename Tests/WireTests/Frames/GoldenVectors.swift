@@ -41,6 +41,10 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
         GoldenVector(name: "connection-slots") {
             try stream((0..<75).map { envelope(Sample.metadata(source: "peer \($0 % 65)")) }, .stored)
         },
+        GoldenVector(name: "connection-names") { try names(.stored) },
+        GoldenVector(name: "connection-names-deflate", isExact: false) { try names(.connection()) },
+        GoldenVector(name: "connection-direct") { try direct(.stored) },
+        GoldenVector(name: "connection-direct-deflate", isExact: false) { try direct(.connection()) },
         GoldenVector(name: "connection-deflate", isExact: false) { try stream(conversation, .connection()) },
         GoldenVector(name: "fragments") {
             var encoder = FrameEncoder(codec: Sample.codec, compression: .stored)
@@ -66,6 +70,15 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
         refused("presence") { Sample.frame(kind: 4, codec: 0, body: [UInt8](repeating: 2, count: 17) + [0]) },
         refused("long-varint") { Sample.frame(kind: 2, body: [0] + [UInt8](repeating: 0xFF, count: 10)) },
         refused("slot") { Sample.frame(kind: 2, body: [0, 2, 1]) },
+        refused("name") { named([1, 2, 5, 0]) },
+        refused("name-out-of-turn") { named([1, 3, 1, 97, 5, 0]) },
+        refused("name-beyond-table") { named([1, 0x81, 0x10, 1, 97, 5, 0]) },
+        refused("name-too-long") { named([1, 1, 33] + [UInt8](repeating: 97, count: 33) + [5, 0]) },
+        refused("name-empty") { named([1, 1, 0, 5, 0]) },
+        refused("names-short") { named([2, 0, 1, 97]) },
+        refused("names-count") { named([9, 0, 1, 97, 5, 0]) },
+        refused("names-codec") { named([0, 5, 0], codec: 200) },
+        refused("names-kind") { Sample.frame(kind: 5, codec: 2, flags: 16, body: [0, 0, 0]) },
         refused("incarnation") {
             let identity = [0, 0, 2] + [UInt8](repeating: 1, count: 16) + [2, 2, 2]
             return Sample.frame(kind: 2, body: identity + [0xFF, 0xFF, 0xFF, 0xFF, 0x10, 0, 1])
@@ -92,6 +105,13 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
         var bytes = bytes
         bytes[position] ^= 0x10
         return bytes
+    }
+
+    /// An envelope of the compact codec with that list of names and payload.
+    private static func named(_ list: [UInt8], codec: UInt8 = CompactCodec.id.number) -> [UInt8] {
+        var writer = WireWriter()
+        writer.write(Sample.metadata(), tableOf: 0)
+        return Sample.frame(kind: 2, codec: codec, flags: 16, body: writer.array() + list)
     }
 
     /// One stored block, so that every zlib makes the same.

@@ -208,7 +208,7 @@ struct HostileFrameTests {
                 default: body.removeSubrange(position...)
                 }
             }
-            if Bool.random(using: &generator) { flags = UInt8.random(in: 0...15, using: &generator) }
+            if Bool.random(using: &generator) { flags = UInt8.random(in: 0...31, using: &generator) }
             let frame = Sample.frame(kind: kind, flags: flags, body: body)
             var single = FrameDecoder(codecs: Sample.codecs)
             _ = single.failure(frame)

@@ -5,7 +5,8 @@ public import MeshIdentity
 import MeshTesting
 import MeshWire
 
-/// The table of codecs: every codec, with and without zlib, on every payload, against every limit.
+/// The table of codecs: every codec, with and without zlib and the memory of a connection, on every payload, against
+/// every limit.
 struct CodecBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "codecs",

@@ -70,8 +70,10 @@ extension EnvelopeForm {
 
     fileprivate static func forms(of codec: any PayloadCodec) throws -> [EnvelopeForm] {
         // What compact does by itself for types of the direct path is shown apart from what it does for all others.
-        let codec: any PayloadCodec = codec is CompactCodec ? CompactCodec(usesDirectPath: false) : codec
-        return try [false, true].map { try .frame(codec, isCompressed: $0) }
+        let compact = codec as? CompactCodec
+        let codec: any PayloadCodec = compact == nil ? codec : CompactCodec(usesDirectPath: false)
+        let alone = try [false, true].map { try frame(codec, isCompressed: $0) }
+        return try alone + (compact.map { [try interned($0)] } ?? [])
     }
 }
 
@@ -92,6 +94,7 @@ extension EnvelopeForm where Payload: WireValue {
                 let plain = try forms(of: codec)
                 guard let compact = codec as? CompactCodec else { return plain }
                 return try plain + [false, true].map { try .directFrame(compact, isCompressed: $0) }
+                    + [.directInterned(compact)]
             }
     }
 }
@@ -118,9 +121,7 @@ private final class FrameCoder {
     }
 
     func encode<Payload: WireValue>(direct envelope: SessionSyncEnvelope<Payload>) throws -> [UInt8] {
-        writer.reset()
-        try encoder.append(envelope, to: &writer)
-        return writer.array()
+        try encoder.encode(envelope)
     }
 
     func decode<Payload: WireValue>(direct type: Payload.Type, _ bytes: [UInt8]) throws -> SessionSyncEnvelope<Payload>
@@ -138,6 +139,6 @@ private final class FrameCoder {
 
 extension FrameLimits {
     /// Wide, so that the payload limits decide what fits.
-    fileprivate static let ofBenchmarks = FrameLimits(
+    static let ofBenchmarks = FrameLimits(
         frameBytes: 1 << 30, inflatedBytes: 1 << 30, inflationRatio: 1_000)
 }

@@ -8,9 +8,10 @@
             discussion: """
                 Rows of every case: benchmark, then the case's own keys. Build in release mode for figures that mean \
                 something. Rows of `codecs`: payload, codec (compact goes through Codable, compact.direct through \
-                WireCodable), bytes, encodeNanoseconds, decodeNanoseconds, encodeVsJSON, \
-                decodeVsJSON (how many times faster than json), and by limit id: fits, frames (how many carry it), capacity \
-                (how many samples would fit into one; for payloads made of samples).
+                WireCodable; +interned is a later frame of a connection that remembers identity and names), bytes, \
+                encodeNanoseconds, decodeNanoseconds, encodeVsJSON, decodeVsJSON (how many times faster \
+                than json), and by limit id: fits, frames (how many carry it), capacity (how many samples would fit into \
+                one; for payloads made of samples).
                 """)
 
         @Argument(help: "The case, such as codecs; all when absent.")

@@ -8,12 +8,12 @@
     import Android
 #endif
 
-/// What a thread keeps from one message to the next: buffers and tables, at most about 150 KB. For a small message,
+/// What a thread keeps from one message to the next: buffers and tables, at most about 250 KB. For a small message,
 /// making them anew takes longer than the message.
 struct CoderScratch: ~Copyable {
     var writer = CompactWriter(bytes: WireWriter(capacity: 512))
     var names = TextIndex()
-    var strings = TextIndex()
+    var strings = StringIndex()
     var directClasses = TypeClasses(usesDirectPath: true)
     var codableClasses = TypeClasses(usesDirectPath: false)
     var encodingKeys = KeyTables()

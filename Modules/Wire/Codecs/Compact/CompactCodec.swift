@@ -20,15 +20,27 @@ public struct CompactCodec: PayloadCodec {
     public let depthMax: Int
     /// Whether conformances to `WireCodable` are used.
     public let usesDirectPath: Bool
+    /// Whether the names of a message that goes through Codable lie in front of its value, instead of each where it is
+    /// used first. There a `FrameEncoder` that interns finds them and sends their numbers instead; what it encodes
+    /// itself it encodes so. Readers take both.
+    public let namesFirst: Bool
 
     /// - Parameters:
     ///   - depthMax: 1 to 128; the limit keeps hostile input from exhausting the stack.
     ///   - usesDirectPath: false writes everything through Codable, for peers that know the types by name only.
-    public init(mode: Mode = .fast, depthMax: Int = 32, usesDirectPath: Bool = true) {
+    ///   - namesFirst: true for payloads that are encoded before they are handed to a connection's `FrameEncoder`.
+    @inlinable
+    public init(mode: Mode = .fast, depthMax: Int = 32, usesDirectPath: Bool = true, namesFirst: Bool = false) {
         precondition((1...128).contains(depthMax), "a depth of 1 to 128 levels")
         self.mode = mode
         self.depthMax = depthMax
         self.usesDirectPath = usesDirectPath
+        self.namesFirst = namesFirst
+    }
+
+    /// The same codec, putting names first.
+    var namingFirst: CompactCodec {
+        CompactCodec(mode: mode, depthMax: depthMax, usesDirectPath: usesDirectPath, namesFirst: true)
     }
 
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
@@ -48,6 +60,7 @@ public struct CompactCodec: PayloadCodec {
                 return scratch.pointee.writer.bytes.array()
             }
             scratch.pointee.encodingKeys.removeAll()
+            scratch.pointee.writer.namesLieFirst = namesFirst && !isDetached
             var state = EncodeState(
                 writer: &scratch.pointee.writer, scratch: scratch, usesDirectPath: usesDirectPath,
                 isDetached: isDetached)
@@ -67,7 +80,7 @@ public struct CompactCodec: PayloadCodec {
         try CoderScratch.withScratch { scratch in
             var reader = try CompactReader(bytes, depthMax: depthMax)
             if case .direct(let type) = scratch.pointee.classify(Value.self, usesDirectPath) {
-                let value: Value = try reader.readDirect(type, try reader.readKind())
+                let value: Value = try reader.readDirect(type, try reader.readFirstKind())
                 try reader.checkEnd()
                 return value
             }
@@ -77,7 +90,8 @@ public struct CompactCodec: PayloadCodec {
             return try withUnsafeMutablePointer(to: &state) { state in
                 state.pointee.reader.borrowTables(of: scratch)
                 defer { state.pointee.reader.borrowTables(of: scratch) }
-                let value = try DecodeState.decode(type, try state.pointee.reader.readKind(), in: state)
+                let kind = try state.pointee.reader.readFirstKind()
+                let value = try DecodeState.decode(type, kind, in: state)
                 try state.pointee.reader.checkEnd()
                 return value
             }
@@ -103,34 +117,10 @@ extension CompactCodec {
     public func decode<Value: WireValue>(
         direct type: Value.Type, from bytes: UnsafeRawBufferPointer
     ) throws(WireError) -> Value {
-        var value: Value?
-        try withReader(bytes) { reader throws(WireError) in
-            value = try Value(wire: try reader.readKind(), from: &reader)
-        }
-        guard let value else { throw WireError(.truncated, "no value was read") }
+        var reader = try CompactReader(bytes, depthMax: depthMax)
+        let value = try Value(wire: try reader.readFirstKind(), from: &reader)
+        try reader.checkEnd()
         return value
-    }
-
-    /// Lends the bytes of a value of the direct path to `use`; they are gone afterwards. Allocates nothing once the
-    /// thread's buffer has grown.
-    /// - Throws: `tooDeep`, and what `use` throws.
-    @inlinable
-    public func withEncoded<Value: WireValue>(
-        direct value: Value, _ use: (UnsafeRawBufferPointer) throws(WireError) -> Void
-    ) throws(WireError) {
-        try withWriter({ value.write(to: &$0, as: .element) }, use)
-    }
-
-    @usableFromInline
-    func withWriter(
-        _ body: (inout CompactWriter) -> Void, _ use: (UnsafeRawBufferPointer) throws(WireError) -> Void
-    ) throws(WireError) {
-        try CoderScratch.withScratch { scratch throws(WireError) in
-            scratch.pointee.writer.reset(mode: mode, depthMax: depthMax, isPlain: false)
-            body(&scratch.pointee.writer)
-            if let failure = scratch.pointee.writer.failure { throw failure }
-            try use(scratch.pointee.writer.bytes.bytes)
-        }
     }
 
     @usableFromInline
@@ -142,27 +132,13 @@ extension CompactCodec {
             return scratch.pointee.writer.bytes.array()
         }
     }
-
-    @usableFromInline
-    func withReader(
-        _ bytes: UnsafeRawBufferPointer, _ body: (inout CompactReader) throws(WireError) -> Void
-    ) throws(WireError) {
-        var reader = try CompactReader(bytes, depthMax: depthMax)
-        try body(&reader)
-        try reader.checkEnd()
-    }
 }
 
 extension CompactReader {
     /// Exchanges the tables for the thread's, which have memory already.
     fileprivate mutating func borrowTables(of scratch: UnsafeMutablePointer<CoderScratch>) {
-        names.removeAll()
-        strings.removeAll()
+        forgetTexts()
         swap(&names, &scratch.pointee.names)
         swap(&strings, &scratch.pointee.strings)
-    }
-
-    fileprivate func checkEnd() throws(WireError) {
-        if bytes.remaining > 0 { throw WireError(.trailingBytes, "\(bytes.remaining) bytes follow the value") }
     }
 }

@@ -5,7 +5,13 @@ extension CompactReader {
     /// Moves past the head of a numbered field if it comes next.
     @inlinable @inline(__always)
     mutating func take(_ field: UInt32, _ kind: WireKind) -> Bool {
-        guard field < 16, bytes.remaining > 1 else { return false }
+        field < 16 ? takeShort(field, kind) : takeLong(field, kind)
+    }
+
+    /// A head of one byte, and one more for a larger kind.
+    @inlinable @inline(__always)
+    mutating func takeShort(_ field: UInt32, _ kind: WireKind) -> Bool {
+        guard bytes.remaining > 1 else { return false }
         let next = UInt32(bytes.cursor.load(as: UInt8.self)) | nameMask
         if kind.rawValue < 7 {
             guard _fastPath(next == field << 3 | UInt32(kind.rawValue)) else { return false }
@@ -18,6 +24,31 @@ extension CompactReader {
         }
         lastField = field
         return true
+    }
+
+    /// A head of two bytes, and one more for a larger kind.
+    @inlinable
+    mutating func takeLong(_ field: UInt32, _ kind: WireKind) -> Bool {
+        guard bytes.remaining > 2, field < 2048 else { return false }
+        let low = UInt32(min(kind.rawValue, 7))
+        let next = UInt32(UInt16(littleEndian: bytes.cursor.loadUnaligned(as: UInt16.self))) | nameMask << 8
+        guard next == ((field << 3) & 0x78 | low | 0x80) | (field >> 4) << 8 else { return false }
+        if low == 7 {
+            guard bytes.cursor.load(fromByteOffset: 2, as: UInt8.self) == kind.rawValue else { return false }
+            bytes.cursor += 1
+        }
+        bytes.cursor += 2
+        lastField = field
+        return true
+    }
+
+    /// Whether it is plain from the next head that the record has no such field: the record ends, or a later field
+    /// comes. False when it takes a closer look to know.
+    @inlinable @inline(__always)
+    func lacks(_ field: UInt32) -> Bool {
+        guard nameMask == 0, field > lastField, bytes.remaining > 0 else { return false }
+        let head = bytes.cursor.load(as: UInt8.self)
+        return head == CompactMark.end || (head < 0x80 && UInt32(head >> 3) > field)
     }
 
     /// Moves to the content of a field, wherever in the record it is.
@@ -93,27 +124,44 @@ extension CompactReader {
     /// Enters a record; `leaveRecord` gets what this returns.
     @inlinable @inline(__always)
     mutating func enterRecord(_ kind: WireKind) throws(WireError) -> OuterRecord {
-        guard kind == .record || kind == .namedRecord else { throw .mismatch(kind, wanted: "a record") }
         let outer = OuterRecord(start: recordStart, lastField: lastField, nameMask: nameMask)
         try descend()
-        recordStart = bytes.cursor
-        lastField = 0
-        nameMask = kind == .record ? 0 : 0x100
+        guard beginFields(kind) else { throw .mismatch(kind, wanted: "a record") }
         return outer
     }
 
     /// Skips the fields that nobody has read.
     @inlinable @inline(__always)
     mutating func leaveRecord(_ outer: OuterRecord) throws(WireError) {
+        try endFields()
+        restore(outer)
+    }
+
+    @inlinable @inline(__always)
+    mutating func restore(_ outer: OuterRecord) {
+        ascend()
+        recordStart = outer.start
+        lastField = outer.lastField
+        nameMask = outer.nameMask
+    }
+
+    /// - Returns: false when what follows is no record.
+    @inlinable @inline(__always)
+    mutating func beginFields(_ kind: WireKind) -> Bool {
+        guard kind == .record || kind == .namedRecord else { return false }
+        recordStart = bytes.cursor
+        lastField = 0
+        nameMask = kind == .record ? 0 : 0x100
+        return true
+    }
+
+    @inlinable @inline(__always)
+    mutating func endFields() throws(WireError) {
         if _fastPath(bytes.remaining > 0 && bytes.cursor.load(as: UInt8.self) == CompactMark.end) {
             bytes.cursor += 1
         } else {
             try skipFields(named: nameMask != 0)
         }
-        ascend()
-        recordStart = outer.start
-        lastField = outer.lastField
-        nameMask = outer.nameMask
     }
 
     /// Lends this reader to a conformance, under the names of its keys.

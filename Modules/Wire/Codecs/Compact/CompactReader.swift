@@ -8,28 +8,61 @@
 ///
 /// Conformances get one of these; nobody else needs it. It is valid during the call that lent it only.
 public struct CompactReader: ~Copyable {
+    // The order matters: what a record begins and ends with is written and read as single words. Two words side by side
+    // would be read as one right after they were written as two, for which a processor has to wait.
     @usableFromInline var bytes: WireReader
-    @usableFromInline let base: UnsafeRawPointer
+    @usableFromInline private(set) var base: UnsafeRawPointer
     /// Where the fields of the record begin that is being read.
     @usableFromInline var recordStart: UnsafeRawPointer
+    @usableFromInline var depth = 0
     /// The number of the field that was read last in that record.
     @usableFromInline var lastField: UInt32 = 0
+    @usableFromInline private(set) var depthMax = CompactLimit.depth
     /// 0x100 in a record with names, so that no head compares equal to a numbered one; else 0.
     @usableFromInline var nameMask: UInt32 = 0
-    @usableFromInline var depth = 0
-    @usableFromInline let depthMax: Int
     @usableFromInline var names = TextIndex()
-    @usableFromInline var strings = TextIndex()
+    @usableFromInline var strings = StringIndex()
+
+    /// A reader of nothing, for messages that `begin` gives it.
+    init() {
+        bytes = WireReader(UnsafeRawBufferPointer(start: nil, count: 0))
+        base = bytes.cursor
+        recordStart = bytes.cursor
+    }
 
     @usableFromInline
     init(_ message: UnsafeRawBufferPointer, depthMax: Int = 32) throws(WireError) {
+        self.init()
+        try begin(message, depthMax: depthMax)
+    }
+
+    /// Reads another message, with the memory that it has.
+    @usableFromInline
+    mutating func begin(_ message: UnsafeRawBufferPointer, depthMax: Int) throws(WireError) {
         guard message.count <= UInt32.max else {
             throw WireError(.oversized, "a message of \(message.count) bytes exceeds 4 GiB")
         }
         bytes = WireReader(message)
         base = bytes.cursor
         recordStart = bytes.cursor
+        (lastField, nameMask, depth) = (0, 0, 0)
         self.depthMax = depthMax
+        forgetTexts()
+    }
+
+    /// Drops the strings that were read. What is read next must be begun.
+    @usableFromInline
+    mutating func forgetTexts() {
+        names.removeAll()
+        strings.removeAll()
+    }
+
+    /// - Throws: `trailingBytes`.
+    @inlinable
+    func checkEnd() throws(WireError) {
+        if _slowPath(bytes.remaining > 0) {
+            throw WireError(.trailingBytes, "\(bytes.remaining) bytes follow the value")
+        }
     }
 
     /// Where the next byte lies in the message.
@@ -42,6 +75,23 @@ extension CompactReader {
     /// The kind of an element of a list, or of the whole message.
     @inlinable @inline(__always)
     public mutating func readKind() throws(WireError) -> WireKind { WireKind(rawValue: try bytes.readUInt8()) }
+
+    /// The kind of the whole message; notes the names that may lie in front of it.
+    @inlinable @inline(__always)
+    mutating func readFirstKind() throws(WireError) -> WireKind {
+        let kind = try readKind()
+        return _fastPath(kind != .names) ? kind : try readNamesAndKind()
+    }
+
+    @usableFromInline
+    mutating func readNamesAndKind() throws(WireError) -> WireKind {
+        let count = try readCount()
+        guard count <= CompactLimit.texts else {
+            throw WireError(.oversized, "\(count) names exceed the limit of \(CompactLimit.texts)")
+        }
+        for _ in 0..<count { try readNameDefinition() }
+        return try readKind()
+    }
 
     /// The kind that the low bits of a field's head announce.
     @inlinable @inline(__always)
@@ -157,15 +207,19 @@ extension CompactReader {
         switch kind {
         case .string:
             let length = try bytes.readLength()
-            noteString(count: length)
-            return try String(wire: try bytes.readRaw(length))
-        case .repeatedString:
-            let index = try bytes.readVarint()
-            guard let entry = strings[Int(clamping: index)] else {
-                throw WireError(.corrupted, "string \(index) has not been written yet")
+            let start = offset
+            let raw = try bytes.readRaw(length)
+            do throws(WireError) {
+                let text = try String(wire: raw)
+                strings.define(offset: start, count: length, text: text)
+                return text
+            } catch {
+                // It has its number all the same, for a type that goes on after the error.
+                strings.define(offset: start, count: length, text: "")
+                throw error
             }
-            return try String(
-                wire: UnsafeRawBufferPointer(start: base + Int(entry.offset), count: Int(entry.count)))
+        case .repeatedString:
+            return try strings.text(try bytes.readVarint(), in: base)
         default:
             throw .mismatch(kind, wanted: "a string")
         }
@@ -176,11 +230,6 @@ extension CompactReader {
         guard kind == .bytes else { throw .mismatch(kind, wanted: "bytes") }
         let length = try bytes.readLength()
         return try bytes.readRaw(length)
-    }
-
-    @inline(__always)
-    private mutating func noteString(count: Int) {
-        if count >= CompactLimit.repeatedStringBytesMin { strings.define(offset: offset, count: count) }
     }
 
     /// Reads a name definition, whose mark has been read, and numbers it.
@@ -222,7 +271,7 @@ extension CompactReader {
         case .nil, .true, .false, .absent: break
         case .string:
             let length = try bytes.readLength()
-            noteString(count: length)
+            strings.define(offset: offset, count: length, text: "")
             _ = try bytes.take(length)
         case .bytes: _ = try bytes.take(try bytes.readLength())
         case .record, .namedRecord:
@@ -273,9 +322,7 @@ extension CompactReader {
     @inlinable @inline(__always)
     mutating func descend() throws(WireError) {
         depth &+= 1
-        if _slowPath(depth > depthMax) {
-            throw WireError(.tooDeep, "values are nested more than \(depthMax) levels deep")
-        }
+        if _slowPath(depth > depthMax) { throw .tooDeep(depthMax) }
     }
 
     @inlinable @inline(__always)
@@ -297,13 +344,10 @@ extension CompactReader {
 
     /// The memory that a list of that many elements may take is bounded by the bytes that are left: 64 KiB, and 64
     /// bytes for each. An element may take one byte on the wire and hundreds in memory.
-    @inlinable
+    @inlinable @inline(__always)
     func checkMemory<Element>(of count: Int, _ type: Element.Type) throws(WireError) {
         let (memory, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
-        if _slowPath(overflow || memory > 65_536 + 64 * bytes.remaining) {
-            throw WireError(
-                .oversized, "\(count) elements of \(Element.self) would not be in proportion to their bytes")
-        }
+        if _slowPath(overflow || memory > 65_536 + 64 * bytes.remaining) { throw .outOfProportion(count, type) }
     }
 }
 
@@ -332,6 +376,16 @@ extension WireError {
     @usableFromInline @inline(never)
     static func outOfRange(_ value: String, _ type: Any.Type) -> WireError {
         WireError(.invalidValue, "\(value) is not a value of \(type)")
+    }
+
+    @usableFromInline @inline(never)
+    static func outOfProportion(_ count: Int, _ type: Any.Type) -> WireError {
+        WireError(.oversized, "\(count) elements of \(type) would not be in proportion to their bytes")
+    }
+
+    @usableFromInline @inline(never)
+    static func tooDeep(_ depthMax: Int) -> WireError {
+        WireError(.tooDeep, "values are nested more than \(depthMax) levels deep")
     }
 
     static var invalidText: WireError { WireError(.corrupted, "a string is not valid UTF-8") }

@@ -14,7 +14,11 @@ public struct CompactWriter: ~Copyable {
     /// Why the message cannot be written, once that is known.
     @usableFromInline var failure: WireError?
     @usableFromInline var names = SeenTexts()
-    @usableFromInline var strings = SeenTexts()
+    /// Names are gathered here, and put in front of the value when the message is complete.
+    var namesLieFirst = false
+    /// Lengths and texts of those names.
+    private(set) var firstNames = WireWriter(capacity: 64)
+    @usableFromInline var strings = WrittenStrings()
     /// Equal values must give equal bytes: sets and dictionaries are sorted.
     private(set) var isDeterministic: Bool
     /// Names and strings are written out each time, because these bytes may be moved before earlier ones.
@@ -34,9 +38,16 @@ public struct CompactWriter: ~Copyable {
     /// Forgets the message and keeps the memory for the next one.
     mutating func reset(mode: CompactCodec.Mode, depthMax: Int, isPlain: Bool) {
         if bytes.capacity <= CoderScratch.bytesMax { bytes.reset() } else { bytes = WireWriter(capacity: 512) }
+        begin(mode: mode, depthMax: depthMax, isPlain: isPlain)
+    }
+
+    /// Begins a message behind the bytes that are there.
+    mutating func begin(mode: CompactCodec.Mode, depthMax: Int, isPlain: Bool) {
         depth = 0
         failure = nil
         names.removeAll()
+        namesLieFirst = false
+        if firstNames.capacity <= CoderScratch.bytesMax { firstNames.reset() } else { firstNames = WireWriter() }
         strings.removeAll()
         isDeterministic = mode == .deterministic
         self.depthMax = depthMax
@@ -143,26 +154,32 @@ extension CompactWriter {
 extension CompactWriter {
     /// A string that this message holds already is written as its number.
     public mutating func write(_ value: String, as head: WireHead) {
-        var value = value
-        value.withUTF8 { text in
-            if text.count >= CompactLimit.repeatedStringBytesMin, !isPlain {
-                let hash = SeenTexts.hash(text)
-                if let index = strings.find(text, hash: hash, in: bytes.base) {
-                    bytes.reserve(Self.headBytesMax)
-                    writeHead(head, .repeatedString)
-                    return bytes.writeVarint(UInt64(index))
-                }
-                bytes.reserve(Self.headBytesMax + 10 + text.count)
-                writeHead(head, .string)
-                bytes.writeVarint(UInt64(text.count))
-                strings.define(text, hash: hash, offset: bytes.position)
-            } else {
-                bytes.reserve(Self.headBytesMax + 10 + text.count)
-                writeHead(head, .string)
-                bytes.appendVarint(UInt64(text.count))
-            }
-            bytes.writeRaw(UnsafeRawBufferPointer(text))
+        let isWritten: Void? = value.utf8.withContiguousStorageIfAvailable {
+            write(text: UnsafeRawBufferPointer($0), as: head)
         }
+        if isWritten == nil {
+            var value = value
+            value.withUTF8 { write(text: UnsafeRawBufferPointer($0), as: head) }
+        }
+    }
+
+    private mutating func write(text: UnsafeRawBufferPointer, as head: WireHead) {
+        bytes.reserve(Self.headBytesMax + 10 + text.count)
+        if text.count >= CompactLimit.repeatedStringBytesMin, !isPlain {
+            let hash = WrittenStrings.hash(text)
+            if let index = strings.find(text, hash: hash, in: bytes.base) {
+                writeHead(head, .repeatedString)
+                return bytes.appendVarint(UInt64(truncatingIfNeeded: index))
+            }
+            writeHead(head, .string)
+            bytes.appendVarint(UInt64(text.count))
+            strings.define(text, hash: hash, offset: bytes.position)
+        } else {
+            strings.forgetLast()
+            writeHead(head, .string)
+            bytes.appendVarint(UInt64(text.count))
+        }
+        bytes.writeRaw(text)
     }
 
     public mutating func write(_ value: UnsafeRawBufferPointer, as head: WireHead) {
@@ -236,8 +253,14 @@ extension CompactWriter {
         var name = name
         return name.withUTF8 { text in
             let hash = SeenTexts.hash(text)
-            if let index = names.find(text, hash: hash, in: bytes.base) {
+            if let index = names.find(text, hash: hash, in: namesLieFirst ? firstNames.base : bytes.base) {
                 return WireHead(field: UInt32(truncatingIfNeeded: index) &+ 1)
+            }
+            if namesLieFirst, names.count < CompactLimit.texts {
+                firstNames.writeVarint(UInt64(text.count))
+                names.define(text, hash: hash, offset: firstNames.position)
+                firstNames.writeRaw(UnsafeRawBufferPointer(text))
+                return WireHead(field: UInt32(truncatingIfNeeded: names.count))
             }
             let isNumbered = names.count < CompactLimit.texts && !isPlain
             bytes.reserve(11 + text.count)
@@ -247,6 +270,18 @@ extension CompactWriter {
             bytes.writeRaw(UnsafeRawBufferPointer(text))
             return isNumbered ? WireHead(field: UInt32(truncatingIfNeeded: names.count)) : .element
         }
+    }
+}
+
+extension CompactWriter {
+    /// The complete message.
+    func message() -> [UInt8] {
+        guard namesLieFirst, names.count > 0 else { return bytes.array() }
+        var head = WireWriter(capacity: firstNames.count + 16)
+        head.write(WireKind.names.rawValue)
+        head.writeVarint(UInt64(names.count))
+        head.writeRaw(firstNames.bytes)
+        return head.array(followedBy: bytes.bytes)
     }
 }
 

@@ -56,6 +56,32 @@ extension WireCodable {
         self = try reader.withFields(WireKeys.self) { fields throws(WireError) in try Self(from: &fields) }
         try reader.leaveRecord(outer)
     }
+
+    /// As for any value, but what is around the elements is left and found again once, not for each of them.
+    @inlinable
+    public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self] {
+        guard kind == .list else { return try reader.readExpanded(kind) }
+        let count = try reader.readCount()
+        try reader.checkMemory(of: count, Self.self)
+        guard count > 0 else { return [] }
+        try reader.descend()
+        let outer = try reader.enterRecord(.record)
+        var elements: [Self] = []
+        elements.reserveCapacity(count)
+        for _ in 0..<count {
+            let kind = try reader.readKind()
+            guard reader.beginFields(kind) else {
+                elements.append(try Self(wire: kind, from: &reader))
+                continue
+            }
+            elements.append(
+                try reader.withFields(WireKeys.self) { fields throws(WireError) in try Self(from: &fields) })
+            try reader.endFields()
+        }
+        reader.restore(outer)
+        reader.ascend()
+        return elements
+    }
 }
 
 // MARK: - Fields
@@ -106,13 +132,14 @@ public struct WireFieldReader<Keys: CodingKey & RawRepresentable<Int>>: ~Copyabl
         _ key: Keys, as type: Value.Type = Value.self
     ) throws(WireError) -> Value {
         let kind = Value.wireKind
-        if _fastPath(reader.take(UInt32(truncatingIfNeeded: key.rawValue), kind)) {
-            return try reader.readExpected(kind)
+        let field = UInt32(truncatingIfNeeded: key.rawValue)
+        if _fastPath(reader.take(field, kind)) { return try reader.readExpected(kind) }
+        // The types of two kinds.
+        if kind == .string, reader.take(field, .repeatedString) {
+            return try Value(wire: .repeatedString, from: &reader)
         }
-        // The one type of two kinds.
-        if Value.self == Bool.self, reader.take(UInt32(truncatingIfNeeded: key.rawValue), .false) {
-            return unsafeBitCast(false, to: Value.self)
-        }
+        if Value.self == Bool.self, reader.take(field, .false) { return unsafeBitCast(false, to: Value.self) }
+        if let absent = Value.wireAbsent, reader.lacks(field) { return absent }
         return try readElsewhere(key)
     }
 
@@ -183,9 +210,11 @@ extension CompactReader {
             return unsafeBitCast(Date(timeIntervalSinceReferenceDate: try bytes.readDouble()), to: Value.self)
         }
         if Value.self == UUID.self { return unsafeBitCast(try bytes.readUUID(), to: Value.self) }
-        if Value.self == Int.self {
-            return unsafeBitCast(try readInteger(kind, as: Int.self), to: Value.self)
+        if Value.self == Date?.self {
+            return unsafeBitCast(Date?(Date(timeIntervalSinceReferenceDate: try bytes.readDouble())), to: Value.self)
         }
+        if Value.self == Int.self { return unsafeBitCast(try readInteger(kind, as: Int.self), to: Value.self) }
+        if Value.self == Int?.self { return unsafeBitCast(Int?(try readInteger(kind, as: Int.self)), to: Value.self) }
         return try Value(wire: kind, from: &self)
     }
 }

@@ -44,6 +44,8 @@ extension WireKind {
     @inlinable public static var some: WireKind { WireKind(rawValue: 17) }
     /// Says that a named field is not there, so that a reader need not look for it further on.
     @inlinable public static var absent: WireKind { WireKind(rawValue: 18) }
+    /// The names of the message, in front of its value; a kind in no other place.
+    @inlinable static var names: WireKind { WireKind(rawValue: 19) }
 
     /// Blocks: a count and that many numbers of one width, without kinds.
     @inlinable public static var doubles: WireKind { WireKind(rawValue: 24) }
@@ -65,8 +67,8 @@ extension WireKind: CustomStringConvertible {
         let names: [UInt8: String] = [
             0: "integer", 1: "double", 2: "string", 3: "UUID", 4: "record", 5: "named record", 6: "list", 8: "nil",
             9: "false", 10: "true", 11: "float", 12: "bytes", 13: "unsigned integer", 14: "128-bit integer",
-            15: "unsigned 128-bit integer", 16: "repeated string", 17: "some", 18: "absent", 24: "doubles",
-            25: "floats", 26: "8-bit integers", 27: "16-bit integers", 28: "unsigned 16-bit integers",
+            15: "unsigned 128-bit integer", 16: "repeated string", 17: "some", 18: "absent", 19: "names",
+            24: "doubles", 25: "floats", 26: "8-bit integers", 27: "16-bit integers", 28: "unsigned 16-bit integers",
             29: "32-bit integers", 30: "unsigned 32-bit integers", 31: "integers", 32: "unsigned integers", 33: "UUIDs",
         ]
         return names[rawValue] ?? "kind \(rawValue)"

@@ -24,7 +24,8 @@ extension WireValue {
     public static func writeList(_ values: [Self], to writer: inout CompactWriter, as head: WireHead) {
         writer.openList(count: values.count, as: head)
         values.withUnsafeBufferPointer { values in
-            for index in values.indices { values[index].write(to: &writer, as: .element) }
+            guard let first = values.baseAddress else { return }
+            for index in 0..<values.count { writer.write(elementAt: first + index) }
         }
         writer.closeList()
     }
@@ -41,18 +42,48 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
     @inlinable public static var wireKind: WireKind { RawValue.wireKind }
 
     @inlinable
-    public func write(to writer: inout CompactWriter, as head: WireHead) { rawValue.write(to: &writer, as: head) }
+    public func write(to writer: inout CompactWriter, as head: WireHead) {
+        guard Self.isMemorable else { return rawValue.write(to: &writer, as: head) }
+        let byte = unsafeBitCast(self, to: UInt8.self)
+        if writer.writeRepeatedCase(byte, of: ObjectIdentifier(Self.self), as: head) { return }
+        rawValue.write(to: &writer, as: head)
+        writer.noteCase(byte, of: ObjectIdentifier(Self.self))
+    }
 
     /// - Throws: `unknownCase`, naming the value.
     @inlinable
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        if Self.isMemorable, kind == .repeatedString,
+            let byte = try reader.readRepeatedCase(of: ObjectIdentifier(Self.self))
+        {
+            self = unsafeBitCast(byte, to: Self.self)
+            return
+        }
         let rawValue = try RawValue(wire: kind, from: &reader)
         guard let value = Self(rawValue: rawValue) else { throw .unknownCase("\(rawValue)", keys: Self.self) }
+        if Self.isMemorable { reader.noteCase(unsafeBitCast(value, to: UInt8.self), of: ObjectIdentifier(Self.self)) }
         self = value
     }
+
+    /// Whether writers and readers remember which string a case is: comparing it with all cases takes longer than all
+    /// else. What fits into one byte can be remembered as that.
+    @inlinable static var isMemorable: Bool { RawValue.self == String.self && MemoryLayout<Self>.size == 1 }
 }
 
 // MARK: - Lists
+
+extension CompactWriter {
+    @inlinable @inline(__always)
+    mutating func write<Element: WireValue>(elementAt pointer: UnsafePointer<Element>) {
+        withBorrowed(pointer) { $0.write(to: &self, as: .element) }
+    }
+}
+
+/// Lends what the pointer points to. Being generic over what cannot be copied, it does not copy what can.
+@inlinable @inline(__always)
+func withBorrowed<Value: ~Copyable>(_ pointer: UnsafePointer<Value>, _ body: (borrowing Value) -> Void) {
+    body(pointer.pointee)
+}
 
 extension CompactReader {
     /// Reads the count and elements of a list.
@@ -61,18 +92,9 @@ extension CompactReader {
         let count = try readCount()
         try checkMemory(of: count, Element.self)
         try descend()
-        var failure: WireError?
-        let elements = [Element](unsafeUninitializedCapacity: count) { buffer, initialized in
-            do throws(WireError) {
-                while initialized < count {
-                    buffer.initializeElement(at: initialized, to: try Element(wire: try readKind(), from: &self))
-                    initialized += 1
-                }
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
+        var elements: [Element] = []
+        elements.reserveCapacity(count)
+        for _ in 0..<count { elements.append(try Element(wire: try readKind(), from: &self)) }
         ascend()
         return elements
     }

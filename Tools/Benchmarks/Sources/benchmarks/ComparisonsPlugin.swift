@@ -7,7 +7,7 @@ import Protobuf
 import SwiftProtobuf
 
 /// What the codecs of MeshWire are compared with beside JSON: Foundation's binary property list, and swift-protobuf with
-/// generated code.
+/// generated code; and two cases that need C: compression beside bare zlib, and allocations.
 struct ComparisonsPlugin: Plugin {
     var descriptor: PluginDescriptor {
         PluginDescriptor(
@@ -28,6 +28,8 @@ struct ComparisonsPlugin: Plugin {
             protobuf("track") { ProtoEnvelope(metadata: $0, track: track) },
         ]
         for form in forms { registry.add(form, to: .comparedForms) }
+        registry.add(CompressionBenchmark.benchmarkCase, to: .benchmarks)
+        registry.add(AllocationBenchmark.benchmarkCase, to: .benchmarks)
     }
 
     private func plist<Payload: Codable & Sendable>(_ id: String, _ payload: Payload) -> ComparedForm {

@@ -17,11 +17,38 @@ struct CompactDecoder: Decoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard kind == .namedRecord || kind == .record else { throw WireError.mismatch(kind, wanted: "a record") }
-        let reader = CompactKeyedReader<Key>(
-            state: state, table: kind == .namedRecord ? state.pointee.table(type) : nil, start: start,
+        let entry = state.pointee.keyEntry(type)
+        let contents = RecordReading(
+            state: state, table: kind == .namedRecord ? entry?.pointee.numbers : nil, start: start,
             serial: state.pointee.nextSerial(), depth: try deeper(), isNamed: kind == .namedRecord)
-        state.pointee.own(reader.serial, start: start, depth: reader.depth)
-        return KeyedDecodingContainer(reader)
+        state.pointee.own(contents.serial, start: start, depth: contents.depth)
+        guard let entry else {
+            return KeyedDecodingContainer(CompactKeyedReader(place: state.pointee.places.add(contents)))
+        }
+        if let kept = entry.pointee.kept {
+            let kept = unsafeBitCast(
+                kept, to: Unmanaged<KeptContainer<KeyedDecodingContainer<Key>, RecordReading>>.self)
+            if kept._withUnsafeGuaranteedRef({ $0.isFree }) {
+                kept._withUnsafeGuaranteedRef { $0.place.pointee = contents }
+                return kept._withUnsafeGuaranteedRef { $0.copy() }
+            }
+        }
+        return makeContainer(contents, entry)
+    }
+
+    /// The first of its type, or one inside another.
+    @inline(never)
+    private func makeContainer<Key: CodingKey>(
+        _ contents: RecordReading, _ entry: UnsafeMutablePointer<KeyTables.Entry>
+    ) -> KeyedDecodingContainer<Key> {
+        guard entry.pointee.kept == nil else {
+            return KeyedDecodingContainer(CompactKeyedReader(place: state.pointee.places.add(contents)))
+        }
+        let place = UnsafeMutablePointer<RecordReading>.allocate(capacity: 1)
+        place.initialize(to: contents)
+        let container = KeyedDecodingContainer(CompactKeyedReader<Key>(place: place))
+        KeyTables.keep(KeptContainer(container, at: place), in: entry)
+        return container
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

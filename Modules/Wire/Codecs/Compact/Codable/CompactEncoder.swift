@@ -17,8 +17,35 @@ struct CompactEncoder: Encoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         state.pointee.openRecord(serial)
-        return KeyedEncodingContainer(
-            CompactKeyedWriter(state: state, table: state.pointee.table(type), serial: serial))
+        guard let entry = state.pointee.keyEntry(type) else {
+            let place = state.pointee.places.add(RecordWriting(state: state, table: nil, serial: serial))
+            return KeyedEncodingContainer(CompactKeyedWriter(place: place))
+        }
+        let contents = RecordWriting(state: state, table: entry.pointee.numbers, serial: serial)
+        if let kept = entry.pointee.kept {
+            let kept = unsafeBitCast(
+                kept, to: Unmanaged<KeptContainer<KeyedEncodingContainer<Key>, RecordWriting>>.self)
+            if kept._withUnsafeGuaranteedRef({ $0.isFree }) {
+                kept._withUnsafeGuaranteedRef { $0.place.pointee = contents }
+                return kept._withUnsafeGuaranteedRef { $0.copy() }
+            }
+        }
+        return makeContainer(contents, entry)
+    }
+
+    /// The first of its type, or one inside another.
+    @inline(never)
+    private func makeContainer<Key: CodingKey>(
+        _ contents: RecordWriting, _ entry: UnsafeMutablePointer<KeyTables.Entry>
+    ) -> KeyedEncodingContainer<Key> {
+        guard entry.pointee.kept == nil else {
+            return KeyedEncodingContainer(CompactKeyedWriter(place: state.pointee.places.add(contents)))
+        }
+        let place = UnsafeMutablePointer<RecordWriting>.allocate(capacity: 1)
+        place.initialize(to: contents)
+        let container = KeyedEncodingContainer(CompactKeyedWriter<Key>(place: place))
+        KeyTables.keep(KeptContainer(container, at: place), in: entry)
+        return container
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {

@@ -1,19 +1,32 @@
-/// A record that is being read, its fields by name or, where the coding keys have them, by number.
-struct CompactKeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
+/// Which record a container reads.
+struct RecordReading: BitwiseCopyable {
     let state: UnsafeMutablePointer<DecodeState>
+    /// Of the names' numbers; nil for keys that are looked up by name.
     let table: UnsafeMutablePointer<UInt16>?
     let start: UInt32
     let serial: UInt32
     let depth: UInt8
     let isNamed: Bool
+}
+
+/// A record that is being read, its fields by name or, where the coding keys have them, by number.
+struct CompactKeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let place: UnsafeMutablePointer<RecordReading>
+
+    private var state: UnsafeMutablePointer<DecodeState> { @inline(__always) get { place.pointee.state } }
 
     var codingPath: [any CodingKey] { [] }
+
+    @inline(__always)
+    private func own() {
+        state.pointee.own(place.pointee.serial, start: place.pointee.start, depth: place.pointee.depth)
+    }
 
     /// Moves to the content of a field; nil when there is none.
     @inline(__always)
     private func find(_ key: Key) throws(WireError) -> WireKind? {
-        state.pointee.own(serial, start: start, depth: depth)
-        if _fastPath(isNamed) { return try state.pointee.findNamed(key, table) }
+        own()
+        if _fastPath(place.pointee.isNamed) { return try state.pointee.findNamed(key, place.pointee.table) }
         return try findNumbered(key)
     }
 
@@ -90,8 +103,8 @@ extension CompactKeyedReader {
     }
 
     func superDecoder() throws -> any Decoder {
-        state.pointee.own(serial, start: start, depth: depth)
-        let kind = isNamed ? try state.pointee.findNamed(SuperKey(), nil) : nil
+        own()
+        let kind = place.pointee.isNamed ? try state.pointee.findNamed(SuperKey(), nil) : nil
         guard let kind else { throw WireError.missing(SuperKey()) }
         return decoder(kind)
     }
@@ -109,7 +122,7 @@ extension CompactKeyedReader {
         let start = UInt32(truncatingIfNeeded: state.pointee.reader.offset)
         // Whoever reads there leaves the cursor anywhere.
         state.pointee.owner = 0
-        return CompactDecoder(state: state, start: start, kind: kind, depth: depth)
+        return CompactDecoder(state: state, start: start, kind: kind, depth: place.pointee.depth)
     }
 
     private struct SuperKey: CodingKey {
@@ -126,7 +139,7 @@ extension CompactKeyedReader {
 
 extension CompactKeyedReader {
     private func looking<Result>(_ body: () throws -> Result) rethrows -> Result {
-        state.pointee.own(serial, start: start, depth: depth)
+        own()
         let cursor = state.pointee.reader.bytes.cursor
         let lastField = state.pointee.reader.lastField
         defer {
@@ -140,7 +153,7 @@ extension CompactKeyedReader {
         state.pointee.reader.bytes.cursor = state.pointee.reader.recordStart
         var keys: [Key] = []
         var unknown: String?
-        if isNamed {
+        if place.pointee.isNamed {
             while let field = try state.pointee.reader.readNamedHead() {
                 if field.kind != .absent {
                     let name = try String(wire: field.name)
@@ -155,7 +168,7 @@ extension CompactKeyedReader {
                 try state.pointee.reader.skip(field.kind)
             }
         }
-        state.pointee.unknownCase = keys.isEmpty ? unknown.map { (start: Int(start), name: $0) } : nil
+        state.pointee.unknownCase = keys.isEmpty ? unknown.map { (start: Int(place.pointee.start), name: $0) } : nil
         return keys
     }
 

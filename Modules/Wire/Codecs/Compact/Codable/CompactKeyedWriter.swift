@@ -1,13 +1,23 @@
-/// A record that is being written, its fields by name.
-struct CompactKeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
+/// Which record a container writes.
+struct RecordWriting: BitwiseCopyable {
     let state: UnsafeMutablePointer<EncodeState>
+    /// Of the names' numbers; nil for keys that are looked up by name.
     let table: UnsafeMutablePointer<UInt16>?
     let serial: UInt32
+}
+
+/// A record that is being written, its fields by name.
+struct CompactKeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let place: UnsafeMutablePointer<RecordWriting>
+
+    private var state: UnsafeMutablePointer<EncodeState> { @inline(__always) get { place.pointee.state } }
 
     var codingPath: [any CodingKey] { [] }
 
     @inline(__always)
-    private func head(_ key: Key) throws -> WireHead { try state.pointee.field(key, of: serial, table) }
+    private func head(_ key: Key) throws -> WireHead {
+        try state.pointee.field(key, of: place.pointee.serial, place.pointee.table)
+    }
 
     @inline(__always)
     private func write(_ value: some WireValue, _ key: Key) throws {
@@ -66,6 +76,7 @@ extension CompactKeyedWriter {
 
     private func nestedEncoder(named name: String) -> CompactEncoder {
         EncodeState.nest(in: state) {
+            let serial = place.pointee.serial
             if serial != state.pointee.current { try state.pointee.returnTo(serial) }
             return state.pointee.writer.writeName(name)
         }

@@ -24,6 +24,9 @@ struct DecodeState: ~Copyable {
     /// The only field of a record of which the type that read it knows no field: an enum case of a newer version.
     var unknownCase: (start: Int, name: String)?
 
+    /// Of containers that are not kept.
+    var places = PlaceArena<RecordReading>()
+
     /// Blocks that are read as lists.
     private var expanded: [(bytes: UnsafeMutableRawBufferPointer, state: UnsafeMutablePointer<DecodeState>)] = []
 
@@ -48,8 +51,9 @@ struct DecodeState: ~Copyable {
         scratch.pointee.classify(type, usesDirectPath)
     }
 
-    func table<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<UInt16>? {
-        scratch.pointee.decodingKeys.table(type)
+    @inline(__always)
+    func keyEntry<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<KeyTables.Entry>? {
+        scratch.pointee.decodingKeys.entry(type)
     }
 
     mutating func nextSerial() -> UInt32 {

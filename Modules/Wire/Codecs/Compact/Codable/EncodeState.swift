@@ -26,6 +26,9 @@ struct EncodeState: ~Copyable {
     private(set) var current: UInt32 = 0
     private var lastSerial: UInt32 = 0
 
+    /// Of containers that are not kept.
+    var places = PlaceArena<RecordWriting>()
+
     private var splices: [(offset: Int, state: UnsafeMutablePointer<EncodeState>)] = []
 
     /// - Parameter writer: must outlive the state.
@@ -192,7 +195,7 @@ extension EncodeState {
             return
         }
         let distance = writer.bytes.widen(at: offset, toVarint: UInt64(count))
-        writer.names.move(from: offset, by: distance)
+        if !writer.namesLieFirst { writer.names.move(from: offset, by: distance) }
         writer.strings.move(from: offset, by: distance)
         for index in splices.indices where splices[index].offset > offset { splices[index].offset += distance }
     }
@@ -236,8 +239,9 @@ extension EncodeState {
         scratch.pointee.classify(type, usesDirectPath)
     }
 
-    mutating func table<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<UInt16>? {
-        isDetached ? nil : scratch.pointee.encodingKeys.table(type)
+    @inline(__always)
+    func keyEntry<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<KeyTables.Entry>? {
+        isDetached ? nil : scratch.pointee.encodingKeys.entry(type)
     }
 }
 
@@ -261,7 +265,7 @@ extension EncodeState {
     mutating func finish() throws -> [UInt8] {
         while top >= 0 { pop() }
         if let failure = writer.failure { throw failure }
-        guard !splices.isEmpty else { return writer.bytes.array() }
+        guard !splices.isEmpty else { return writer.message() }
         let own = writer.bytes.array()
         var joined: [UInt8] = []
         var start = 0

@@ -1,0 +1,80 @@
+/// Completes frames: the rest of the body, compressed if that pays, header and checksum.
+struct FrameClosing {
+    let limits: FrameLimits
+    private let compressor: BodyCompressor?
+
+    init(_ compression: CompressionPolicy, _ limits: FrameLimits) {
+        self.limits = limits
+        if case .stored = compression.method {
+            compressor = nil
+        } else {
+            compressor = BodyCompressor(policy: compression, limits: limits)
+        }
+    }
+
+    /// Completes the frame that ends with what has been written.
+    ///
+    /// - Throws: `oversized`, `compressionFailed`; then the frame is gone.
+    @discardableResult
+    func close(
+        _ frame: OpenFrame, _ kind: FrameKind, flags: FrameFlags = [], codec: UInt8 = 0, _ writer: inout WireWriter
+    ) throws(WireError) -> OpenFrame {
+        let bodyBytes = writer.count - frame.start - frame.headerBytes
+        let compresses = compresses(bodyBytes)
+        if !compresses { try check(bodyBytes, frame, &writer) }
+        let written = writer.writeHeader(of: frame, kind: kind, codec: codec, flags: flags, bodyBytes: bodyBytes)
+        if compresses { try compress(written, kind, flags, codec, &writer) }
+        writer.reserve(FrameHeader.checksumBytes)
+        let bytes = UnsafeRawBufferPointer(start: writer.base + frame.start, count: writer.position - frame.start)
+        writer.append(FrameChecksum.of(bytes).littleEndian)
+        return written
+    }
+
+    /// The same, with a part of the body that lies elsewhere.
+    func close(
+        _ frame: OpenFrame, _ kind: FrameKind, flags: FrameFlags = [], codec: UInt8, tail: UnsafeRawBufferPointer,
+        _ writer: inout WireWriter
+    ) throws(WireError) {
+        let bodyBytes = writer.count - frame.start - frame.headerBytes + tail.count
+        // Before the tail is copied.
+        if !compresses(bodyBytes) { try check(bodyBytes, frame, &writer) }
+        writer.reserve(tail.count + 4 + FrameHeader.checksumBytes)
+        writer.writeRaw(tail)
+        try close(frame, kind, flags: flags, codec: codec, &writer)
+    }
+
+    private func compresses(_ bodyBytes: Int) -> Bool { compressor?.applies(to: bodyBytes) ?? false }
+
+    /// Replaces the body by its compressed form when that pays.
+    private func compress(
+        _ frame: OpenFrame, _ kind: FrameKind, _ flags: FrameFlags, _ codec: UInt8, _ writer: inout WireWriter
+    ) throws(WireError) {
+        guard let compressor else { return }
+        let bodyStart = frame.start + frame.headerBytes
+        do throws(WireError) {
+            var form: (flags: FrameFlags, bytes: UnsafeRawBufferPointer)?
+            let body = UnsafeRawBufferPointer(rebasing: writer.bytes[bodyStart...])
+            _ = try compressor.compress(body) { form = ($0, $1) }
+            guard let form else { return try check(body.count, frame, &writer) }
+            try check(form.bytes.count, frame, &writer)
+            writer.position = bodyStart
+            _ = writer.writeHeader(
+                of: frame, kind: kind, codec: codec, flags: form.flags.union(flags), bodyBytes: form.bytes.count)
+            writer.writeRaw(form.bytes)
+        } catch {
+            writer.position = frame.start
+            compressor.forget()
+            throw error
+        }
+    }
+
+    private func check(_ bodyBytes: Int, _ frame: OpenFrame, _ writer: inout WireWriter) throws(WireError) {
+        // The length of the largest body takes five bytes.
+        let most = limits.frameBytes - FrameHeader.fixedBytes - 5 - FrameHeader.checksumBytes
+        guard bodyBytes <= most else {
+            writer.position = frame.start
+            throw WireError(
+                .oversized, "a body of \(bodyBytes) bytes exceeds the limit of \(limits.frameBytes) a frame")
+        }
+    }
+}

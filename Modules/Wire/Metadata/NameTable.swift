@@ -1,0 +1,186 @@
+import MeshIdentity
+
+/// The field names that both ends of one connection remember, so that payloads of `compact` need not spell them out.
+///
+/// At most `capacity` names of 1 to `nameBytesMax` bytes each, so 33 KiB and an index over them; longer names are more
+/// often keys of a dictionary than fields. When the table is full, the writer spells further names out. A table of no
+/// capacity remembers nothing. Names are bytes here: whoever reads the payload refuses what is not UTF-8.
+struct NameTable: ~Copyable {
+    static let capacityMax = 1024
+    static let nameBytesMax = 32
+
+    let capacity: Int
+    private(set) var count = 0
+    /// Places of `placeBytes` bytes: a length of one byte, and a text.
+    private var places = WireWriter(capacity: 64)
+    /// Where the writer finds a name.
+    private var index = SeenTexts()
+    /// What the reader makes of a list of names.
+    private var spelled = WireWriter(capacity: 64)
+
+    private static let placeBytes = 1 + nameBytesMax
+
+    init(capacity: Int) { self.capacity = min(capacity, Self.capacityMax) }
+
+    private static func isRememberable(_ name: UnsafeRawBufferPointer) -> Bool {
+        (1...nameBytesMax).contains(name.count)
+    }
+
+    /// - Parameter number: of a name that is known, or the next one.
+    private mutating func setName(_ number: Int, to name: UnsafeRawBufferPointer) {
+        count = max(count, number + 1)
+        places.position = number * Self.placeBytes
+        places.reserve(Self.placeBytes)
+        places.append(UInt8(truncatingIfNeeded: name.count))
+        places.writeRaw(name)
+        places.position = count * Self.placeBytes
+    }
+}
+
+/// How a list of names says each: 0 spelled out; otherwise twice a number and 1 to spell it out and remember it, 2 to
+/// use what is remembered.
+private enum NameHead {
+    static let spelled: UInt64 = 0
+    static func defining(_ number: Int) -> UInt64 { UInt64(number) * 2 + 1 }
+    static func using(_ number: Int) -> UInt64 { UInt64(number) * 2 + 2 }
+}
+
+// MARK: - Writing
+
+extension NameTable {
+    /// What is left of a payload behind the list of its names.
+    struct Tail {
+        let bytes: UnsafeRawBufferPointer
+        var flags: FrameFlags = []
+        /// `remember(namesOf:)` is to be called once the frame is complete.
+        var hasNewNames = false
+    }
+
+    /// Writes the list of a payload's names when they lie in its front, and there is a connection to remember them.
+    ///
+    /// - Parameter payload: whole. May have come from a peer: what contradicts the format is sent as it is.
+    @inline(__always)
+    func abbreviate(
+        _ payload: UnsafeRawBufferPointer, _ codec: PayloadCodecID, in writer: inout WireWriter
+    ) -> Tail {
+        guard payload.first == WireKind.names.rawValue, capacity > 0, codec == CompactCodec.id else {
+            return Tail(bytes: payload)
+        }
+        return abbreviate(payload, in: &writer)
+    }
+
+    private func abbreviate(_ payload: UnsafeRawBufferPointer, in writer: inout WireWriter) -> Tail {
+        let start = writer.position
+        var reader = WireReader(payload)
+        guard let newNames = try? writeList(of: &reader, in: &writer) else {
+            writer.position = start
+            return Tail(bytes: payload)
+        }
+        let rest = UnsafeRawBufferPointer(start: reader.cursor, count: reader.remaining)
+        return Tail(bytes: rest, flags: .names, hasNewNames: newNames > 0)
+    }
+
+    /// - Returns: how many names are new and to be remembered.
+    private func writeList(of payload: inout WireReader, in writer: inout WireWriter) throws(WireError) -> Int {
+        let names = try payload.readNameCount()
+        writer.writeVarint(UInt64(names))
+        var next = count
+        for _ in 0..<names {
+            let name = try payload.readRaw(try payload.readLength())
+            if let number = number(of: name) {
+                writer.writeVarint(NameHead.using(number))
+                continue
+            }
+            let isRemembered = next < capacity && Self.isRememberable(name)
+            writer.writeVarint(isRemembered ? NameHead.defining(next) : NameHead.spelled)
+            writer.writeVarint(UInt64(name.count))
+            writer.writeRaw(name)
+            if isRemembered { next += 1 }
+        }
+        return next - count
+    }
+
+    /// The frame with that payload is complete.
+    mutating func remember(namesOf payload: UnsafeRawBufferPointer) {
+        var reader = WireReader(payload)
+        // What was written cannot fail to be read; a failure would only leave names unknown.
+        guard let names = try? reader.readNameCount() else { return }
+        let known = count
+        for _ in 0..<names {
+            guard let length = try? reader.readLength(), let name = try? reader.readRaw(length) else { return }
+            // A name that a list has twice was given two numbers, like two names.
+            guard count < capacity, Self.isRememberable(name), number(of: name) ?? known >= known else { continue }
+            let text = name.assumingMemoryBound(to: UInt8.self)
+            index.define(text, hash: SeenTexts.hash(text), offset: count * Self.placeBytes + 1)
+            setName(count, to: name)
+        }
+    }
+
+    private func number(of name: UnsafeRawBufferPointer) -> Int? {
+        let text = name.assumingMemoryBound(to: UInt8.self)
+        return index.find(text, hash: SeenTexts.hash(text), in: places.base)
+    }
+}
+
+extension WireReader {
+    /// Moves past the mark of names that lie in front of a message, and their count.
+    fileprivate mutating func readNameCount() throws(WireError) -> Int {
+        guard try readUInt8() == WireKind.names.rawValue else { throw WireError(.corrupted, "no names come first") }
+        let count = try readVarint()
+        guard count <= UInt64(min(remaining, CompactLimit.texts)) else {
+            throw WireError(.oversized, "a message with \(count) names")
+        }
+        return Int(count)
+    }
+}
+
+// MARK: - Reading
+
+extension NameTable {
+    /// The payload behind a list of names, with the names in its front: a message that stands alone.
+    mutating func readPayload(_ reader: inout WireReader) throws(WireError) -> [UInt8] {
+        if spelled.capacity > Self.keptBytes { spelled = WireWriter(capacity: 64) } else { spelled.reset() }
+        try spell(&reader)
+        return spelled.array(followedBy: try reader.readRaw(reader.remaining))
+    }
+
+    /// A larger buffer is given back with the next payload.
+    private static let keptBytes = 1 << 18
+
+    /// At most 4096 names of 33 bytes, and what is spelled out in the frame itself.
+    private mutating func spell(_ reader: inout WireReader) throws(WireError) {
+        let names = try reader.readVarint()
+        guard names <= UInt64(min(reader.remaining, CompactLimit.texts)) else {
+            throw WireError(.oversized, "a list of \(names) names")
+        }
+        spelled.write(WireKind.names.rawValue)
+        spelled.writeVarint(names)
+        for _ in 0..<names {
+            let head = try reader.readVarint()
+            if head != NameHead.spelled, head % 2 == 0 {
+                try spellKnown(head / 2 - 1)
+                continue
+            }
+            let name = try reader.readRaw(try reader.readLength())
+            spelled.writeVarint(UInt64(name.count))
+            spelled.writeRaw(name)
+            if head != NameHead.spelled { try define(head / 2, as: name) }
+        }
+    }
+
+    private mutating func spellKnown(_ number: UInt64) throws(WireError) {
+        guard number < UInt64(count) else {
+            throw WireError(.corrupted, "the frame refers to name \(number) of its connection, which was never sent")
+        }
+        let place = places.base + Int(number) * Self.placeBytes
+        spelled.writeRaw(UnsafeRawBufferPointer(start: place, count: 1 + Int(place.load(as: UInt8.self))))
+    }
+
+    /// Numbers are given in order, then given anew.
+    private mutating func define(_ number: UInt64, as name: UnsafeRawBufferPointer) throws(WireError) {
+        guard number < UInt64(capacity), number <= UInt64(count), Self.isRememberable(name) else {
+            throw WireError(.corrupted, "the frame defines name \(number) of its connection, of \(name.count) bytes")
+        }
+        setName(Int(number), to: name)
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import MeshWire
+import Testing
+
+/// Compares what the codecs write with committed bytes, and reads those.
+///
+/// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenPayloadTests` writes the files anew.
+@Suite("Golden payloads", .serialized)
+struct GoldenPayloadTests {
+    private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+    private static let folder = tests.appending(path: "Fixtures/Payloads")
+    private static let environment = ProcessInfo.processInfo.environment
+
+    @Test("every codec writes the golden bytes and reads them", arguments: GoldenPayload.all)
+    func payload(payload: GoldenPayload) throws {
+        for file in try payload.files() {
+            let place = Self.folder.appending(path: payload.name + file.suffix)
+            if Self.environment["SESSIONMESH_UPDATE_FIXTURES"] == "1" { try Data(file.bytes).write(to: place) }
+            let golden = Array(try Data(contentsOf: place))
+            // Foundations differ in how they print JSON; it is for the readers in other languages.
+            if place.pathExtension != "json" { #expect(file.bytes == golden, "\(file.suffix)") }
+            #expect(try file.isRead(golden), "\(file.suffix)")
+        }
+    }
+
+    @Test("no file is left of a payload that is gone")
+    func files() throws {
+        let expected = try GoldenPayload.all.flatMap { payload in try payload.files().map { payload.name + $0.suffix } }
+        let found = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { !$0.hasPrefix(".") }
+        #expect(Set(found) == Set(expected))
+        #expect(expected.count == Set(expected).count)
+    }
+
+    @Test("readers in Python, one written from the document and one of others, understand them")
+    func python() throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        let script = Self.tests.appending(path: "Interop/decode_payloads.py").path
+        process.arguments = ["python3", "-B", "-X", "utf8", script, Self.folder.path]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let isRequired = Self.environment["CI"] == "true"
+        // What env says when there is no such program.
+        if process.terminationStatus == 127, !isRequired { return }
+        #expect(process.terminationStatus == 0, "\(text)")
+        #expect(!isRequired || !text.contains("cbor2 is missing"), "Tools/prepare installs it")
+    }
+}

@@ -1,0 +1,108 @@
+import Measuring
+import MeshBus
+import MeshIdentity
+import MeshTesting
+import MeshWire
+import PluginsToolKit
+
+/// How many blocks of memory a frame costs once both ends have grown to its size.
+enum AllocationBenchmark {
+    static let benchmarkCase = BenchmarkCase(
+        id: "allocations",
+        summary: "Blocks of memory that a frame allocates after the first ones; a value that is read has its own",
+        run: { context in
+            guard measuring_counts_allocations() != 0 else {
+                throw MeasuringError("this C library does not let a program count its allocations; glibc does")
+            }
+            return try rows(of: "event", SamplePayloads.event()) + rows(of: "metrics", SamplePayloads.metrics())
+                + rows(of: "state", SamplePayloads.workout())
+        })
+
+    private static let policies: [(name: String, connection: CompressionPolicy, alone: CompressionPolicy)] = [
+        ("stored", .stored, .stored), ("zlib", .zlib(minimumBytes: 0), .zlib(minimumBytes: 0)),
+        ("zlib of the connection", .connection(), .stored),
+    ]
+
+    private static func rows<Payload: Codable & Sendable & WireCodable>(
+        of name: String, _ payload: Payload
+    ) throws -> [BenchmarkRow] {
+        try policies.flatMap { body, connection, alone -> [BenchmarkRow] in
+            let ends = try BothEnds(payload, connection, alone: alone)
+            let operations: [(String, () throws -> Void)] = [
+                ("write, direct", { try ends.writeDirect() }), ("write, encoded", { try ends.writeEncoded() }),
+                ("write and read, message", { try ends.passMessage() }), ("read, direct", { try ends.readDirect() }),
+            ]
+            return try operations.map { operation, run -> BenchmarkRow in
+                [
+                    "payload": .text(name), "body": .text(body), "operation": .text(operation),
+                    "allocations": .number(try allocations(run)),
+                ]
+            }
+        }
+    }
+
+    /// Of one call, after enough of them for every buffer to have grown.
+    private static func allocations(_ operation: () throws -> Void) throws -> Double {
+        for _ in 0..<200 { try operation() }
+        let calls = 1000
+        let before = measuring_allocations()
+        for _ in 0..<calls { try operation() }
+        return Double(measuring_allocations() - before) / Double(calls)
+    }
+}
+
+/// Both ends of a connection that remembers identity and names, and a reader of frames that stand alone.
+private final class BothEnds<Payload: Codable & Sendable & WireCodable> {
+    private let envelope: SessionSyncEnvelope<Payload>
+    /// Through Codable, its names in front.
+    private let encoded: [UInt8]
+    private let frame: [UInt8]
+    private let codec = CompactCodec()
+    private var writer = WireWriter()
+    private var encoder: FrameEncoder
+    /// Its frames are all read.
+    private var readEncoder: FrameEncoder
+    private var decoder: FrameStreamDecoder
+    private var decoderAlone: FrameDecoder
+
+    /// - Parameter alonePolicy: of frames that stand alone.
+    init(_ payload: Payload, _ policy: CompressionPolicy, alone alonePolicy: CompressionPolicy) throws {
+        envelope = SessionSyncEnvelope(metadata: .benchmarkSample(payloadType: "sample.payload"), payload: payload)
+        encoded = try CompactCodec(usesDirectPath: false, namesFirst: true).encode(payload)
+        encoder = FrameEncoder(codec: codec, compression: policy, interning: true)
+        readEncoder = FrameEncoder(codec: codec, compression: policy, interning: true)
+        decoder = FrameStreamDecoder(codecs: try CodecTable([codec]))
+        decoderAlone = FrameDecoder(codecs: try CodecTable([codec]))
+        var alone = FrameEncoder(codec: codec, compression: alonePolicy)
+        frame = try alone.encode(envelope)
+    }
+
+    func writeDirect() throws {
+        writer.reset()
+        try encoder.append(envelope, direct: codec, to: &writer)
+    }
+
+    func writeEncoded() throws { try writeEncoded(with: &encoder) }
+
+    private func writeEncoded(with encoder: inout FrameEncoder) throws {
+        writer.reset()
+        let (metadata, codec) = (envelope.metadata, codec.id)
+        try encoded.withUnsafeBytes { try encoder.appendEnvelope(metadata, payload: $0, codec: codec, to: &writer) }
+    }
+
+    func passMessage() throws {
+        try writeEncoded(with: &readEncoder)
+        decoder.append(writer.bytes)
+        guard case .envelope = try decoder.next() else { throw MeasuringError("a frame is read as something else") }
+    }
+
+    func readDirect() throws {
+        _ = try frame.withUnsafeBytes { try decoderAlone.decodeEnvelope(Payload.self, from: $0) }
+    }
+}
+
+struct MeasuringError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import MeshIdentity
+import MeshWire
+
+// Frames on a connection that remembers: identity and field names have passed once before the measured frame.
+
+extension EnvelopeForm {
+    /// Through Codable. The frame measured comes a second after the first of the connection.
+    static func interned(_ codec: CompactCodec) throws -> EnvelopeForm {
+        let codec = CompactCodec(mode: codec.mode, depthMax: codec.depthMax, usesDirectPath: false, namesFirst: true)
+        let connection = try WarmConnection(codec)
+        return EnvelopeForm(
+            name: codec.id.name + "+interned",
+            encode: { envelope in
+                let payload = try codec.encode(envelope.payload)
+                return try connection.encode(envelope.metadata) { metadata, encoder, writer in
+                    try payload.withUnsafeBytes {
+                        try encoder.appendEnvelope(metadata, payload: $0, codec: codec.id, to: &writer)
+                    }
+                }
+            },
+            decode: { bytes in
+                let (metadata, payload) = try connection.decode(bytes)
+                return SessionSyncEnvelope(metadata: metadata, payload: try codec.decode(Payload.self, from: payload))
+            })
+    }
+}
+
+extension EnvelopeForm where Payload: WireValue {
+    /// By the direct path, which has numbers instead of names.
+    static func directInterned(_ codec: CompactCodec) throws -> EnvelopeForm {
+        let connection = try WarmConnection(codec)
+        return EnvelopeForm(
+            name: codec.id.name + ".direct+interned",
+            encode: { envelope in
+                try connection.encode(envelope.metadata) { metadata, encoder, writer in
+                    let envelope = SessionSyncEnvelope(metadata: metadata, payload: envelope.payload)
+                    try encoder.append(envelope, direct: codec, to: &writer)
+                }
+            },
+            decode: { bytes in
+                let (metadata, payload) = try connection.decode(bytes)
+                let value = try payload.withUnsafeBytes { try codec.decode(direct: Payload.self, from: $0) }
+                return SessionSyncEnvelope(metadata: metadata, payload: value)
+            })
+    }
+}
+
+/// Both ends of a connection over which a frame of the same identity and type has gone.
+private final class WarmConnection {
+    private var encoder: FrameEncoder
+    private var decoder: FrameStreamDecoder
+    private var writer = WireWriter()
+    private var isWarm = false
+
+    init(_ codec: CompactCodec) throws {
+        encoder = FrameEncoder(codec: codec, compression: .stored, interning: true, limits: .ofBenchmarks)
+        decoder = FrameStreamDecoder(codecs: try CodecTable([codec]), limits: .ofBenchmarks)
+    }
+
+    func encode(
+        _ metadata: SessionSyncMetadata,
+        _ append: (SessionSyncMetadata, inout FrameEncoder, inout WireWriter) throws -> Void
+    ) throws -> [UInt8] {
+        if !isWarm {
+            isWarm = true
+            _ = try decode(try encode(metadata.aSecondEarlier, append))
+        }
+        writer.reset()
+        try append(metadata, &encoder, &writer)
+        return writer.array()
+    }
+
+    func decode(_ bytes: [UInt8]) throws -> (SessionSyncMetadata, [UInt8]) {
+        decoder.append(bytes)
+        guard case .envelope(let envelope) = try decoder.next() else {
+            throw ToolError("a frame with an envelope was read as something else")
+        }
+        return (envelope.metadata, try envelope.encodedPayload(with: CompactCodec()).bytes)
+    }
+}
+
+extension SessionSyncMetadata {
+    fileprivate var aSecondEarlier: SessionSyncMetadata {
+        var earlier = self
+        earlier.sequence -= 1
+        earlier.causalTimestamp -= 1
+        earlier.monotonicTimestamp = monotonicTimestamp.map { $0 - 1 }
+        earlier.stamp = HybridTimestamp(milliseconds: stamp.milliseconds - 1000, counter: stamp.counter)
+        return earlier
+    }
+}
