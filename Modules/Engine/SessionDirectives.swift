@@ -40,6 +40,10 @@ public struct SessionPersistence: Hashable, Sendable {
     public var changesMembership: Bool
     /// The log is another one: everything has to be written.
     public var replacesEverything: Bool
+
+    /// What a store gets that knows nothing of the engine.
+    package static let everything = SessionPersistence(
+        appended: [], movesBase: true, changesMembership: true, replacesEverything: true)
 }
 
 /// An event whose place will never change.

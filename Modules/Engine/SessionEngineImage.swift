@@ -67,4 +67,5 @@ public struct SessionConfirmedRecord<Event: Codable & Sendable>: Sendable, Codab
     /// Counts all confirmed entries of the group from 0.
     public var position: UInt64
     public var record: SessionRecord<Event>
+    public var outcome: SessionEventOutcome
 }

@@ -39,7 +39,8 @@ extension SessionSyncEngine {
             chain: confirmationChain,
             sideEffectsDue: due.map {
                 SessionConfirmedRecord(
-                    position: $0.position, record: $0.entry.record(of: sources[$0.entry.slot].source))
+                    position: $0.position, record: $0.entry.record(of: sources[$0.entry.slot].source),
+                    outcome: $0.entry.outcome ?? .applied)
             },
             snapshotRevision: snapshotRevision,
             forked: sources.records.filter { $0.isForked && $0.isOpen }.map { $0.source })
@@ -87,7 +88,9 @@ extension SessionSyncEngine {
         confirmationChain = head.chain
         due = try head.sideEffectsDue.map { due in
             let slot = try sources.slot(adding: due.record.source)
-            return ConfirmedEntry(position: due.position, entry: LogEntry(due.record, slot: slot))
+            var entry = LogEntry(due.record, slot: slot)
+            entry.outcome = due.outcome
+            return ConfirmedEntry(position: due.position, entry: entry)
         }
         recountOwn()
         pending.replacesEverything = false
@@ -163,7 +166,8 @@ extension SessionSyncEngine {
             })
         image.head.group = nil
         image.head.isSealed = false
-        image.head.membership = SessionMembership()
+        // Where a source begins is a fact of its own, whoever is a member.
+        image.head.membership = SessionMembership(first: image.head.membership.first)
         image.head.settledCount = 0
         image.head.cut = .zero
         image.head.chain = ConfirmationChain(position: image.base.count)
@@ -179,8 +183,10 @@ extension SessionSyncEngine {
 
     private func renamed(_ records: [SessionRecord<Event>], to successor: SessionSource) -> [SessionRecord<Event>] {
         var sequence: UInt64 = 0
-        let renamed = zip(records, log.entries).map { record, entry in
-            guard record.source == source, record.sequence > launchSequence, !entry.isReplacement else { return record }
+        let renamed = zip(records, log.entries).compactMap { record, entry -> SessionRecord<Event>? in
+            guard record.source == source, record.sequence > launchSequence else { return record }
+            // A word on members of a group that this engine leaves.
+            if entry.isReplacement { return nil }
             sequence += 1
             var record = record
             record.eventID = eventID(of: entry)

@@ -1,5 +1,7 @@
 import MeshEngine
 import MeshIdentity
+import MeshSession
+import MeshStorage
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -46,13 +48,11 @@ final class Replica<Feature: SimulatedFeature> {
     var engine: Engine
     /// Where the engine stood when `look` was called last.
     private(set) var outline: EngineOutline
-    /// An engine as it was, of which only the image counts: it is made when somebody reads the store.
-    private(set) var stored: Engine
-    private(set) var storedOutline: EngineOutline
+    /// The store after each of the latest commits, the newest last: one, unless a disk may forget some.
+    private var moments: [StoredMoment<Feature>] = []
     private var storedHeld: SequenceVector?
-    /// The highest stamp applied since the store was created, and what of it was written.
+    /// The highest stamp applied since the store was created.
     private(set) var latestStamp = HybridTimestamp.zero
-    private var storedStamp = HybridTimestamp.zero
     /// Whether the store was put back to an earlier moment and goes on under the same name: until its engine notices and
     /// takes another one, acknowledgements and promises of that name are not true.
     private(set) var isImpostor = false
@@ -60,18 +60,26 @@ final class Replica<Feature: SimulatedFeature> {
     private(set) var formerGroup: SessionSource?
     private(set) var sideEffects = SideEffects()
     let options: Options
+    /// nil where a store keeps an engine as it is.
+    private var disk: SimulatedDisk?
+    private var archive: SessionArchive<Feature.State, Feature.Event>?
+
+    /// How many commits a loss of power may take back.
+    private static var unsyncedMax: Int { 6 }
 
     static var sessionID: UUID {
         UUID(uuid: (0x51, 0x4D, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
     }
 
-    init(_ source: SessionSource, members: [SessionSource], seed: UInt64, options: Options) {
+    init(
+        _ source: SessionSource, members: [SessionSource], seed: UInt64, options: Options, stores: SimulatedStores
+    ) throws {
         self.options = options
         name = source.peerID
         engine = Self.engine(source, members: members, seed: seed, options: options)
         outline = engine.outline
-        stored = engine
-        storedOutline = outline
+        if stores == .faulty { try useNewDisk() }
+        try persist()
     }
 
     private static func engine(
@@ -106,33 +114,81 @@ final class Replica<Feature: SimulatedFeature> {
 
     // MARK: - Store
 
-    func persist() {
-        stored = engine
-        storedOutline = outline
+    /// The newest, as it was written. Of its engine only the image counts, which is made when somebody reads it.
+    var storedMoment: StoredMoment<Feature> { moments[moments.count - 1] }
+    var stored: Engine { storedMoment.engine }
+    var storedOutline: EngineOutline { storedMoment.outline }
+
+    /// - Returns: false when the disk has not taken it, or nobody is left to know.
+    @discardableResult
+    func persist(
+        _ changes: SessionPersistence = .everything, _ fate: SimulatedDisk.Fate = .succeeds
+    ) throws -> Bool {
+        if let disk {
+            disk.prepare(fate)
+            do {
+                try archive?.save(changes, of: engine)
+            } catch  where fate != .succeeds {
+                if fate.isWritten { noteStored() }
+                return false
+            }
+        }
+        noteStored()
+        return true
+    }
+
+    private func noteStored() {
+        if disk == nil || moments.count > Self.unsyncedMax { moments.removeFirst(min(1, moments.count)) }
+        moments.append(moment)
         storedHeld = nil
-        storedStamp = latestStamp
         sideEffects.persist()
+    }
+
+    private var moment: StoredMoment<Feature> {
+        StoredMoment(
+            engine: engine, outline: outline, latestStamp: latestStamp, isImpostor: isImpostor,
+            contents: disk?.contents)
     }
 
     /// Back to what was written.
     func relaunch(seed: UInt64) throws {
+        let written = storedMoment
         engine = try Engine(
-            restoring: stored.image, reducer: Feature.reducer, conflictPolicy: Feature.policy, seed: seed,
+            restoring: try readStore(), reducer: Feature.reducer, conflictPolicy: Feature.policy, seed: seed,
             options: options)
-        latestStamp = storedStamp
+        (latestStamp, isImpostor) = (written.latestStamp, written.isImpostor)
         sideEffects.relaunch()
         look()
-        persist()
+        guard engine.held == written.engine.held, written.outline.isProvisional || engine.state == written.engine.state
+        else { throw StorageError(.damaged, "it is not what was written") }
+        moments[moments.count - 1] = moment
+        storedHeld = nil
     }
 
-    func loseStore(incarnation: UInt32, seed: UInt64) {
+    private func readStore() throws -> SessionEngineImage<Feature.State, Feature.Event> {
+        guard let disk else { return stored.image }
+        var archive = try SessionArchive<Feature.State, Feature.Event>(
+            store: disk, sessionID: Self.sessionID, featureID: Feature.id)
+        guard let image = try archive.load() else { throw StorageError(.damaged, "there is no session in it") }
+        self.archive = archive
+        return image
+    }
+
+    private func useNewDisk() throws {
+        let disk = SimulatedDisk()
+        self.disk = disk
+        archive = try SessionArchive(store: disk, sessionID: Self.sessionID, featureID: Feature.id)
+    }
+
+    func loseStore(incarnation: UInt32, seed: UInt64) throws {
         let source = SessionSource(peerID: name, incarnation: incarnation)
         latestStamp = .zero
         isImpostor = false
         engine = Self.engine(source, members: [], seed: seed, options: options)
         sideEffects = SideEffects()
         look()
-        persist()
+        if disk != nil { try useNewDisk() }
+        try persist()
     }
 
     /// The same store goes on as another source: somebody else has written in this one's name.
@@ -141,16 +197,34 @@ final class Replica<Feature: SimulatedFeature> {
         engine = try engine.reincarnated(as: incarnation, seed: seed)
         isImpostor = false
         look()
-        persist()
+        try persist()
     }
 
     /// The store of an earlier moment is put back.
-    func restore(_ earlier: Engine, seed: UInt64) throws {
-        stored = earlier
-        storedStamp = .zero
-        isImpostor = true
+    func restore(_ earlier: StoredMoment<Feature>, seed: UInt64) throws {
+        var earlier = earlier
+        earlier.latestStamp = .zero
+        earlier.isImpostor = true
+        moments = [earlier]
+        if let contents = earlier.contents { disk?.contents = contents }
         try relaunch(seed: seed)
     }
+
+    /// The store as it was so many commits ago, or as it was at the first that may still be lost; nil when none may.
+    func moment(before count: Int) -> StoredMoment<Feature>? {
+        moments.count > 1 ? moments[max(0, moments.count - 1 - count)] : nil
+    }
+}
+
+/// What a store held at one moment.
+struct StoredMoment<Feature: SimulatedFeature> {
+    /// As it was then.
+    let engine: Replica<Feature>.Engine
+    let outline: EngineOutline
+    var latestStamp: HybridTimestamp
+    var isImpostor: Bool
+    /// Of the disk, where there is one.
+    let contents: StoreContents?
 }
 
 /// Which side effects a peer has run since its store was created.

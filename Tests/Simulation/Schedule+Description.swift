@@ -29,6 +29,9 @@ extension Conditions: CustomStringConvertible {
         if duplication > 0 { parts.append("duplication \(duplication)") }
         if longTail > 0 { parts.append("long tail \(longTail)") }
         if crash > 0 { parts.append("crash \(crash)") }
+        if refusedCommit > 0 { parts.append("refused commits \(refusedCommit)") }
+        if tornCommit > 0 { parts.append("torn commits \(tornCommit)") }
+        if lostSync > 0 { parts.append("lost syncs \(lostSync)") }
         if skew.contains(where: { $0 != 0 }) { parts.append("skew \(skew) ms") }
         if stateOnly > 0 { parts.append("state-only snapshots \(stateOnly)") }
         if newer != 0 { parts.append("newer protocol: \(Schedule.names(of: newer))") }

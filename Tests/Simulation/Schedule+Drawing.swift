@@ -2,7 +2,7 @@ import MeshBus
 
 extension Schedule {
     /// The schedule of a seed. Every fifth has three to five peers and loses no store.
-    public init(seed: UInt64) {
+    public init(seed: UInt64, stores: SimulatedStores = .perfect) {
         var random = SplitMix64(seed: seed)
         self.seed = seed
         peerCount = seed % 5 == 0 ? 3 + Int(seed / 5 % 3) : 2
@@ -10,6 +10,17 @@ extension Schedule {
         conditions = Conditions(peerCount: peerCount, random: &random)
         taps = Self.taps(peerCount: peerCount, random: &random)
         faults = Self.faults(peerCount: peerCount, random: &random)
+        self.stores = stores
+        if stores == .faulty { spoilCommits(random: &random) }
+    }
+
+    /// What a store forgets may have been acknowledged; as with restored ones, never together with a store that is lost.
+    private mutating func spoilCommits(random: inout SplitMix64) {
+        conditions.refusedCommit = random.element([0, 0.005, 0.02])
+        conditions.tornCommit = random.element([0, 0.005, 0.02])
+        if peerCount == 2, !faults.contains(where: { $0.fault == .loseStore }) {
+            conditions.lostSync = random.element([0, 0.5])
+        }
     }
 
     private static func taps(peerCount: Int, random: inout SplitMix64) -> [Tap] {
@@ -108,6 +119,9 @@ extension SplitMix64 {
     mutating func below(_ limit: Int) -> Int { Int(upTo(UInt64(limit - 1))) }
 
     mutating func element<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+
+    /// Draws nothing for what never happens: a seed runs alike whether its schedule knows of it or not.
+    mutating func happens(ifAtAll rate: Double) -> Bool { rate > 0 && happens(rate: rate) }
 
     /// Exponential within a few per cent: the logarithm is read off the leading zeros and linear in between, so that it
     /// is the same on every machine.

@@ -11,6 +11,7 @@ public struct Schedule: Sendable, Equatable {
     public var conditions: Conditions
     public var taps: [Tap]
     public var faults: [PlannedFault]
+    public var stores = SimulatedStores.perfect
 
     /// Virtual milliseconds in which taps and planned faults begin.
     static let span = 3_000
@@ -40,6 +41,11 @@ public struct Conditions: Sendable, Equatable {
     var ownEventsMax = 0
     /// The chance at each exchange that a peer sends a snapshot made by hand, state and vector only.
     var stateOnly = 0.0
+    /// The chances that a commit is refused, and that the power goes in the middle of it.
+    var refusedCommit = 0.0
+    var tornCommit = 0.0
+    /// The chance that a crash takes commits back that had succeeded.
+    var lostSync = 0.0
     /// Peers, as bits, that write a version of the protocol of which the others know less.
     var newer: UInt8 = 0
     /// Peers, as bits, that stay as broken as they are when the others are mended.
@@ -88,7 +94,13 @@ public enum FaultKind: Int, Sendable, CaseIterable {
     case partition, oneWayPartition, stop, pause, slowConsumer, lyingReachability
     case crash, crashBeforePersist, crashAfterPersist, crashBeforeMark
     case lostStore, bothStoresLost, restoredStore
+    case refusedCommit, tornCommit, lostSync
     case clockSkew, clockJump, mixedVersions, stateOnlySnapshot, abandonedPeer
 
     public var name: String { "\(self)" }
+
+    /// The kinds that can happen.
+    static func kinds(with stores: SimulatedStores) -> [FaultKind] {
+        allCases.filter { stores == .faulty || ![.refusedCommit, .tornCommit, .lostSync].contains($0) }
+    }
 }

@@ -2,11 +2,14 @@
 public struct SimulationOptions: Sendable {
     /// Rules of the engine that are broken on purpose, by name.
     public var mutation: String?
+    public var stores = SimulatedStores.perfect
     /// Is told of every step when one seed is looked at.
     public var trace: (@Sendable (String) -> Void)?
 
-    public init(mutation: String? = nil, trace: (@Sendable (String) -> Void)? = nil) {
+    public init(mutation: String? = nil, stores: SimulatedStores = .perfect, trace: (@Sendable (String) -> Void)? = nil)
+    {
         self.mutation = mutation
+        self.stores = stores
         self.trace = trace
     }
 }
@@ -29,6 +32,8 @@ public struct Simulation: Sendable {
         return subjects[1 + Int(seed / 2 % UInt64(subjects.count - 1))]
     }
 
+    public func schedule(of seed: UInt64) -> Schedule { Schedule(seed: seed, stores: options.stores) }
+
     public func outcome(of schedule: Schedule) -> SeedOutcome {
         subject(of: schedule.seed).run(schedule, options)
     }
@@ -41,10 +46,10 @@ public struct Simulation: Sendable {
         progress: (SimulationReport) -> Void = { _ in }
     ) -> SimulationReport {
         let start = ContinuousClock.now
-        var report = SimulationReport()
+        var report = SimulationReport(options.stores)
         for seed in seeds {
             TrapNotice.willRun(seed)
-            report.add(outcome(of: Schedule(seed: seed)))
+            report.add(outcome(of: schedule(of: seed)))
             report.wallSeconds = (ContinuousClock.now - start) / .seconds(1)
             progress(report)
             if shouldStop(report) { break }
@@ -92,7 +97,8 @@ public struct Simulation: Sendable {
 extension Conditions {
     /// Each makes one thing ideal.
     fileprivate static let simplifications: [@Sendable (inout Conditions) -> Void] = [
-        { $0.loss = 0 }, { $0.duplication = 0 }, { $0.longTail = 0 }, { $0.crash = 0 }, { $0.stateOnly = 0 },
+        { $0.loss = 0 }, { $0.duplication = 0 }, { $0.longTail = 0 }, { $0.crash = 0 }, { $0.refusedCommit = 0 },
+        { $0.tornCommit = 0 }, { $0.lostSync = 0 }, { $0.stateOnly = 0 },
         { $0.newer = 0 }, { $0.abandoned = 0 }, { $0.latency = 1 }, { $0.jitter = 5 }, { $0.ownEventsMax = 400 },
         { $0.skew = $0.skew.map { _ in 0 } },
     ]

@@ -19,7 +19,7 @@ extension World {
             if schedule.faults.contains(where: { $0.at == planned.at && $0.peer < peer && $0.fault == .loseStore }) {
                 outcome.faults[.bothStoresLost] += 1
             }
-            loseStore(peer)
+            try loseStore(peer)
         case .restoreStore(let age):
             outcome.faults[.restoredStore] += 1
             try restoreStore(peer, age: age)
@@ -49,7 +49,7 @@ extension World {
 
     /// Ends every fault, except that the peers that the seed abandons stay as they are, cut off.
     func mend() {
-        conditions.crash = 0
+        (conditions.crash, conditions.refusedCommit, conditions.tornCommit, conditions.lostSync) = (0, 0, 0, 0)
         let abandoned = conditions.abandoned
         for peer in replicas.indices {
             if abandoned & 1 << UInt8(peer) == 0 {

@@ -13,15 +13,17 @@ import MeshScenarioTransport
 extension World {
     typealias Engine = Replica<Feature>.Engine
 
-    func createReplicas() {
+    func createReplicas() throws {
         var options = Replica<Feature>.Options()
         options.ownUnconfirmedMax = conditions.ownEventsMax
         options.keepsSideEffects = true
         options.mutations = options.mutations.union(mutations)
         options.upcast = { metadata, bytes, _ in NewerEvent(bytes: bytes).map { $0.event(of: Feature.self, metadata) } }
         let sources = (0..<schedule.peerCount).map { newSource($0) }
-        replicas = sources.map {
-            Replica($0, members: schedule.isPaired ? sources : [], seed: random.next(), options: options)
+        replicas = try sources.map {
+            try Replica(
+                $0, members: schedule.isPaired ? sources : [], seed: random.next(), options: options,
+                stores: schedule.stores)
         }
     }
 
@@ -56,12 +58,16 @@ extension World {
         if isFull { throw Violation("\(Schedule.name(of: peer)) takes an event beyond its bound") }
         try note(applied: replica.engine.takeApplied(), at: peer, isLocal: true)
         if crashes(.crashBeforePersist) { return try relaunch(peer) }
-        let directives = replica.engine.takeDirectives()
+        var directives = replica.engine.takeDirectives()
         replica.look()
-        replica.persist()
-        outcome.operations += 1
         trace(peer) { "taps \(envelope.metadata.place.text)" }
-        ghost.accept(envelope)
+        let fate = commitFate()
+        if fate.isWritten {
+            outcome.operations += 1
+            ghost.accept(envelope)
+        }
+        guard try write(directives.persist, fate, at: peer) else { return }
+        directives.persist = nil
         if crashes(.crashAfterPersist) { return try relaunch(peer) }
         for other in replicas.indices where other != peer {
             send(envelope, NewerEvent(number: number, choice: tap.choice), from: peer, to: other)
@@ -75,7 +81,7 @@ extension World {
             replicas[peer].engine.tick(at: moment(peer))
             if conditions.stateOnly > 0, random.happens(rate: conditions.stateOnly) { sendStateOnly(peer) }
             try settle(peer)
-            if keepsBackups { backups[peer].append((now, replicas[peer].stored)) }
+            if keepsBackups { backups[peer].append((now, replicas[peer].storedMoment)) }
         }
         agenda.enter(.exchange(peer: Int32(peer)), at: now + 40_000 + random.upTo(20_000))
     }
@@ -126,7 +132,7 @@ extension World {
     private func follow(
         _ directives: SessionDirectives<Feature.State, Feature.Event>, at peer: Int
     ) throws(Violation) {
-        if directives.persist != nil { replicas[peer].persist() }
+        guard try write(directives.persist, commitFate(), at: peer) else { return }
         if let last = directives.confirmed.last {
             try noteConfirmed(directives.confirmed, at: peer)
             replicas[peer].runSideEffects(directives.confirmed.lazy.map(\.position))
@@ -152,7 +158,7 @@ extension World {
             try restoring(peer) { try $0.reincarnate(incarnation: incarnation, seed: seed) }
         case .forked: break
         // Somebody with a restored store has said what is not true.
-        case .promiseBroken where keepsBackups, .diverged where keepsBackups: break
+        case .promiseBroken where mayFork, .diverged where mayFork: break
         default: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         }
     }
@@ -217,11 +223,40 @@ extension World {
         return true
     }
 
+    /// - Returns: false when the peer had to be launched again: what it was about to do is gone with its memory.
+    private func write(
+        _ changes: SessionPersistence?, _ fate: SimulatedDisk.Fate, at peer: Int
+    ) throws(Violation) -> Bool {
+        guard let changes else { return true }
+        var isDone = false
+        try restoring(peer) { isDone = try $0.persist(changes, fate) }
+        if isDone { return true }
+        trace(peer) { "has a commit that \(fate)" }
+        outcome.faults[fate == .isRefused ? .refusedCommit : .tornCommit] += 1
+        try relaunch(peer)
+        return false
+    }
+
+    private func commitFate() -> SimulatedDisk.Fate {
+        if random.happens(ifAtAll: conditions.refusedCommit) { return .isRefused }
+        if random.happens(ifAtAll: conditions.tornCommit) {
+            return .isCutShort(isWritten: random.happens(rate: 0.5))
+        }
+        return .succeeds
+    }
+
     func relaunch(_ peer: Int) throws(Violation) {
+        if random.happens(ifAtAll: conditions.lostSync),
+            let earlier = replicas[peer].moment(before: 1 + random.below(6))
+        {
+            outcome.faults[.lostSync] += 1
+            trace(peer) { "loses its latest commits" }
+            return try goBack(peer, to: earlier)
+        }
         trace(peer) { "is launched again" }
         let seed = random.next()
         try restoring(peer) { try $0.relaunch(seed: seed) }
-        runDueSideEffects(peer)
+        try runDueSideEffects(peer)
     }
 
     private func restoring(_ peer: Int, _ change: (Replica<Feature>) throws -> Void) throws(Violation) {
@@ -232,17 +267,20 @@ extension World {
         }
     }
 
-    private func runDueSideEffects(_ peer: Int) {
+    /// What was confirmed, written and not done, perhaps not even said: the process was gone before it could.
+    private func runDueSideEffects(_ peer: Int) throws(Violation) {
         let due = replicas[peer].engine.sideEffectsDue
         guard let last = due.last else { return }
+        try noteConfirmed(due, at: peer)
         replicas[peer].runSideEffects(due.lazy.map(\.position))
         replicas[peer].engine.markSideEffects(through: last.position)
         replicas[peer].look()
     }
 
-    func loseStore(_ peer: Int) {
+    func loseStore(_ peer: Int) throws(Violation) {
         ghost.forgive(eventsNotIn: otherStores(than: peer))
-        replicas[peer].loseStore(incarnation: UInt32(truncatingIfNeeded: random.next()), seed: random.next())
+        let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
+        try restoring(peer) { try $0.loseStore(incarnation: incarnation, seed: seed) }
         outcome.reincarnations += 1
     }
 
@@ -250,12 +288,16 @@ extension World {
     func restoreStore(_ peer: Int, age: Int) throws(Violation) {
         let time = now - min(now, UInt64(age) * 1_000)
         guard let backup = backups[peer].last(where: { $0.time <= time }) ?? backups[peer].first else { return }
-        ghost.forgive(eventsNotIn: otherStores(than: peer) + [backup.store])
+        trace(peer) { "goes on with its store as it was at \(backup.time / 1_000) ms" }
+        try goBack(peer, to: backup.store)
+    }
+
+    private func goBack(_ peer: Int, to earlier: StoredMoment<Feature>) throws(Violation) {
+        ghost.forgive(eventsNotIn: otherStores(than: peer) + [earlier.engine])
         ghost.expectForks()
         let seed = random.next()
-        trace(peer) { "goes on with its store as it was at \(backup.time / 1_000) ms" }
-        try restoring(peer) { try $0.restore(backup.store, seed: seed) }
-        runDueSideEffects(peer)
+        try restoring(peer) { try $0.restore(earlier, seed: seed) }
+        try runDueSideEffects(peer)
     }
 
     private func otherStores(than peer: Int) -> [Engine] {

@@ -37,7 +37,7 @@ final class World<Feature: SimulatedFeature> {
     var ghost = Ghost<Feature>()
     var stepCount = 0
     /// By peer: its store at each exchange, in seeds that restore one.
-    var backups: [[(time: UInt64, store: Engine)]]
+    var backups: [[(time: UInt64, store: StoredMoment<Feature>)]]
     let keepsBackups: Bool
     /// Frames under way, and by the same place in the list to whom.
     private var passages: [Frame<Feature>?] = []
@@ -57,10 +57,18 @@ final class World<Feature: SimulatedFeature> {
         if schedule.conditions.skew.contains(where: { $0 != 0 }) { outcome.faults[.clockSkew] += 1 }
         if schedule.conditions.newer != 0 { outcome.faults[.mixedVersions] += 1 }
         if schedule.conditions.abandoned != 0 { outcome.faults[.abandonedPeer] += 1 }
-        createReplicas()
+        do {
+            try createReplicas()
+        } catch {
+            outcome.failure = "no store can be created: \(error)"
+        }
     }
 
+    /// Whether a store may be put back to an earlier moment.
+    var mayFork: Bool { keepsBackups || schedule.conditions.lostSync > 0 }
+
     func run() {
+        guard outcome.failure == nil else { return }
         for index in schedule.taps.indices { enter(.tap(Int32(index)), atMilliseconds: schedule.taps[index].at) }
         for index in schedule.faults.indices { enter(.fault(Int32(index)), atMilliseconds: schedule.faults[index].at) }
         for peer in replicas.indices { agenda.enter(.exchange(peer: Int32(peer)), at: random.upTo(50_000)) }

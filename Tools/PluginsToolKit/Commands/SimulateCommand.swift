@@ -32,6 +32,13 @@
         @Flag(help: "Of the first failing seed, drop what can be dropped while it still fails, and print the rest.")
         var shrink = false
 
+        @Option(
+            help: ArgumentHelp(
+                "What peers keep their sessions in: perfect, or faulty with refused, torn and forgotten commits.",
+                valueName: "kind"),
+            transform: stores)
+        var store: SimulatedStores = .perfect
+
         @Option(help: ArgumentHelp("Break this rule of the engine on purpose.", valueName: "name"))
         var mutate: String?
 
@@ -59,7 +66,8 @@
             let subjects = try subjects(on: bus)
             if mutations { return try proveMutations(subjects) }
 
-            let simulation = Simulation(subjects: subjects, options: SimulationOptions(mutation: mutate, trace: tracer))
+            let simulation = Simulation(
+                subjects: subjects, options: SimulationOptions(mutation: mutate, stores: store, trace: tracer))
             let progress = ProgressLine()
             let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
             let report = simulation.run(range) {
@@ -71,6 +79,14 @@
             progress.clear()
             try output.print(object: report) { text(of: report, simulation) }
             if !report.failures.isEmpty { throw ExitCode.failure }
+        }
+
+        private static func stores(_ text: String) throws -> SimulatedStores {
+            guard let stores = SimulatedStores(rawValue: text) else {
+                let known = SimulatedStores.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("no store is called '\(text)'; there are \(known)")
+            }
+            return stores
         }
 
         private var tracer: (@Sendable (String) -> Void)? {
@@ -91,7 +107,8 @@
             let progress = ProgressLine()
             let rows = Simulation.mutationNames.map { name in
                 progress.show(name)
-                let simulation = Simulation(subjects: subjects, options: SimulationOptions(mutation: name))
+                let simulation = Simulation(
+                    subjects: subjects, options: SimulationOptions(mutation: name, stores: store))
                 return MutationRow(name, simulation.run(from..<(from + seeds)) { !$0.failures.isEmpty })
             }
             progress.clear()
@@ -133,12 +150,12 @@
             if report.failures.count > 3 {
                 parts.append("failing too: " + report.failures.dropFirst(3).map { "\($0.seed)" }.joined(separator: " "))
             }
-            if report.failures.isEmpty, let seed { parts.append(Schedule(seed: seed).description) }
+            if report.failures.isEmpty, let seed { parts.append(simulation.schedule(of: seed).description) }
             return parts.joined(separator: "\n\n")
         }
 
         private func account(of failure: SimulationReport.Failure, _ simulation: Simulation) -> String {
-            let whole = Schedule(seed: failure.seed)
+            let whole = simulation.schedule(of: failure.seed)
             let schedule = shrink ? simulation.shrunk(whole) ?? whole : whole
             let reason = simulation.outcome(of: schedule).failure ?? failure.reason
             return """
@@ -150,6 +167,7 @@
 
         private func replay(_ seed: UInt64) -> String {
             var words = ["plugins-tool simulate --seed \(seed)"]
+            if store != .perfect { words.append("--store \(store)") }
             if let mutate { words.append("--mutate \(mutate)") }
             if let feature { words.append("--feature \(feature)") }
             words.append("--shrink")

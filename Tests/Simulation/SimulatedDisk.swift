@@ -1,0 +1,72 @@
+import MeshBus
+import MeshStorage
+
+/// A store that fails on purpose: it refuses a commit, loses power in the middle of one, or forgets the latest ones.
+///
+/// A commit is whole or not at all even then, because that is what stores promise; which of the two it was, nobody is
+/// told.
+final class SimulatedDisk: SessionStore {
+    /// What becomes of the next commit.
+    enum Fate: Equatable {
+        case succeeds
+        /// No room: nothing has been done.
+        case isRefused
+        /// The power goes while it is under way.
+        case isCutShort(isWritten: Bool)
+
+        var isWritten: Bool {
+            switch self {
+            case .succeeds: true
+            case .isRefused: false
+            case .isCutShort(let isWritten): isWritten
+            }
+        }
+    }
+
+    private struct State {
+        var contents = StoreContents()
+        var fate = Fate.succeeds
+    }
+
+    private let state = Locked(State())
+
+    var durability: StoreDurability { .process }
+
+    /// What is on it; another content is what is left after a loss.
+    var contents: StoreContents {
+        get { state.withLock { $0.contents } }
+        set { state.withLock { $0.contents = newValue } }
+    }
+
+    func prepare(_ fate: Fate) { state.withLock { $0.fate = fate } }
+
+    func commit(_ batch: StoreBatch) throws {
+        try state.withLock { state in
+            let fate = state.fate
+            state.fate = .succeeds
+            if fate.isWritten { try state.contents.commit(batch) }
+            switch fate {
+            case .succeeds: return
+            case .isRefused: throw StorageError(.full, "no room on the disk; free some")
+            case .isCutShort: throw StorageError(.unavailable, "the power is gone")
+            }
+        }
+    }
+
+    func value(for key: String) throws -> [UInt8]? { contents.value(for: key) }
+    func catalog(prefix: String) throws -> StoreCatalog { contents.catalog(prefix: prefix) }
+
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        contents.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+
+    func close() {}
+}
+
+/// What peers keep their sessions in.
+public enum SimulatedStores: String, CaseIterable, Sendable {
+    /// Keeps an engine as it is.
+    case perfect
+    /// An archive on a disk that refuses commits, is cut short in the middle of one, and forgets the latest.
+    case faulty
+}
