@@ -148,7 +148,7 @@ extension World {
         trace(peer) { "raises \(alarm)" }
         switch alarm {
         // Nobody else writes in another's name.
-        case .forked where !keepsBackups: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
+        case .forked where !mayFork: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         case .forked(let place) where place.source == replicas[peer].outline.source:
             // The mark is in the store already; the relaunched engine has to say it again.
             if crashes(.crashAfterPersist) { return try relaunch(peer) }
