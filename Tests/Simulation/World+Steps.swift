@@ -147,7 +147,11 @@ extension World {
     private func heed(_ alarm: SessionAlarm, at peer: Int) throws(Violation) {
         trace(peer) { "raises \(alarm)" }
         switch alarm {
+        // Nobody else writes in another's name.
+        case .forked where !mayFork: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         case .forked(let place) where place.source == replicas[peer].outline.source:
+            // The mark is in the store already; the relaunched engine has to say it again.
+            if crashes(.crashAfterPersist) { return try relaunch(peer) }
             outcome.forks += 1
             outcome.reincarnations += 1
             let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())

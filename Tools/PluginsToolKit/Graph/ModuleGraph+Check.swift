@@ -9,7 +9,7 @@ struct GraphViolation: Hashable, Encodable, CustomStringConvertible {
 }
 
 // The rules (Docs/Architecture.md): imports point strictly down; only floor 7 may import its own floor; an import is
-// declared by the module's row; floors 0 to 2 use nothing but Foundation, the C library and ours.
+// declared by the module's row; floors 0 to 2 use nothing but the standard library, Foundation, the C library and ours.
 extension ModuleGraph {
     private static let topFloor = 7
     private static let highestFloorWithoutDependencies = 2
@@ -79,18 +79,18 @@ extension ModuleGraph {
     }
 
     private static let lowFloorRule =
-        "floors 0 to 2 use nothing but Foundation, the C library and modules of this package"
+        "floors 0 to 2 use nothing but the standard library, Foundation, the C library and modules of this package"
 }
 
 /// Modules that come with a toolchain or a platform.
 private enum SystemModules {
     static let lowFloors: Set = [
-        "Swift", "_Concurrency", "Foundation", "FoundationEssentials",
+        "Swift", "_Concurrency", "Synchronization", "Foundation", "FoundationEssentials",
         "Darwin", "Glibc", "Musl", "Bionic", "Android", "WASILibc", "WinSDK", "CRT",
     ]
     static let all = lowFloors.union([
         "AppKit", "Combine", "CryptoKit", "Dispatch", "FoundationNetworking", "FoundationXML", "Network", "OSLog",
-        "Observation", "RegexBuilder", "Security", "SwiftUI", "Synchronization", "UIKit", "WatchConnectivity",
+        "Observation", "RegexBuilder", "Security", "SwiftUI", "UIKit", "WatchConnectivity",
         "WatchKit", "os",
     ])
     static let testing: Set = ["Testing", "XCTest"]
