@@ -1,5 +1,6 @@
 #if CommandLineTools && SQLite
     import Foundation
+    import MeshBus
     import MeshSQLiteStorage
     import SessionMesh
 
@@ -8,7 +9,7 @@
         let kills: Int
         let seed: UInt64
         private let folders: [Side: SideFolder]
-        private var random: SeededBits
+        private var random: SplitMix64
         private var report: CrashReport
         private var launch = 0
         /// Taps that only a store had which was put aside.
@@ -18,7 +19,7 @@
             self.kills = kills
             self.seed = seed
             folders = [.left: try SideFolder(.left, in: folder), .right: try SideFolder(.right, in: folder)]
-            random = SeededBits(seed: seed)
+            random = SplitMix64(seed: seed)
             report = CrashReport(seed: seed)
         }
 
@@ -210,21 +211,6 @@
                 \(effects) side effects, \(effectsRepeated) run again after a crash
                 """
             return failures.isEmpty ? counts : counts + "\n" + failures.map { "FAILED: \($0)" }.joined(separator: "\n")
-        }
-    }
-
-    /// SplitMix64 (Steele, Lea, Flood 2014).
-    private struct SeededBits {
-        private var state: UInt64
-
-        init(seed: UInt64) { state = seed }
-
-        mutating func upTo(_ bound: UInt64) -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-            return (word ^ word >> 31) % (bound + 1)
         }
     }
 #endif

@@ -86,6 +86,21 @@ import Testing
         #expect(relaunched.image.head.sideEffectsDue.isEmpty)
     }
 
+    @Test func `a side effect that is due over a crash still says that its event was rejected`() throws {
+        var pair = EnginePair(phone: engine { $0.keepsSideEffects = true })
+        for _ in 0..<3 { try pair.exchange() }
+        let first = try pair.phone.submitLocal("both", at: pair.now)
+        let second = try pair.watch.submitLocal("both", at: pair.now + 1)
+        _ = try pair.watch.receive(first)
+        _ = try pair.phone.receive(second)
+        for _ in 0..<2 { try pair.exchange() }
+        #expect(pair.phone.sideEffectsDue.map(\.outcome) == [.applied, .rejected])
+        let relaunched = try ListEngine(
+            restoring: pair.phone.image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 1,
+            options: pair.phone.options)
+        #expect(relaunched.sideEffectsDue.map(\.outcome) == [.applied, .rejected])
+    }
+
     @Test func `an image restores everything, by way of JSON`() throws {
         var pair = try EnginePair.joined()
         for number in 0..<70 { _ = try pair.watch.receive(pair.phone.submitLocal("\(number)", at: pair.now)) }

@@ -1,5 +1,6 @@
 #if SQLite
     import Foundation
+    import MeshBus
     import MeshSQLiteStorage
     import MeshStorage
     import Testing
@@ -69,7 +70,7 @@
         @Test("A flipped bit anywhere is refused or harmless, and a refused file stays as it is", arguments: 0..<8)
         func flips(bit: Int) throws {
             // Every byte of the file's header and of the pages' headers; of the rest, a seeded part.
-            var generator = SeededGenerator(seed: UInt64(bit))
+            var generator = SplitMix64(seed: UInt64(bit))
             var refused = 0
             for offset in file.indices
             where offset < 100 || offset % 4096 < 16 || .random(in: 0..<32, using: &generator) == 0 {
@@ -86,7 +87,7 @@
 
         @Test("A flipped bit is found without the full verification too, when what it damages is read")
         func flipsReadLater() throws {
-            var generator = SeededGenerator(seed: 9)
+            var generator = SplitMix64(seed: 9)
             var refused = 0
             for _ in 0..<1000 {
                 var flipped = file

@@ -1,5 +1,6 @@
 #if SQLite
     import Foundation
+    import MeshBus
     import MeshSQLiteStorage
     import MeshStorage
     import Testing
@@ -16,7 +17,7 @@
         init() throws {
             folder = try TemporaryFolder()
             let store = try SQLiteStore(path: folder.store, sync: .normal)
-            var generator = SeededGenerator(seed: 12)
+            var generator = SplitMix64(seed: 12)
             var contents = StoreContents()
             var history = [StoredContents(contents)]
             while history.count < 20 {
@@ -65,7 +66,7 @@
 
         @Test("A cut log leaves the whole commits before the cut, in their order")
         func cutLogs() throws {
-            var generator = SeededGenerator(seed: 1)
+            var generator = SplitMix64(seed: 1)
             let frame = 24 + 4096
             var lengths = Set((0..<200).map { _ in Int.random(in: 0...log.count, using: &generator) })
             for end in stride(from: 32, through: log.count, by: frame) {
@@ -91,7 +92,7 @@
 
         @Test("A bit that is flipped in the log ends it there, and never makes other contents")
         func flippedLogs() throws {
-            var generator = SeededGenerator(seed: 2)
+            var generator = SplitMix64(seed: 2)
             for _ in 0..<400 {
                 var log = log
                 let offset = Int.random(in: 0..<log.count, using: &generator)

@@ -33,7 +33,7 @@
         @Test(
             "It holds what the contract's value holds after random batches, opened again at random", arguments: 1...60)
         func model(seed: UInt64) throws {
-            var generator = SeededGenerator(seed: seed)
+            var generator = SplitMix64(seed: seed)
             let folder = try TemporaryFolder()
             var store = try SQLiteStore(path: folder.store, sync: .normal)
             var contents = StoreContents()

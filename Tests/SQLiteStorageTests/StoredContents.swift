@@ -1,4 +1,5 @@
 #if SQLite
+    import MeshBus
     import MeshStorage
     import Testing
 
@@ -28,7 +29,7 @@
     extension StoreBatch {
         /// A batch of up to `count` operations on few names, which mostly follows what is there.
         static func random(
-            after contents: StoreContents, count: Int = 6, using generator: inout SeededGenerator
+            after contents: StoreContents, count: Int = 6, using generator: inout SplitMix64
         ) -> StoreBatch {
             var batch = StoreBatch()
             var next: [String: UInt64] = [:]
@@ -67,7 +68,7 @@
 
     extension [UInt8] {
         /// Mostly short, now and then beyond a page.
-        static func random(using generator: inout SeededGenerator) -> [UInt8] {
+        static func random(using generator: inout SplitMix64) -> [UInt8] {
             let limit = [3, 120, 120, 120, 9000].randomElement(using: &generator) ?? 0
             return (0..<Int.random(in: 0...limit, using: &generator)).map { _ in .random(in: 0...255, using: &generator)
             }

@@ -36,6 +36,25 @@ struct WorldTests {
         #expect(outcome.forks > 0, "seed \(seed) has no fork any more: look for another one")
     }
 
+    /// Beside the first: sequences that a join passed over (402, 1126), forks while a join is forgotten (66, 76, 101), and
+    /// events of two stores under one name (151, 879).
+    @Test("stores that refuse, tear and forget commits", arguments: Array(0..<24) + [66, 76, 101, 151, 402, 879, 1126])
+    func faultyStores(seed: UInt64) {
+        let subjects = [SimulationSubject(ListFeature.self), SimulationSubject(TextFeature.self)]
+        let simulation = Simulation(subjects: subjects, options: SimulationOptions(stores: .faulty))
+        let outcome = simulation.outcome(of: simulation.schedule(of: seed))
+        #expect(outcome.failure == nil, "plugins-tool simulate --store faulty --seed \(seed)")
+    }
+
+    @Test("faulty stores have faults of every kind")
+    func faultsOfStores() {
+        let simulation = Simulation(
+            subjects: [SimulationSubject(ListFeature.self)], options: SimulationOptions(stores: .faulty))
+        let report = simulation.run(0..<60)
+        #expect(["refusedCommit", "tornCommit", "lostSync"].allSatisfy { (report.faultSeeds[$0] ?? 0) > 0 })
+        #expect(report.confirmed > 0 && report.failures.isEmpty)
+    }
+
     @Test("a broken rule is noticed and shrinks", arguments: [("noReplay", 0), ("reissueNewIDs", 2)])
     func mutation(name: String, seed: UInt64) throws {
         let broken = Simulation(

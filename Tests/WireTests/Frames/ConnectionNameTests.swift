@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshIdentity
 import MeshTesting
 import Testing
@@ -97,7 +98,7 @@ struct ConnectionNameTests {
     func failedEncoding(policy: Int) throws {
         var link = Link(compression: Self.policies[policy], limits: FrameLimits(frameBytes: 3000))
         try link.send(Tap.pause(at: 1), 1)
-        var generator = SeededGenerator(seed: 11)
+        var generator = SplitMix64(seed: 11)
         let noise = (0..<4000).map { _ in UInt8.random(in: 0...255, using: &generator) }
         #expect(throws: WireError.self) { try link.send(["fresh": noise], 2) }
         try link.send(Fields(["later": 3]), 3)
@@ -185,7 +186,7 @@ struct ConnectionNameTests {
     @Test("any damage to a list of names ends in an error or in a message")
     func damage() throws {
         for seed in 0..<400 as Range<UInt64> {
-            var generator = SeededGenerator(seed: seed)
+            var generator = SplitMix64(seed: seed)
             var link = Link()
             for second in 0..<4 { try link.send(Tap.lap(index: second, note: "n"), second) }
             var bytes = Array(link.stream)
