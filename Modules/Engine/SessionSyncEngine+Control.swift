@@ -84,7 +84,9 @@ extension SessionSyncEngine {
             takeFromMember(message, slot)
             return false
         }
-        if isMember, sealed, namesSuccessor(message, slot) { raiseFork(0, sources[0].held) }
+        if isMember ? sealed && namesSuccessor(message, slot) : knowsSuccessor(message) {
+            raiseFork(0, sources[0].held)
+        }
         return try takeFromStranger(message, slot)
     }
 
@@ -94,6 +96,12 @@ extension SessionSyncEngine {
         guard let promise = message.promise, promise.stamp > sources[0].floor, promise.sequence >= sources[slot].held
         else { return false }
         return message.control.members.contains { $0.peerID == localPeerID }
+    }
+
+    /// A group that took events of this source and has another one of this peer now: this store is older than its join.
+    private func knowsSuccessor(_ message: EngineMessage<State, Event>) -> Bool {
+        message.control.group != nil && message.control.held[source] > 0 && !message.control.members.contains(source)
+            && message.control.members.contains { $0.peerID == localPeerID }
     }
 
     private mutating func measureClock(_ message: EngineMessage<State, Event>, _ slot: Int, _ moment: Date) {

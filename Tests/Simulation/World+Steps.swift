@@ -251,6 +251,8 @@ extension World {
         {
             outcome.faults[.lostSync] += 1
             trace(peer) { "loses its latest commits" }
+            // A machine does not start within the millisecond in which it lost its power.
+            situations[peer].pausedUntil = max(situations[peer].pausedUntil, now + 20_000)
             return try goBack(peer, to: earlier)
         }
         trace(peer) { "is launched again" }
