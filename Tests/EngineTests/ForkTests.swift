@@ -56,4 +56,54 @@ import Testing
         var renamed = try relaunched.reincarnated(as: 4, seed: 4)
         #expect(renamed.takeDirectives().alarms.isEmpty)
     }
+
+    /// A pair of which the watch has joined under incarnation 7, and the watch as it was before it joined.
+    private static func pairWithNewcomer() throws -> (pair: EnginePair, newcomer: ListEngine) {
+        var pair = try EnginePair.joined()
+        pair.watch = makeEngine("watch", incarnation: 7)
+        let newcomer = pair.watch
+        for _ in 0..<5 { try pair.exchange() }
+        _ = try pair.phone.receive(pair.watch.submitLocal("joined", at: pair.now))
+        try pair.exchange()
+        try #require(pair.phone.held[newcomer.source] > 0 && pair.alarms.isEmpty)
+        return (pair, newcomer)
+    }
+
+    private static func ownFork(of engine: ListEngine, in alarms: [SessionAlarm]) -> Bool {
+        alarms.contains { if case .forked(let at) = $0 { at.source == engine.source } else { false } }
+    }
+
+    @Test func `A store that forgot its join and what it wrote then has forked`() throws {
+        var (pair, newcomer) = try Self.pairWithNewcomer()
+        pair.watch = try Self.relaunched(newcomer)
+        try pair.exchange()
+        #expect(Self.ownFork(of: newcomer, in: pair.alarms))
+        pair.watch = try pair.watch.reincarnated(as: 8, seed: 8)
+        for _ in 0..<5 { try pair.exchange() }
+        #expect(pair.watch.state == ["joined"] && pair.phone.state == ["joined"])
+    }
+
+    @Test func `A store older than a join that was replaced since has forked, however much it wrote`() throws {
+        var (pair, newcomer) = try Self.pairWithNewcomer()
+        pair.watch = makeEngine("watch", incarnation: 8)
+        for _ in 0..<5 { try pair.exchange() }
+        try #require(pair.watch.group == pair.phone.group && pair.watch.isSealed)
+        pair.watch = try Self.relaunched(newcomer)
+        for number in 0..<9 { _ = try pair.watch.submitLocal("late \(number)", at: pair.now) }
+        try pair.exchange()
+        #expect(Self.ownFork(of: newcomer, in: pair.alarms))
+        pair.watch = try pair.watch.reincarnated(as: 9, seed: 9)
+        for _ in 0..<5 { try pair.exchange() }
+        #expect(pair.phone.state.count == 10 && pair.watch.state == pair.phone.state)
+    }
+
+    @Test func `A member whose stamps fall has forked`() throws {
+        var pair = try EnginePair.joined()
+        var older = try Self.relaunched(pair.phone)
+        let lost = try [pair.phone.submitLocal("a", at: pair.now), pair.phone.submitLocal("b", at: pair.now)]
+        _ = try pair.watch.receive(older.submitLocal("a again", at: pair.now + 5))
+        _ = try pair.watch.receive(lost[1])
+        #expect(pair.watch.state == ["a again"])
+        #expect(Self.ownFork(of: pair.phone, in: pair.watch.takeDirectives().alarms))
+    }
 }
