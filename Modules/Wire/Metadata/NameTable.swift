@@ -86,7 +86,7 @@ extension NameTable {
         writer.writeVarint(UInt64(names))
         var next = count
         for _ in 0..<names {
-            let name = try payload.readRaw(try payload.readLength())
+            let name = try payload.readRaw(Int(try payload.readShortestVarint(upTo: payload.remaining)))
             if let number = number(of: name) {
                 writer.writeVarint(NameHead.using(number))
                 continue
@@ -126,11 +126,18 @@ extension WireReader {
     /// Moves past the mark of names that lie in front of a message, and their count.
     fileprivate mutating func readNameCount() throws(WireError) -> Int {
         guard try readUInt8() == WireKind.names.rawValue else { throw WireError(.corrupted, "no names come first") }
-        let count = try readVarint()
-        guard count <= UInt64(min(remaining, CompactLimit.texts)) else {
-            throw WireError(.oversized, "a message with \(count) names")
+        return Int(try readShortestVarint(upTo: min(remaining, CompactLimit.texts)))
+    }
+
+    /// What takes more bytes than it needs would not come out as it was.
+    fileprivate mutating func readShortestVarint(upTo limit: Int) throws(WireError) -> UInt64 {
+        let before = remaining
+        let value = try readVarint()
+        guard before - remaining == max(1, (70 - value.leadingZeroBitCount) / 7) else {
+            throw WireError(.corrupted, "a number of \(before - remaining) bytes for \(value)")
         }
-        return Int(count)
+        guard value <= UInt64(limit) else { throw WireError(.oversized, "a list of names says \(value)") }
+        return value
     }
 }
 
