@@ -146,17 +146,15 @@ extension WireReader {
             }
             return table.memo.metadata
         }
-        let isDefinition = head % 2 == 1
-        var metadata: SessionSyncMetadata
-        if isDefinition {
-            metadata = try readIdentity()
-            try table.checkDefinition(of: metadata, at: head / 2)
-        } else {
-            metadata = try table.slot(head / 2 - 1)
+        guard head % 2 == 1 else {
+            return try table.update(head / 2 - 1) { metadata throws(WireError) in
+                try readOthers(of: &metadata, after: metadata.position, flags: flags)
+            }
         }
-        try readOthers(of: &metadata, after: isDefinition ? nil : metadata.position, flags: flags)
-        let change = InterningTable.Change(index: Int((head - 1) / 2), isDefinition: isDefinition)
-        table.apply(change, from: metadata)
+        var metadata = try readIdentity()
+        try table.checkDefinition(of: metadata, at: head / 2)
+        try readOthers(of: &metadata, after: nil, flags: flags)
+        table.apply(InterningTable.Change(index: Int(head / 2), isDefinition: true), from: metadata)
         return metadata
     }
 
