@@ -54,6 +54,7 @@ struct BodyDecoder: ~Copyable {
     }
 
     /// Gives a large buffer back; no payload may lie in it any more.
+    @inline(__always)
     mutating func forgetLargeBuffer() {
         if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) }
     }

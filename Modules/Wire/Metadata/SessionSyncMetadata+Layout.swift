@@ -146,15 +146,21 @@ extension WireReader {
             }
             return table.memo.metadata
         }
-        guard head % 2 == 1 else {
-            return try table.update(head / 2 - 1) { metadata throws(WireError) in
-                try readOthers(of: &metadata, after: metadata.position, flags: flags)
-            }
+        guard head % 2 == 0 else { return try readDefinition(head / 2, flags, &table) }
+        return try table.update(head / 2 - 1) { metadata throws(WireError) in
+            try readOthers(of: &metadata, after: metadata.position, flags: flags)
         }
+    }
+
+    /// Metadata whose identity the connection is to remember. Apart, because it is rare and the rest is short.
+    @inline(never)
+    private mutating func readDefinition(
+        _ index: UInt64, _ flags: MetadataFlags, _ table: inout InterningTable
+    ) throws(WireError) -> SessionSyncMetadata {
         var metadata = try readIdentity()
-        try table.checkDefinition(of: metadata, at: head / 2)
+        try table.checkDefinition(of: metadata, at: index)
         try readOthers(of: &metadata, after: nil, flags: flags)
-        table.apply(InterningTable.Change(index: Int(head / 2), isDefinition: true), from: metadata)
+        table.apply(InterningTable.Change(index: Int(index), isDefinition: true), from: metadata)
         return metadata
     }
 
