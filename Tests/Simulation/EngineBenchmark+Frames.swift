@@ -45,7 +45,7 @@ struct FramePair: ~Copyable {
         let time =
             switch form {
             case .internedErased: try receiveErased(frames.flatMap { $0 }, count)
-            case .interned: try receiveInterned(frames.flatMap { $0 })
+            case .interned: try receiveInterned(frames.flatMap { $0 }, count)
             case .selfContained: try receiveSelfContained(frames)
             }
         try pair.settle()
@@ -56,17 +56,20 @@ struct FramePair: ~Copyable {
         let start = ContinuousClock.now
         stream.append(bytes)
         for _ in 0..<count {
-            guard case .envelope(let erased)? = try stream.next() else { break }
+            guard case .envelope(let erased)? = try stream.next() else { throw NotApplied() }
             let payload = try erased.decodePayload(as: Int.self)
             try pair.receive(SessionSyncEnvelope(metadata: erased.metadata, payload: payload))
         }
         return ContinuousClock.now - start
     }
 
-    private mutating func receiveInterned(_ bytes: [UInt8]) throws -> Duration {
+    private mutating func receiveInterned(_ bytes: [UInt8], _ count: Int) throws -> Duration {
         let start = ContinuousClock.now
         stream.append(bytes)
-        while case .event(let envelope)? = try stream.next(Int.self, payloadType: Pair.payloadType) {
+        for _ in 0..<count {
+            guard case .event(let envelope)? = try stream.next(Int.self, payloadType: Pair.payloadType) else {
+                throw NotApplied()
+            }
             try pair.receive(envelope)
         }
         return ContinuousClock.now - start
