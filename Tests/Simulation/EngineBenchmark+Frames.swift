@@ -12,6 +12,8 @@ import MeshWire
 struct FramePair: ~Copyable {
     enum Form {
         /// Of a connection on which identities are interned, read as erased messages.
+        case internedErased
+        /// The same, read by type.
         case interned
         /// That stand on their own, read by type.
         case selfContained
@@ -27,7 +29,7 @@ struct FramePair: ~Copyable {
         let codecs = try CodecTable([CompactCodec()])
         pair = try Pair()
         self.form = form
-        encoder = FrameEncoder(codec: CompactCodec(), compression: .stored, interning: form == .interned)
+        encoder = FrameEncoder(codec: CompactCodec(), compression: .stored, interning: form != .selfContained)
         stream = FrameStreamDecoder(codecs: codecs)
         datagrams = FrameDecoder(codecs: codecs)
     }
@@ -42,6 +44,7 @@ struct FramePair: ~Copyable {
         }
         let time =
             switch form {
+            case .internedErased: try receiveErased(frames.flatMap { $0 }, count)
             case .interned: try receiveInterned(frames.flatMap { $0 }, count)
             case .selfContained: try receiveSelfContained(frames)
             }
@@ -49,13 +52,25 @@ struct FramePair: ~Copyable {
         return time
     }
 
+    private mutating func receiveErased(_ bytes: [UInt8], _ count: Int) throws -> Duration {
+        let start = ContinuousClock.now
+        stream.append(bytes)
+        for _ in 0..<count {
+            guard case .envelope(let erased)? = try stream.next() else { throw NotApplied() }
+            let payload = try erased.decodePayload(as: Int.self)
+            try pair.receive(SessionSyncEnvelope(metadata: erased.metadata, payload: payload))
+        }
+        return ContinuousClock.now - start
+    }
+
     private mutating func receiveInterned(_ bytes: [UInt8], _ count: Int) throws -> Duration {
         let start = ContinuousClock.now
         stream.append(bytes)
         for _ in 0..<count {
-            guard case .envelope(let erased)? = try stream.next() else { break }
-            let payload = try erased.decodePayload(as: Int.self)
-            try pair.receive(SessionSyncEnvelope(metadata: erased.metadata, payload: payload))
+            guard case .event(let envelope)? = try stream.next(Int.self, payloadType: Pair.payloadType) else {
+                throw NotApplied()
+            }
+            try pair.receive(envelope)
         }
         return ContinuousClock.now - start
     }

@@ -13,6 +13,7 @@ struct Pair {
     typealias Engine = SessionSyncEngine<Int, Int, SummingReducer, AcceptingConflictPolicy<Int, Int>>
 
     static let batch = 256
+    static let payloadType = "event"
 
     private var phone: Engine
     private var watch: Engine
@@ -133,7 +134,7 @@ extension SessionSyncEngine where State == Int, Event == Int {
         let members = ["phone", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
         return Self(
             sessionID: UUID(uuid: (1, 2, 3, 4, 5, 6, 0x47, 8, 0x89, 10, 11, 12, 13, 14, 15, 16)), featureID: "bench",
-            localPeerID: peerID, payloadType: "event", snapshotPayloadType: "state", initialState: 0,
+            localPeerID: peerID, payloadType: Pair.payloadType, snapshotPayloadType: "state", initialState: 0,
             reducer: reducer, conflictPolicy: AcceptingConflictPolicy(), incarnation: 1, seed: 1,
             members: isPaired ? members : [])
     }

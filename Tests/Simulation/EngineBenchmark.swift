@@ -32,6 +32,7 @@ enum EngineBenchmark {
         ("submit", { _ in try medianOfRounds { try $0.submit(count: Pair.batch) } }),
         ("receive in order", { _ in try medianOfRounds { try $0.receive(count: Pair.batch) } }),
         ("submit, receive, confirm on both sides", { _ in try medianOfRounds { try $0.round(count: Pair.batch) } }),
+        ("interned frame to applied, erased", { _ in try frames(.internedErased) }),
         ("interned frame to applied", { _ in try frames(.interned) }),
         ("self-contained frame to applied, direct", { _ in try frames(.selfContained) }),
         ("late event, 100 back, 100 ns reducer", { _ in try late() }),

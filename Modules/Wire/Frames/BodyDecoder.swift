@@ -30,7 +30,7 @@ struct BodyDecoder: ~Copyable {
         // Even a frame to be skipped may be a part of the connection's compressed stream.
         guard header.flags.compression != 0 else { return try decode(header, body: body) }
         try inflate(body, header.flags)
-        defer { if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) } }
+        defer { forgetLargeBuffer() }
         return try decode(header, body: inflated.bytes)
     }
 
@@ -41,7 +41,7 @@ struct BodyDecoder: ~Copyable {
     ) throws(WireError) -> (SessionSyncMetadata, OpenedPayload) {
         guard header.kind == .envelope else { throw WireError(.typeMismatch, "the frame holds no envelope") }
         try checkNames(header)
-        if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) }
+        forgetLargeBuffer()
         var body = header.body(of: frame)
         if header.flags.compression != 0 {
             try inflate(body, header.flags)
@@ -53,7 +53,12 @@ struct BodyDecoder: ~Copyable {
         return (metadata, payload)
     }
 
-    /// A larger buffer is given back at once.
+    /// Gives a large buffer back; no payload may lie in it any more.
+    @inline(__always)
+    mutating func forgetLargeBuffer() {
+        if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) }
+    }
+
     private static let keptBytes = 1 << 18
 
     private mutating func decode(

@@ -1,3 +1,5 @@
+public import MeshIdentity
+
 /// Reads the frames of one connection from a stream of bytes, however it is cut.
 ///
 /// ```swift
@@ -15,6 +17,10 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     private let limits: FrameLimits
     /// The header of the frame that is being waited for, so that it is read once.
     private var awaited: FrameHeader?
+    /// Reads payloads of the direct path; keeps memory, and nothing of what it has read.
+    @usableFromInline var reader = CompactReader()
+    /// How deep they may nest; nil when nothing is read by the direct path.
+    private let compactDepthMax: Int?
     /// Why the stream is dead.
     public private(set) var failure: WireError?
     /// Frames of kinds that this version does not know and may skip.
@@ -24,6 +30,8 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     public init(codecs: CodecTable, dictionaries: [CompressionDictionary] = [], limits: FrameLimits = FrameLimits()) {
         self.limits = limits
         buffer = ByteQueue()
+        let compact = (try? codecs.codec(CompactCodec.id.number)) as? CompactCodec
+        compactDepthMax = compact.flatMap { $0.usesDirectPath ? $0.depthMax : nil }
         bodies = BodyDecoder(
             codecs: codecs, dictionaries: dictionaries, limits: limits,
             internedIdentities: InterningTable.capacityMax)
@@ -56,9 +64,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
             }
             return nil
         } catch {
-            failure = error
-            buffer = ByteQueue()
-            throw error
+            throw failing(with: error)
         }
     }
 
@@ -68,6 +74,50 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     private mutating func awaitedHeader() throws(WireError) -> FrameHeader? {
         if awaited == nil { awaited = try FrameHeader.parse(buffer.bytes, limits: limits) }
         return awaited
+    }
+
+    private mutating func failing(with error: WireError) -> WireError {
+        failure = error
+        buffer = ByteQueue()
+        return error
+    }
+}
+
+// MARK: - The direct path
+
+extension FrameStreamDecoder {
+    @usableFromInline var directDepthMax: Int { compactDepthMax ?? 0 }
+
+    /// The next frame's envelope, its payload in place, to be closed; nil, and nothing taken, when `next` is to read the
+    /// frame, or to wait for it.
+    @usableFromInline
+    mutating func openEnvelope() throws(WireError) -> (SessionSyncMetadata, OpenedPayload)? {
+        guard failure == nil, compactDepthMax != nil else { return nil }
+        do throws(WireError) {
+            guard let header = try awaitedHeader(), header.kind == .envelope, header.codec == CompactCodec.id.number,
+                !header.flags.contains(.names), buffer.count >= header.frameBytes
+            else { return nil }
+            let frame = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<header.frameBytes])
+            try header.verifyChecksum(frame)
+            return try bodies.openEnvelope(header, frame)
+        } catch {
+            throw failing(with: error)
+        }
+    }
+
+    /// The envelope as `next` would hand it out.
+    @usableFromInline
+    func erased(_ metadata: SessionSyncMetadata, _ payload: OpenedPayload) throws(WireError) -> WireMessage {
+        let payload = EncodedPayload(bytes: [UInt8](payload.bytes), codec: try bodies.codecs.codec(payload.codec))
+        return .envelope(AnySessionSyncEnvelope(metadata: metadata, payload: payload))
+    }
+
+    /// Takes the frame that was opened.
+    @usableFromInline
+    mutating func closeEnvelope() {
+        if let awaited { buffer.remove(awaited.frameBytes) }
+        awaited = nil
+        bodies.forgetLargeBuffer()
     }
 }
 

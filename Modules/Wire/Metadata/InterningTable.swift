@@ -29,7 +29,7 @@ struct InterningTable: Sendable {
     static let capacityMax = 63
 
     let capacity: Int
-    /// Of each identity the position of its last message; other fields are empty.
+    /// Of each identity the position of its last message; other fields mean nothing.
     private(set) var slots: [SessionSyncMetadata] = []
     /// Of the messages that are written or read in full.
     var memo = IdentityMemo()
@@ -79,11 +79,19 @@ extension InterningTable {
 // MARK: - Reading
 
 extension InterningTable {
-    func slot(_ index: UInt64) throws(WireError) -> SessionSyncMetadata {
+    /// The metadata in a slot, with what `update` makes of it: its strings stay where they are.
+    ///
+    /// When that throws, the slot is half changed; a connection ends with the first error.
+    @inline(__always)
+    mutating func update(
+        _ index: UInt64, _ update: (inout SessionSyncMetadata) throws(WireError) -> Void
+    ) throws(WireError) -> SessionSyncMetadata {
         guard index < UInt64(slots.count) else {
             throw WireError(.corrupted, "the frame refers to connection state \(index) that was never sent")
         }
-        return slots[Int(index)]
+        let index = Int(index)
+        try update(&slots[index])
+        return slots[index]
     }
 
     /// Slots are defined in order, then redefined.

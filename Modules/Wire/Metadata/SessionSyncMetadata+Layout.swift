@@ -146,17 +146,21 @@ extension WireReader {
             }
             return table.memo.metadata
         }
-        let isDefinition = head % 2 == 1
-        var metadata: SessionSyncMetadata
-        if isDefinition {
-            metadata = try readIdentity()
-            try table.checkDefinition(of: metadata, at: head / 2)
-        } else {
-            metadata = try table.slot(head / 2 - 1)
+        guard head % 2 == 0 else { return try readDefinition(head / 2, flags, &table) }
+        return try table.update(head / 2 - 1) { metadata throws(WireError) in
+            try readOthers(of: &metadata, after: metadata.position, flags: flags)
         }
-        try readOthers(of: &metadata, after: isDefinition ? nil : metadata.position, flags: flags)
-        let change = InterningTable.Change(index: Int((head - 1) / 2), isDefinition: isDefinition)
-        table.apply(change, from: metadata)
+    }
+
+    /// Metadata whose identity the connection is to remember. Apart, because it is rare and the rest is short.
+    @inline(never)
+    private mutating func readDefinition(
+        _ index: UInt64, _ flags: MetadataFlags, _ table: inout InterningTable
+    ) throws(WireError) -> SessionSyncMetadata {
+        var metadata = try readIdentity()
+        try table.checkDefinition(of: metadata, at: index)
+        try readOthers(of: &metadata, after: nil, flags: flags)
+        table.apply(InterningTable.Change(index: Int(index), isDefinition: true), from: metadata)
         return metadata
     }
 

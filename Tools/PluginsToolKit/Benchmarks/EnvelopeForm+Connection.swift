@@ -32,17 +32,8 @@ extension EnvelopeForm where Payload: WireValue {
         let connection = try WarmConnection(codec)
         return EnvelopeForm(
             name: codec.id.name + ".direct+interned",
-            encode: { envelope in
-                try connection.encode(envelope.metadata) { metadata, encoder, writer in
-                    let envelope = SessionSyncEnvelope(metadata: metadata, payload: envelope.payload)
-                    try encoder.append(envelope, direct: codec, to: &writer)
-                }
-            },
-            decode: { bytes in
-                let (metadata, payload) = try connection.decode(bytes)
-                let value = try payload.withUnsafeBytes { try codec.decode(direct: Payload.self, from: $0) }
-                return SessionSyncEnvelope(metadata: metadata, payload: value)
-            })
+            encode: { try connection.encode(direct: $0, codec) },
+            decode: { try connection.decode(direct: Payload.self, $0) })
     }
 }
 
@@ -52,10 +43,25 @@ private final class WarmConnection {
     private var decoder: FrameStreamDecoder
     private var writer = WireWriter()
     private var isWarm = false
+    /// What the frames are said to hold.
+    private var payloadType = ""
 
     init(_ codec: CompactCodec) throws {
         encoder = FrameEncoder(codec: codec, compression: .stored, interning: true, limits: .ofBenchmarks)
         decoder = FrameStreamDecoder(codecs: try CodecTable([codec]), limits: .ofBenchmarks)
+    }
+
+    func encode<Payload: WireValue>(
+        direct envelope: SessionSyncEnvelope<Payload>, _ codec: CompactCodec
+    ) throws -> [UInt8] {
+        if !isWarm {
+            isWarm = true
+            payloadType = envelope.metadata.payloadType
+            var earlier = envelope
+            earlier.metadata = envelope.metadata.aSecondEarlier
+            _ = try decode(direct: Payload.self, try encoder.encode(earlier, direct: codec))
+        }
+        return try encoder.encode(envelope, direct: codec)
     }
 
     func encode(
@@ -77,6 +83,16 @@ private final class WarmConnection {
             throw ToolError("a frame with an envelope was read as something else")
         }
         return (envelope.metadata, try envelope.encodedPayload(with: CompactCodec()).bytes)
+    }
+
+    func decode<Payload: WireValue>(
+        direct type: Payload.Type, _ bytes: [UInt8]
+    ) throws -> SessionSyncEnvelope<Payload> {
+        decoder.append(bytes)
+        guard case .event(let envelope) = try decoder.next(type, payloadType: payloadType) else {
+            throw ToolError("a frame with an event was read as something else")
+        }
+        return envelope
     }
 }
 
