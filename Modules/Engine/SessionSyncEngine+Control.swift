@@ -115,7 +115,8 @@ extension SessionSyncEngine {
     private mutating func takeFromMember(_ message: EngineMessage<State, Event>, _ slot: Int) {
         let control = message.control
         if !sealed { seal() }
-        sources[slot].first = control.firstSequence
+        // It never goes back; that of a store that did would leave a hole below what is here.
+        sources[slot].first = max(sources[slot].first, control.firstSequence)
         if control.firstSequence > 0 { sources[slot].held = max(sources[slot].held, control.firstSequence - 1) }
         if let promise = message.promise, promise.stamp.rawValue < StampLimits.unusable {
             observe(promise.stamp)
