@@ -25,6 +25,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private var sources: [SessionSource] = []
     /// Their names, which are asked for with every event.
     private var journals: [String] = []
+    /// Every journal that the store may have; nil until somebody has looked.
+    private var stored: Set<String>?
     /// The position at which each goes on; 0 before its first entry.
     private var next: [UInt64] = []
     private let codec = CompactCodec()
@@ -65,8 +67,9 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         var batch = StoreBatch()
         if persistence.replacesEverything {
             // What an archive that was not loaded does not know of goes too.
-            let stored = try store.catalog(prefix: "\(prefix)log/").journals.map(\.name)
-            for name in Set(stored + journals) { batch.erase(name) }
+            let stored = try (stored ?? Set(catalog().map(\.name))).union(journals)
+            for name in stored { batch.erase(name) }
+            self.stored = stored
             (sources, journals, next) = ([], [], [])
             try add(engine.baseImage, to: &batch)
             for record in engine.records.sorted(by: { $0.sequence < $1.sequence }) { try add(record, to: &batch) }
@@ -84,6 +87,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         }
         return batch
     }
+
+    private func catalog() throws -> [StoreCatalog.Journal] { try store.catalog(prefix: "\(prefix)log/").journals }
 
     private mutating func add(_ base: SessionBase<State>, to batch: inout StoreBatch) throws {
         batch.set(try codec.encode(base), for: baseKey)
@@ -129,6 +134,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     /// - Throws: `StorageError`: `damaged` for parts that do not fit together, `newerSchema` for what a newer version of
     ///   the library has written, and what the store throws. Nothing has been changed then.
     public mutating func load() throws -> SessionEngineImage<State, Event>? {
+        let catalog = try catalog()
+        stored = Set(catalog.map(\.name))
         guard let headBytes = try store.value(for: headKey) else { return nil }
         let layout: StoredLayout = try decode(headBytes, "head")
         guard layout.version <= StoredLayout.current else {
@@ -144,15 +151,16 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         journals = sources.indices.map(journal)
         next = journals.map { _ in 0 }
         var image = SessionEngineImage(head: stored.head, base: base, log: [])
-        try addLog(to: &image)
+        try addLog(catalog, to: &image)
         return image
     }
 
     /// The log, and what follows from it since the head was written.
-    private mutating func addLog(to image: inout SessionEngineImage<State, Event>) throws {
+    private mutating func addLog(
+        _ catalog: [StoreCatalog.Journal], to image: inout SessionEngineImage<State, Event>
+    ) throws {
         let positions = Dictionary(
-            try store.catalog(prefix: "\(prefix)log/").journals.map { ($0.name, $0.positions) },
-            uniquingKeysWith: { first, _ in first })
+            catalog.map { ($0.name, $0.positions) }, uniquingKeysWith: { first, _ in first })
         var held: [SourceSequence] = []
         for (number, source) in sources.enumerated() {
             let name = journals[number]
