@@ -1,0 +1,34 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What a transport knows of time: what passes, what the clock on the wall says, and a call when it is due.
+///
+/// Tests and `ScenarioNetwork` pass one of virtual time.
+public protocol DeliveryClock: Sendable {
+    /// Never jumps and never goes back.
+    var elapsed: Duration { get }
+    /// May jump either way.
+    var wall: Date { get }
+    /// Calls `body` once `elapsed` has reached `deadline`, from any thread, never from within this call.
+    func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void)
+}
+
+/// The system's clocks.
+public struct SystemClock: DeliveryClock {
+    private static let start = ContinuousClock.now
+
+    public init() {}
+
+    public var elapsed: Duration { Self.start.duration(to: .now) }
+    public var wall: Date { Date() }
+
+    public func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
+        Task {
+            try? await Task.sleep(until: Self.start.advanced(by: deadline), clock: .continuous)
+            body()
+        }
+    }
+}

@@ -1,0 +1,151 @@
+public import MeshBus
+
+/// Moves bytes between this peer and others: what the author of a transport writes. MeshDelivery's `LinkTransport` makes
+/// a whole `SessionSyncTransport` of it: greeting, framing, acknowledgement, retransmission, order, snapshots, health.
+///
+/// To the implementer:
+/// - A link knows addresses and packets. Who is behind an address, and what the bytes mean, is not its concern.
+/// - `open` begins; from then on whatever happens is told to the observer, from any thread, until `close` returns.
+///   It must return soon: what takes time is told when it has happened.
+/// - `send` takes a packet or throws. It must never block; a link that has no room throws `full` and says `writable`
+///   once it has some. It is called from any thread, but for one address never by two at once.
+/// - The observer may call `send` from within any of its methods, so never call it while holding a lock that `send`
+///   takes. Calling it from within `send` is fine.
+/// - Hold the observer no longer than until `close` has returned.
+/// - What it promises is its lanes: see `LinkLane`. Nothing else is assumed.
+///
+/// About a hundred lines; Docs/AddingATransport.md writes one.
+public protocol TransportLink: AnyObject, Sendable {
+    /// The lanes on offer, and the largest packet of each. Constant, at least one.
+    var lanes: [LinkLane: PayloadLimit] { get }
+    /// What callers may want to choose by. Constant.
+    var traits: LinkTraits { get }
+    /// Begins. Called once.
+    /// - Throws: what keeps the link from beginning at all; the transport's `start` passes it on.
+    func open(_ observer: any LinkObserver) throws
+    /// Takes the packet for the lane that it names.
+    /// - Throws: `full`, `unreachable`, `oversized` or `closed`; the packet was not taken then.
+    func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError)
+    /// Hands what was taken to the other side as far as that is possible within about a second, then ends. Idempotent.
+    func close() async
+}
+
+extension TransportLink {
+    public var traits: LinkTraits { LinkTraits() }
+}
+
+/// How a lane treats what is sent on it. Each is a promise of the link.
+public enum LinkLane: String, Hashable, Sendable, CaseIterable, Codable {
+    /// Now or never: a packet may be lost, doubled or overtaken, and is never cut.
+    case datagram
+    /// Everything arrives once and in order while connected. A packet may be cut or joined with others on the way: what
+    /// the peer receives is the same bytes in other pieces.
+    case stream
+    /// The platform keeps packets and delivers each when it can, in order, also long after either side has gone.
+    case queue
+    /// The platform keeps the newest packet of each key and delivers it when it can.
+    case latest
+    /// As `queue`, for large packets that may take their time.
+    case file
+
+    /// Works only while the address is connected; the others work from the moment that it is known.
+    public var isLive: Bool { self == .datagram || self == .stream }
+}
+
+/// What callers of a transport may want to know about its link.
+public struct LinkTraits: Hashable, Sendable {
+    public var expectedLatency: SessionExpectedLatency
+    /// Peers need not be named to the link.
+    public var discoversPeers: Bool
+    /// What this peer sends comes back to it, and there is nobody else.
+    public var returnsOwnPackets: Bool
+
+    public init(
+        expectedLatency: SessionExpectedLatency = .realtime, discoversPeers: Bool = true,
+        returnsOwnPackets: Bool = false
+    ) {
+        self.expectedLatency = expectedLatency
+        self.discoversPeers = discoversPeers
+        self.returnsOwnPackets = returnsOwnPackets
+    }
+}
+
+/// What a link calls the other side: a connection, a socket's peer, a paired device. Opaque to everybody else.
+public struct LinkAddress: Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
+    public let rawValue: String
+
+    public init(_ rawValue: String) { self.rawValue = rawValue }
+    public init(stringLiteral value: String) { self.init(value) }
+
+    public var description: String { rawValue }
+}
+
+/// What is sent at once on one lane.
+public struct LinkPacket: Hashable, Sendable {
+    public var lane: LinkLane
+    public var bytes: [UInt8]
+    /// On the lane `latest`: which earlier packet this one replaces. Empty elsewhere.
+    public var key: String
+
+    public init(lane: LinkLane, bytes: [UInt8], key: String = "") {
+        self.lane = lane
+        self.bytes = bytes
+        self.key = key
+    }
+}
+
+/// Whom a link tells what happens. Implemented by the transport; safe to call from any thread.
+public protocol LinkObserver: AnyObject, Sendable {
+    /// There is somebody: lanes that the platform keeps work from now on.
+    func found(_ address: LinkAddress)
+    /// Live lanes work from now on, and begin anew: nothing of an earlier connection arrives on them any more.
+    /// - Parameter peerID: whom the link has proven to be there; nil when the peer's own word must do.
+    func connected(_ address: LinkAddress, as peerID: String?)
+    /// Bytes that the peer sent: on `stream` any piece of what it wrote, elsewhere one whole packet.
+    func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress)
+    /// There is room again after `send` threw `full`.
+    func writable(_ address: LinkAddress)
+    /// Live lanes work no longer.
+    /// - Parameter reason: what went wrong; nil for an end in good order.
+    func disconnected(_ address: LinkAddress, reason: String?)
+    /// The link is of no use any more, to anybody.
+    func failed(_ reason: String)
+}
+
+extension LinkObserver {
+    public func received(_ bytes: [UInt8], on lane: LinkLane, from address: LinkAddress) {
+        bytes.withUnsafeBytes { received($0, on: lane, from: address) }
+    }
+}
+
+/// Why a link did not take a packet.
+public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        enum Value: String {
+            case full, unreachable, oversized, closed
+        }
+
+        let value: Value
+
+        /// No room now; `writable` follows.
+        public static let full = Code(value: .full)
+        /// Nobody is at that address, or the lane needs a connection that there is not.
+        public static let unreachable = Code(value: .unreachable)
+        /// The packet exceeds the lane's limit.
+        public static let oversized = Code(value: .oversized)
+        /// The link has been closed, or has not been opened.
+        public static let closed = Code(value: .closed)
+
+        public var description: String { value.rawValue }
+    }
+
+    public let code: Code
+    public let message: String
+
+    public init(_ code: Code, _ message: String = "") {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { message.isEmpty ? "\(code)" : "\(code): \(message)" }
+}
