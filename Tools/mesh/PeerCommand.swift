@@ -89,7 +89,7 @@
                 snapshots: statistics.snapshotsApplied,
                 snapshotsSent: statistics.snapshotsSent, snapshotRequests: statistics.snapshotRequestsSent,
                 sendFailures: statistics.sendFailures, bytesRaw: link.bytesRawSent,
-                bytesOnWire: link.bytesOnWireSent,
+                bytesOnWire: link.bytesSent,
                 seconds: seconds)
         }
     }

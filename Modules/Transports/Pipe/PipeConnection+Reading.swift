@@ -39,7 +39,7 @@ extension PipeConnection {
         defer {
             state.withLock { state in
                 state.statistics.readCount += 1
-                state.statistics.bytesOnWireReceived += UInt64(arrivedBytes)
+                state.statistics.bytesReceived += UInt64(arrivedBytes)
                 state.statistics.framesReceived += frameCount
                 state.statistics.bytesRawReceived += UInt64(payloadBytes)
             }

@@ -102,7 +102,7 @@ extension PipeConnection {
         let byteCount = UInt64(writer.count)
         writer.reset()
         state.withLock { state in
-            state.statistics.bytesOnWireSent += byteCount
+            state.statistics.bytesSent += byteCount
             state.statistics.writeCount += writeCount
         }
         return true
