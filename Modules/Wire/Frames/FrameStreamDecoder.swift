@@ -10,10 +10,11 @@ public import MeshIdentity
 /// Takes frames in pieces (`FrameFragmenter`), several at a time, between others. They are read when they are whole, and
 /// must stand alone, as in datagrams.
 ///
-/// Holds what was appended and not yet taken: after `next` has returned nil, less than one frame, and at most 8 frames
-/// that lack pieces, of together at most 2 MiB or the largest frame. It grows with what arrives, but for those frames,
-/// whose room is taken at their first piece, never with what a header announces. After an error the stream is dead: every later `next` throws the same
-/// error, and what is appended is dropped. It never searches for the next frame in bytes that it does not understand.
+/// Holds what was appended and not yet taken: after `next` has returned nil, less than one frame. It grows with what
+/// arrives, never with what a header announces. Beside it at most 8 frames that lack pieces, of together at most 2 MiB
+/// (or one of the largest size), whose room is taken at their first piece; more are `oversized`. After an
+/// error the stream is dead: every later `next` throws the same error, and what is appended is dropped. It never searches
+/// for the next frame in bytes that it does not understand.
 public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     // Sendable although it holds memory and a class that are not: both are private to this one owner.
     private var buffer: ByteQueue
