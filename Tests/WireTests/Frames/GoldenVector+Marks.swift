@@ -45,37 +45,39 @@ extension GoldenVector {
         refused("report-trailing") { Sample.frame(kind: 7, codec: 0, body: [0, 0, 0, 0, 0, 0]) },
     ]
 
-    static let refusedPieces: [GoldenVector] = [
-        refused("fragment-marked") { Sample.frame(kind: 6, codec: 0, flags: 32, body: [1, 20, 10, 0] + ten) },
-        refused("fragment-deflate") { Sample.frame(kind: 6, codec: 0, flags: 1, body: [1, 20, 10, 0] + ten) },
-        refused("fragment-missing") { Sample.frame(kind: 6, codec: 0, body: [1, 20, 10, 0] + ten) },
-        refused("fragment-contradiction") {
-            Sample.frame(kind: 6, codec: 0, body: [1, 20, 10, 0] + ten)
-                + Sample.frame(kind: 6, codec: 0, body: [1, 21, 10, 1] + ten)
-        },
-        refused("fragments-many") {
-            (0..<9 as Range<UInt8>).flatMap { Sample.frame(kind: 6, codec: 0, body: [$0, 20, 10, 0] + ten) }
-        },
-        refused("fragments-identity") {
-            try cut(try stream([envelope(Sample.metadata())], .stored))
-        },
-        refused("fragments-names") {
+    static let refusedPieces: [GoldenVector] =
+        [
+            refused("fragment-marked") { Sample.frame(kind: 6, codec: 0, flags: 32, body: [1, 20, 10, 0] + ten) },
+            refused("fragment-deflate") { Sample.frame(kind: 6, codec: 0, flags: 1, body: [1, 20, 10, 0] + ten) },
+            refused("fragment-missing") { Sample.frame(kind: 6, codec: 0, body: [1, 20, 10, 0] + ten) },
+            refused("fragment-contradiction") {
+                Sample.frame(kind: 6, codec: 0, body: [1, 20, 10, 0] + ten)
+                    + Sample.frame(kind: 6, codec: 0, body: [1, 21, 10, 1] + ten)
+            },
+            refused("fragments-many") {
+                (0..<9 as Range<UInt8>).flatMap { Sample.frame(kind: 6, codec: 0, body: [$0, 20, 10, 0] + ten) }
+            },
+            refused("fragments-nested") {
+                try cut(Sample.frame(kind: 6, codec: 0, body: [1, 100, 90, 0] + [UInt8](repeating: 0, count: 90)))
+            },
+            refused("fragments-trailing") { try cut(try alone(envelope(Sample.metadata()), nil) + [0]) },
+            refused("fragments-damaged") { try cut(try alone(envelope(Sample.metadata()), nil).dropLast() + [0]) },
+        ] + ofConnection.map { vector in refused("fragments-\(vector.name)") { try cut(try vector.make()) } }
+
+    /// Frames that are in order on a connection, and only there.
+    static let ofConnection: [GoldenVector] = [
+        GoldenVector(name: "identity") { try stream([envelope(Sample.metadata())], .stored) },
+        GoldenVector(name: "names") {
             var writer = WireWriter()
             writer.write(Sample.metadata(), tableOf: 0)
-            return try cut(
-                Sample.frame(
-                    kind: 2, codec: CompactCodec.id.number, flags: 16, body: writer.array() + [1, 0, 1, 97, 5, 0]))
+            let body = writer.array() + [1, 0, 1, 97, 5, 0]
+            return Sample.frame(kind: 2, codec: CompactCodec.id.number, flags: 16, body: body)
         },
-        refused("fragments-part") {
-            let stored: [UInt8] = [0, 3, 0, 0xFC, 0xFF, 0, 0, 0, 0]
-            return try cut(
-                Sample.frame(kind: 5, codec: 0, flags: 7, body: [0, 3] + stored + [UInt8](repeating: 0, count: 64)))
+        GoldenVector(name: "part") {
+            // A goodbye with a detail, in a stored block that is not the last, flushed.
+            let body = [0, 60] + [UInt8](repeating: 97, count: 60) + [0]
+            return Sample.frame(kind: 5, codec: 0, flags: 7, body: [0, 63, 0, 63, 0, 0xC0, 0xFF] + body + [0])
         },
-        refused("fragments-nested") {
-            try cut(Sample.frame(kind: 6, codec: 0, body: [1, 100, 90, 0] + [UInt8](repeating: 0, count: 90)))
-        },
-        refused("fragments-trailing") { try cut(try alone(envelope(Sample.metadata()), nil) + [0]) },
-        refused("fragments-damaged") { try cut(try alone(envelope(Sample.metadata()), nil).dropLast() + [0]) },
     ]
 
     private static let ten = [UInt8](repeating: 7, count: 10)

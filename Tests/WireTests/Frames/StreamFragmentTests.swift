@@ -100,18 +100,18 @@ struct StreamFragmentTests {
         }
     }
 
-    @Test("a frame in pieces knows nothing of the connection, and adds nothing to it")
-    func standsAlone() throws {
-        var connection = FrameEncoder(codec: Sample.codec, compression: .stored, interning: true)
-        let first = try connection.encode(Self.envelope(1, bytes: 200))
-        let second = try connection.encode(Self.envelope(2, bytes: 200))
-        // The definition is refused, and so is the reference, although the connection knows it.
-        for stream in [try Self.cut(first), [first] + (try Self.cut(second))] {
-            var decoder = FrameStreamDecoder(codecs: Sample.codecs)
-            for bytes in stream { decoder.append(bytes) }
-            let error = #expect(throws: WireError.self) { _ = try Self.sequences(&decoder) }
-            #expect(error?.code == .corrupted)
-        }
+    @Test("a frame in pieces knows nothing of the connection", arguments: GoldenVector.ofConnection)
+    func standsAlone(vector: GoldenVector) throws {
+        let frame = try vector.make()
+        let codecs = try CodecTable([Sample.codec, CompactCodec()])
+        var connection = FrameStreamDecoder(codecs: codecs)
+        connection.append(frame)
+        let message = try connection.next()
+        #expect(message != nil)
+        // Not even what the connection knows by now.
+        for piece in try Self.cut(frame) { connection.append(piece) }
+        let error = #expect(throws: WireError.self) { _ = try connection.next() }
+        #expect(error?.code == .corrupted)
     }
 
     @Test("a frame in pieces may be of a kind to be skipped")
