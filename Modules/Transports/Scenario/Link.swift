@@ -45,27 +45,3 @@ struct Link {
         random = SplitMix64(seed: seed ^ name.low)
     }
 }
-
-/// A queue in an array: O(1) amortised both ways.
-struct FirstInFirstOut<Element> {
-    private var elements: [Element?] = []
-    private var head = 0
-
-    var count: Int { elements.count - head }
-    var isEmpty: Bool { count == 0 }
-
-    mutating func append(_ element: Element) { elements.append(element) }
-
-    mutating func takeFirst() -> Element? {
-        guard !isEmpty else { return nil }
-        defer {
-            elements[head] = nil
-            head += 1
-            if 2 * head > elements.count {
-                elements.removeFirst(head)
-                head = 0
-            }
-        }
-        return elements[head]
-    }
-}
