@@ -7,26 +7,6 @@ import Testing
 
 /// Links over Unix sockets: who listens, who connects, and who takes over.
 @Suite(.timeLimit(.minutes(2))) struct UnixSocketTests {
-    /// A socket's path in a folder of its own.
-    final class Place: Sendable {
-        let folder: String
-        var path: String { folder + "/socket" }
-
-        init() throws {
-            folder = FileManager.default.temporaryDirectory.path + "/" + UUID().uuidString.prefix(13)
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        }
-
-        deinit { try? FileManager.default.removeItem(atPath: folder) }
-
-        var contents: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
-
-        func mode(of path: String) throws -> Int {
-            let attributes = try FileManager.default.attributesOfItem(atPath: path)
-            return (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0
-        }
-    }
-
     struct Member {
         let link: PipeLink
         let recorder: LinkRecorder

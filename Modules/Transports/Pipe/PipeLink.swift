@@ -9,15 +9,17 @@ public import MeshTransport
 /// taken once nothing waits. A write to a pipe whose reader is gone ends the connection and never the process: the
 /// writing thread blocks SIGPIPE for itself, and sockets are asked not to raise it.
 ///
-/// Over descriptors there is one connection, with the address `pipe`, and the link has failed once that has ended. Over a
-/// Unix socket a connection that ends is made anew, after 100 ms doubling to 5 s with jitter, by the side that connects;
-/// addresses are `unix:0` and so on, each of one connection at a time. What a connection had taken and not written when it
-/// broke is lost.
+/// Over descriptors there is one connection, with the address `pipe`, and none after it. Over a Unix socket the side that
+/// connects makes a new one of each that ends, after 100 ms doubling to 5 s with jitter; addresses are `unix:0` and so
+/// on, each of one connection at a time. What a connection had taken and not written when it broke is lost.
 ///
 /// Safe to use from any thread.
 public final class PipeLink: TransportLink {
     /// Connections at a time over a socket; more are closed at once.
     public static let connectionsMax = 16
+
+    /// How long the other side has to take what is written last.
+    private static let patience = Duration.seconds(1)
 
     private enum Phase {
         case idle, open, closed
@@ -37,7 +39,7 @@ public final class PipeLink: TransportLink {
     }
 
     public let endpoint: PipeEndpoint
-    public let lanes: [LinkLane: PayloadLimit] = [.stream: .pipeFrame]
+    public let lanes: [LinkLane: PayloadLimit] = [.stream: .pipePacket]
     private let counters = Locked(PipeStatistics())
     private let state: Locked<State>
 
@@ -89,7 +91,7 @@ public final class PipeLink: TransportLink {
     /// - Throws: `full`, `unreachable`, `oversized` or `closed`.
     public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         guard packet.lane == .stream else { throw LinkError(.unreachable, "a pipe has no lane '\(packet.lane)'") }
-        guard packet.bytes.count <= PayloadLimit.pipeFrame.bytes else { throw LinkError(.oversized) }
+        guard packet.bytes.count <= PayloadLimit.pipePacket.bytes else { throw LinkError(.oversized) }
         let (isOpen, stream) = state.withLock { state in
             (state.phase == .open, state.streams.first { $0.address == address })
         }
@@ -98,10 +100,20 @@ public final class PipeLink: TransportLink {
         try stream.send(packet.bytes)
     }
 
+    var connections: [PipeStream] { state.withLock { $0.streams } }
     /// Whether others connect to this side now.
     var isListening: Bool { state.withLock { $0.keeper }?.isListening ?? false }
 
-    public func close() async { await close(grace: .seconds(1)) }
+    public func disconnect(_ address: LinkAddress) {
+        guard let stream = state.withLock({ $0.streams.first { $0.address == address } }) else { return }
+        stream.finish()
+        Task { [weak stream] in
+            try? await Task.sleep(for: Self.patience)
+            stream?.interrupt()
+        }
+    }
+
+    public func close() async { await close(grace: Self.patience) }
 
     /// - Parameter grace: after which what the other side has not taken is given up.
     func close(grace: Duration) async {
@@ -112,7 +124,7 @@ public final class PipeLink: TransportLink {
         }
         keeper?.stop()
         for stream in streams { stream.finish() }
-        let patience = Task {
+        let giveUp = Task {
             try await Task.sleep(for: grace)
             for stream in streams { stream.interrupt() }
         }
@@ -123,23 +135,11 @@ public final class PipeLink: TransportLink {
             }
             if hasEnded { waiter.resume() }
         }
-        patience.cancel()
+        giveUp.cancel()
         state.withLock { state in
             state.observer = nil
             state.keeper = nil
         }
-    }
-
-    /// Ends it without waiting for anything.
-    func abandon() {
-        let (streams, keeper) = state.withLock { state in
-            state.phase = .closed
-            state.descriptors = nil
-            state.observer = nil
-            return (state.streams, state.keeper)
-        }
-        keeper?.stop()
-        for stream in streams { stream.interrupt() }
     }
 }
 
@@ -180,12 +180,11 @@ extension PipeLink {
     }
 
     private func ended(_ stream: PipeStream) {
-        let (keeper, isUseless) = state.withLock { state in
+        let keeper = state.withLock { state in
             state.streams.removeAll { $0 === stream }
-            return (state.keeper, state.phase == .open && state.keeper == nil && stream.wasAnnounced)
+            return state.keeper
         }
         keeper?.nudge()
-        if isUseless { stream.observer.failed("the pipe has ended") }
         activityEnded { _ in }
     }
 

@@ -7,12 +7,5 @@ public struct PipeStatistics: Hashable, Sendable {
     public internal(set) var writeCount: UInt64 = 0
     public internal(set) var readCount: UInt64 = 0
 
-    /// Frames, the greeting and the farewell among them.
-    public internal(set) var framesSent: UInt64 = 0
-    public internal(set) var framesReceived: UInt64 = 0
-    /// Payload bytes of envelopes and snapshots as their codec wrote them, before framing and compression.
-    public internal(set) var bytesRawSent: UInt64 = 0
-    public internal(set) var bytesRawReceived: UInt64 = 0
-
     public init() {}
 }

@@ -65,7 +65,6 @@ final class PipeStream: Sendable {
     }
 
     var hasReceived: Bool { state.withLock { $0.hasReceived } }
-    var wasAnnounced: Bool { state.withLock { $0.isAnnounced } }
 
     /// - Throws: `PipeError` with `systemCallFailed`; the observer hears nothing then.
     func start(_ descriptors: Descriptors) throws(PipeError) {
