@@ -2,6 +2,7 @@ import Foundation
 import MeshBus
 import MeshDelivery
 import MeshIdentity
+import MeshStorage
 import MeshTransport
 import MeshWire
 import Testing
@@ -10,9 +11,11 @@ import Testing
 
 /// A whole transport over pipes and sockets. What delivery does over any link has its own tests.
 @Suite(.timeLimit(.minutes(2))) struct PipeTransportTests {
-    static func transport(_ id: String, _ endpoint: PipeEndpoint) throws -> PipeSessionSyncTransport {
+    static func transport(
+        _ id: String, _ endpoint: PipeEndpoint, store: (any SessionStore)? = nil
+    ) throws -> PipeSessionSyncTransport {
         try PipeSessionSyncTransport(
-            localPeer: Sample.peer(id), over: endpoint, configuration: Sample.configuration)
+            localPeer: Sample.peer(id), over: endpoint, configuration: Sample.configuration, store: store)
     }
 
     static func ends(over kind: String, _ place: Place) throws -> (PipeSessionSyncTransport, PipeSessionSyncTransport) {
@@ -268,9 +271,11 @@ import Testing
         let phone = try Self.transport("phone", .meeting(path: place.path))
         try phone.start()
         var next: UInt64 = 1
+        // Without a store the next watch would not know what the last one had, and be sent it again if the phone was not
+        // told in time.
+        let store = MemoryStore()
         for round in 0..<3 {
-            // Whoever is there listens, so the roles change when the phone goes.
-            let watch = try Self.transport("watch", .meeting(path: place.path))
+            let watch = try Self.transport("watch", .meeting(path: place.path), store: store)
             let envelopes = watch.receiveEnvelopes()
             for _ in 0..<10 {
                 try await phone.send(Sample.envelope(next), mode: .reliableEventually, to: nil)
