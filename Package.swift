@@ -144,8 +144,8 @@ let modules: [Module] = [
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
-            "MeshGPX", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshTesting",
-            "MeshSimulation",
+            "MeshGPX", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
+            "MeshSession", "MeshTesting", "MeshSimulation",
         ],
         needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(

@@ -32,6 +32,7 @@ await PluginsTool.main {
     WorkoutPlugin()
     SimulationPlugin()
     WorkoutSimulationPlugin()
+    MeasuredLinksPlugin()
     #if Libdeflate
         LibdeflatePlugin()
     #endif
