@@ -87,8 +87,8 @@ let modules: [Module] = [
         uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"],
-        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery"]),
     Module(
         "MeshLibdeflate", "Modules/Libdeflate", floor: 5,
         uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
