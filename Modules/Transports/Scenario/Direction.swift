@@ -75,29 +75,3 @@ struct LatestLane {
     var underWay: [UInt8]?
     var waiting: [UInt8]?
 }
-
-/// A queue in an array: O(1) amortised both ways.
-struct FirstInFirstOut<Element> {
-    private var elements: [Element?] = []
-    private var head = 0
-
-    var count: Int { elements.count - head }
-    var isEmpty: Bool { count == 0 }
-
-    mutating func append(_ element: Element) { elements.append(element) }
-
-    mutating func takeFirst() -> Element? {
-        guard !isEmpty else { return nil }
-        defer {
-            head += 1
-            if head == elements.count {
-                elements.removeAll(keepingCapacity: true)
-                head = 0
-            } else if head >= 64, 2 * head > elements.count {
-                elements.removeFirst(head)
-                head = 0
-            }
-        }
-        return elements[head].take()
-    }
-}

@@ -29,6 +29,9 @@ public struct ScenarioClock: DeliveryClock {
             Double(now) / 1_000_000_000 + Double(seconds) + Double(attoseconds) / 1_000_000_000_000_000_000)
     }
 
+    /// Only `advance(by:)` and `runUntilIdle()` move it.
+    public var passesByItself: Bool { false }
+
     public func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
         core.withLock { $0.wake(at: deadline.nanoseconds, body) }
     }

@@ -34,6 +34,7 @@ public final class ScenarioNetwork: Sendable {
     /// The virtual wall clock's first moment.
     public let start: Date
     let core: Locked<NetworkCore>
+    let transports = Locked(ScenarioTransports())
     private let turn = Locked(())
 
     /// - Parameters:
@@ -101,11 +102,23 @@ extension ScenarioNetwork {
         }
     }
 
-    /// Delivers what is under way and runs the timers between, until nothing but timers is left.
+    /// Delivers what is under way and runs the timers between, until nothing is under way and no transport of this network
+    /// waits for an answer; moves the clock to the last of it. Probes of peers that are well do not count, nor do timers
+    /// of others, nor what waits behind a partition.
+    ///
+    /// - Parameter limit: virtual time after which it ends in any case. Who talks to somebody who never answers goes on
+    ///   trying, and with long latencies there may always be a probe on its way.
     /// - Returns: how many packets and announcements were handed over.
     @discardableResult
-    public func runUntilIdle() -> Int {
-        turn.withLock { _ in run(until: .max, stopsWhenIdle: true) }
+    public func runUntilIdle(within limit: Duration = .seconds(120)) -> Int {
+        turn.withLock { _ in
+            let end = core.withLock { $0.now.advanced(byNanoseconds: limit.nanoseconds) }
+            var count = run(until: end, stopsWhenIdle: true)
+            while isAwaitingAnswers, let step = core.withLock({ $0.nextStep(until: end, stopsWhenIdle: false) }) {
+                count += perform(step) + run(until: end, stopsWhenIdle: true)
+            }
+            return count
+        }
     }
 
     /// Packets and announcements that are under way. Timers do not count.
@@ -117,14 +130,20 @@ extension ScenarioNetwork {
     private func run(until limit: UInt64, stopsWhenIdle: Bool) -> Int {
         var count = 0
         while let step = core.withLock({ $0.nextStep(until: limit, stopsWhenIdle: stopsWhenIdle) }) {
-            switch step {
-            case .deliver(let delivery):
-                delivery.perform()
-                count += 1
-            case .wake(let body): body()
-            }
+            count += perform(step)
         }
         return count
+    }
+
+    private func perform(_ step: NetworkCore.Step) -> Int {
+        switch step {
+        case .deliver(let delivery):
+            delivery.perform()
+            return 1
+        case .wake(let body):
+            body()
+            return 0
+        }
     }
 }
 
@@ -193,6 +212,7 @@ extension ScenarioNetwork {
     public func crash(_ peer: SessionPeer) {
         let observer = core.withLock { $0.crash(peer.id) }
         observer?.failed("crashed")
+        abandonTransport(of: peer)
     }
 
     private func withDirection(
