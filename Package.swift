@@ -73,6 +73,11 @@ let modules: [Module] = [
         uses: ["MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity"]),
 
     Module(
+        "MeshDelivery", "Modules/Transports/Delivery", floor: 4,
+        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
+        tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"]),
+
+    Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
     Module(
@@ -120,7 +125,7 @@ let modules: [Module] = [
         "SessionMesh", "Modules/Umbrella", floor: 6,
         uses: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
-            "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport",
+            "MeshDelivery", "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport",
             "MeshSession", "MeshDiagnostics", "MeshSharedState",
         ], tests: []),
 

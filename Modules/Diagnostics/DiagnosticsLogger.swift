@@ -23,9 +23,11 @@
     extension SessionDiagnosticEvent {
         var level: Logger.Level {
             switch self {
-            case .sendFailed, .rejected: .warning
-            case .reachabilityChanged: .info
-            case .envelopeSent, .envelopeReceived, .snapshotSent, .snapshotReceived, .snapshotRequestSent,
+            case .storeFailed: .error
+            case .sendFailed, .rejected, .dropped, .stalled: .warning
+            case .reachabilityChanged, .healthChanged, .expired, .cancelled, .pendingFlushed: .info
+            case .acknowledged, .retransmitted, .roundTrip, .envelopeSent, .envelopeReceived, .snapshotSent,
+                .snapshotReceived, .snapshotRequestSent,
                 .snapshotRequestReceived:
                 .debug
             }

@@ -20,6 +20,9 @@ public struct AnySessionSyncEnvelope: Sendable {
         try payload.decoded(as: type, type: metadata.payloadType)
     }
 
+    /// Bytes of the payload; nil while it is a value.
+    package var encodedByteCount: Int? { payload.encodedByteCount }
+
     /// The payload's bytes: as they arrived, else written by `codec`.
     /// - Throws: `SessionSyncError.payloadEncodingFailed`.
     public func encodedPayload(with codec: any PayloadCodec) throws -> EncodedPayload {
@@ -60,6 +63,9 @@ public struct AnySessionSyncSnapshot: Sendable {
     public func decodeState<State: Codable & Sendable>(as type: State.Type) throws -> State {
         try state.decoded(as: type, type: metadata.payloadType)
     }
+
+    /// Bytes of the state; nil while it is a value.
+    package var encodedByteCount: Int? { state.encodedByteCount }
 
     /// The state's bytes: as they arrived, else written by `codec`.
     /// - Throws: `SessionSyncError.payloadEncodingFailed`.

@@ -18,6 +18,12 @@ struct ErasedPayload: Sendable {
     init(_ value: some Codable & Sendable) { form = .value(value) }
     init(_ payload: EncodedPayload) { form = .encoded(payload) }
 
+    /// nil while it is a value.
+    var encodedByteCount: Int? {
+        guard case .encoded(let payload) = form else { return nil }
+        return payload.bytes.count
+    }
+
     /// - Throws: `SessionSyncError.payloadEncodingFailed`.
     func encoded(with codec: any PayloadCodec, type payloadType: String) throws -> EncodedPayload {
         switch form {

@@ -19,7 +19,8 @@ FRAME_BYTES_MAX = 1 << 20
 INFLATED_BYTES_MAX, RATIO_MAX = 4 << 20, 20
 SLOTS_MAX, SLOT_TEXT_BYTES_MAX = 63, 1024
 VECTOR_ENTRIES_MAX = 16384
-PIECES_MAX = 4096
+PIECES_MAX, PARTIAL_FRAMES_MAX, PARTIAL_BYTES_MAX = 4096, 8, 2 << 20
+ENTRIES_MAX, RANGES_MAX = 256, 64
 COMPACT = 2
 NAMES_MAX, NAME_BYTES_MAX, LISTED_NAMES_MAX = 1024, 32, 4096
 MASK = (1 << 64) - 1
@@ -189,7 +190,7 @@ def read_frame(data):
         raise WireError("corrupted", "check byte")
     if reader.offset + length + 4 > FRAME_BYTES_MAX:
         raise WireError("oversized", f"{length} bytes")
-    if flags >> 5:
+    if flags >> 6:
         raise WireError("unsupportedVersion", f"flags {flags}")
     body = reader.raw(length)
     expected = murmur3(data[:reader.offset])[0] & 0xFFFFFFFF
@@ -199,9 +200,10 @@ def read_frame(data):
 
 
 class Connection:
-    """What a reader remembers of one connection."""
+    """What a reader remembers of one connection; nothing, where every frame stands alone."""
 
-    def __init__(self, dictionaries):
+    def __init__(self, dictionaries, stands_alone=False):
+        self.stands_alone = stands_alone
         self.slots = []
         self.names = []
         self.inflater = None
@@ -223,6 +225,8 @@ class Connection:
             dictionary = self.dictionaries[identifier]
         if method == 3:
             part = reader.u8()
+            if self.stands_alone:
+                raise WireError("corrupted", "part of no connection")
             if frame.flags & 4:
                 self.inflater, self.part = zlib.decompressobj(-15), 0
             if self.inflater is None or part != self.part:
@@ -262,6 +266,8 @@ class Connection:
         flags = reader.u8()
         head = reader.varint()
         last = slot = None
+        if head and self.stands_alone:
+            raise WireError("corrupted", "an identity of no connection")
         if head == 0:
             identity = self.identity(reader)
         elif head % 2 == 1:
@@ -362,9 +368,16 @@ class Connection:
 
     def message(self, frame):
         """What a frame says; None when it is to be skipped."""
-        if frame.flags & 16 and (frame.kind not in (2, 3) or frame.codec != COMPACT):
-            raise WireError("corrupted", "names without a payload of compact")
+        if frame.flags & 16 and (frame.kind not in (2, 3) or frame.codec != COMPACT or self.stands_alone):
+            raise WireError("corrupted", "names without a payload of compact, or of no connection")
+        if frame.flags & 32 and frame.kind not in (2, 3):
+            raise WireError("corrupted", "a mark without an envelope or a snapshot")
         reader = Reader(self.body(frame))
+        if frame.flags & 32:
+            return {"mark": mark(reader), **self.unmarked(reader, frame)}
+        return self.unmarked(reader, frame)
+
+    def unmarked(self, reader, frame):
         if frame.kind == 1:
             message = self.hello(reader)
         elif frame.kind == 2:
@@ -379,6 +392,10 @@ class Connection:
         elif frame.kind == 5:
             message = {"kind": "goodbye", "reason": reader.u8(), "detail": reader.text()}
             reader.extensions()
+        elif frame.kind == 6:
+            raise WireError("corrupted", "a fragment within fragments")
+        elif frame.kind == 7:
+            message = report(reader)
         elif frame.flags & 8:
             return None
         else:
@@ -431,6 +448,60 @@ def peer(reader):
     }
 
 
+def mark(reader):
+    flags = reader.u8()
+    if flags >> 3:
+        raise WireError("unsupportedVersion", f"mark flags {flags}")
+    outbox, sequence = reader.u32(), reader.varint()
+    distance = 0 if flags & 1 else reader.varint()
+    if distance >= sequence:
+        raise WireError("invalidValue", f"mark {sequence}, {distance} before it")
+    expires = reader.varint() if flags & 2 else None
+    if flags & 4:
+        reader.extensions()
+    return {
+        "outbox": outbox, "sequence": str(sequence), "first": str(sequence - distance), "isLatest": bool(flags & 1),
+        "expiresAt": None if expires is None else str(expires),
+    }
+
+
+def report(reader):
+    def entries(read):
+        count = reader.varint()
+        if count > ENTRIES_MAX:
+            raise WireError("oversized", f"{count} entries")
+        return [read() for _ in range(count)]
+
+    def probe():
+        return {"number": reader.u32(), "sentAt": str(reader.varint())}
+
+    def echo():
+        return {"probe": probe(), "answeredAt": str(reader.varint())}
+
+    def receipt():
+        feature, outbox, up_to, count = reader.identifier(), reader.u32(), reader.varint(), reader.u8()
+        is_latest = count == 255
+        if not is_latest and count > RANGES_MAX:
+            raise WireError("oversized", f"{count} ranges")
+        end, beyond = up_to, []
+        for _ in range(0 if is_latest else count):
+            first = narrow(end + 2 + reader.varint(), 64)
+            end = narrow(first + reader.varint(), 64)
+            beyond.append([str(first), str(end)])
+        return {"featureID": feature, "outbox": outbox, "upTo": str(up_to), "beyond": beyond, "isLatest": is_latest}
+
+    def floor():
+        feature, outbox, first = reader.identifier(), reader.u32(), reader.varint()
+        if first == 0:
+            raise WireError("invalidValue", "a floor of 0")
+        return {"featureID": feature, "outbox": outbox, "first": str(first)}
+
+    message = {"kind": "report", "probe": reader.optional(probe), "echo": reader.optional(echo)}
+    message["receipts"], message["floors"] = entries(receipt), entries(floor)
+    reader.extensions()
+    return message
+
+
 def derived_event_id(identity, sequence, stamp):
     source = uuid.UUID(identity["sessionID"]).bytes
     source += struct.pack("<IQQ", identity["incarnation"], sequence, stamp)
@@ -450,6 +521,8 @@ class Reassembler:
 
     def receive(self, frame):
         """The whole frame's bytes once all its pieces are there."""
+        if frame.flags & 0b110011:
+            raise WireError("corrupted", f"a fragment with flags {frame.flags}")
         reader = Reader(frame.body)
         number = narrow(reader.varint(), 32)
         total, piece, index = reader.varint(), reader.varint(), reader.varint()
@@ -463,6 +536,10 @@ class Reassembler:
             raise WireError("oversized", f"{count} pieces")
         if index >= count or len(data) != min(piece, total - index * piece):
             raise WireError("corrupted", f"piece {index}")
+        if number not in self.partial:
+            held = total + sum(sizes[0] for sizes, _ in self.partial.values())
+            if len(self.partial) == PARTIAL_FRAMES_MAX or held > PARTIAL_BYTES_MAX:
+                raise WireError("oversized", "no room for so many frames in pieces")
         sizes, pieces = self.partial.setdefault(number, ((total, piece), {}))
         if sizes != (total, piece):
             raise WireError("corrupted", "pieces contradict each other")
@@ -478,9 +555,11 @@ class Reassembler:
 
 def decode(data, dictionaries):
     connection, reassembler, messages = Connection(dictionaries), Reassembler(), []
+    alone = Connection(dictionaries, stands_alone=True)
     while data:
         frame = read_frame(data)
         data = data[frame.size:]
+        reader = connection
         if frame.kind == 6:
             whole = reassembler.receive(frame)
             if whole is None:
@@ -488,9 +567,12 @@ def decode(data, dictionaries):
             frame = read_frame(whole)
             if frame.size != len(whole):
                 raise WireError("trailingBytes", "after a reassembled frame")
-        message = connection.message(frame)
+            reader = alone
+        message = reader.message(frame)
         if message is not None:
             messages.append(message)
+    if reassembler.partial:
+        raise WireError("truncated", "a frame lacks pieces")
     return {"messages": messages}
 
 

@@ -221,6 +221,7 @@ extension WireMessage {
         case .envelope(let envelope): "envelope \(envelope.metadata.sequence)"
         case .snapshot(let snapshot): "snapshot \(snapshot.revision)"
         case .snapshotRequest: "request"
+        case .report: "report"
         case .goodbye: "goodbye"
         }
     }

@@ -17,17 +17,20 @@ extension FuzzTarget {
             let frame = FrameSeal.frame(kind: input[0], codec: input[1], flags: input[2], body: body)
             try attackConnection(frame, table)
             var decoder = FrameDecoder(codecs: table)
-            guard let message = try? decoder.decode(frame), let codec = table.codecs.first else { return }
+            guard let read = try? decoder.decodeFrame(frame), let codec = table.codecs.first else { return }
             var encoder = FrameEncoder(codec: codec)
-            guard let again = try? encoder.encode(message) else { return }
-            let reread = try? decoder.decode(again)
-            switch (message, reread) {
+            guard let again = try? encoder.encode(read.message, mark: read.mark) else { return }
+            let reread = try? decoder.decodeFrame(again)
+            try require(reread.map { $0.mark == read.mark } ?? false, "a mark survives a round trip")
+            switch (read.message, reread?.message) {
             case (.envelope(let sent), .envelope(let received)):
                 try require(areSame(sent.metadata, received.metadata), "metadata survives a round trip")
             case (.snapshot(let sent), .snapshot(let received)):
                 try require(areSame(sent.metadata, received.metadata), "metadata survives a round trip")
                 try require(sent.peerSequenceVector == received.peerSequenceVector, "a vector survives a round trip")
                 try require(sent.checkpoint == received.checkpoint, "a checkpoint survives a round trip")
+            case (.report(let sent), .report(let received)):
+                try require(sent == received, "a report survives a round trip")
             case (.hello, .hello), (.snapshotRequest, .snapshotRequest), (.goodbye, .goodbye): break
             default: try require(false, "what was read can be written and read again")
             }
@@ -42,14 +45,15 @@ extension FuzzTarget {
         reader.append(frame)
         var writer = FrameEncoder(codec: codec, interning: true)
         var other = FrameStreamDecoder(codecs: table)
-        while let message = try? reader.next() {
-            guard let again = try? writer.encode(message) else { return }
+        while let frame = try? reader.nextFrame() {
+            guard let again = try? writer.encode(frame.message, mark: frame.mark) else { return }
             other.append(again)
-            let reread = try? other.next()
-            guard case .envelope(let sent) = message else { continue }
-            guard case .envelope(let received)? = reread else {
+            let reread = try? other.nextFrame()
+            guard case .envelope(let sent) = frame.message else { continue }
+            guard case .envelope(let received)? = reread?.message else {
                 return try require(false, "an envelope is written and read again on a connection")
             }
+            try require(frame.mark == reread?.mark, "a mark survives a connection")
             let bytes = try? (sent.encodedPayload(with: codec).bytes, received.encodedPayload(with: codec).bytes)
             try require(bytes.map { $0 == $1 } ?? false, "a payload survives a connection")
         }

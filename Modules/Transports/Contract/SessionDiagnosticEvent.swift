@@ -13,6 +13,25 @@ public enum SessionDiagnosticEvent: Sendable {
     case sendFailed(SessionSyncMetadata?, mode: SessionDeliveryMode, reason: String)
     /// Bytes or a message from a peer that could not be used; nothing changed.
     case rejected(peerID: String?, reason: String)
+    /// The peer has it.
+    case acknowledged(SessionSyncMetadata, peerID: String)
+    /// Sent again, because nothing said that they had arrived.
+    case retransmitted(count: Int, peerID: String)
+    /// Its time to live is over, here or at the peer.
+    case expired(SessionSyncMetadata?, peerID: String)
+    /// Withdrawn by the caller before the peer acknowledged it.
+    case cancelled(SessionSyncMetadata?, peerID: String)
+    /// What waited for somebody to be known has been sent.
+    case pendingFlushed(count: Int)
+    /// Messages that were promised to nobody in particular were let go for want of room.
+    case dropped(count: Int, reason: String)
+    /// No subscriber takes what the peer sends reliably; it is told to wait.
+    case stalled(peerID: String, featureID: String)
+    case healthChanged(peerID: String, from: DeliveryHealth, to: DeliveryHealth)
+    /// A probe came back; the duration is the smoothed one.
+    case roundTrip(peerID: String, duration: Duration)
+    /// The store did not take what was to be kept; sends that relied on it have failed.
+    case storeFailed(reason: String)
 }
 
 extension SessionDiagnosticEvent: CustomStringConvertible {
@@ -32,6 +51,16 @@ extension SessionDiagnosticEvent: CustomStringConvertible {
         case .sendFailed(let metadata, let mode, let reason):
             "sending \(metadata?.place ?? "a request") \(mode.rawValue) failed: \(reason)"
         case .rejected(let peer, let reason): "rejected a message from \(peer ?? "a peer"): \(reason)"
+        case .acknowledged(let metadata, let peer): "\(peer) has \(metadata.place)"
+        case .retransmitted(let count, let peer): "sent \(count) messages again to \(peer)"
+        case .expired(let metadata, let peer): "\(metadata?.place ?? "a message") to or from \(peer) has expired"
+        case .cancelled(let metadata, let peer): "withdrew \(metadata?.place ?? "a message") to \(peer)"
+        case .pendingFlushed(let count): "sent \(count) messages that had waited for a peer"
+        case .dropped(let count, let reason): "let \(count) messages go: \(reason)"
+        case .stalled(let peer, let feature): "\(feature) from \(peer) waits for a subscriber"
+        case .healthChanged(let peer, let from, let to): "\(peer) was \(from.rawValue) and is \(to.rawValue)"
+        case .roundTrip(let peer, let duration): "round trip to \(peer): \(duration)"
+        case .storeFailed(let reason): "the store failed: \(reason)"
         }
     }
 }

@@ -26,12 +26,16 @@ public protocol TransportLink: AnyObject, Sendable {
     /// Takes the packet for the lane that it names.
     /// - Throws: `full`, `unreachable`, `oversized` or `closed`; the packet was not taken then.
     func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError)
+    /// Ends the live lanes of an address whose bytes make no sense, and says `disconnected`; it may connect anew later.
+    func disconnect(_ address: LinkAddress)
     /// Hands what was taken to the other side as far as that is possible within about a second, then ends. Idempotent.
     func close() async
 }
 
 extension TransportLink {
     public var traits: LinkTraits { LinkTraits() }
+    /// For links without connections there is nothing to end.
+    public func disconnect(_ address: LinkAddress) {}
 }
 
 /// How a lane treats what is sent on it. Each is a promise of the link.

@@ -73,6 +73,8 @@ extension PipeConnection {
         case .snapshotRequest(let request):
             // The pipe knows who is at its other end, whatever the frame says.
             inbox.deliver(SessionSnapshotRequest(sessionID: request.sessionID, requester: known))
+        // Nothing is sent here that waits for one.
+        case .report: break
         case .goodbye(let goodbye):
             let isInOrder = goodbye.reason == .closing
             end(rejecting: isInOrder ? nil : "the peer ended the connection: \(goodbye.detail)")

@@ -114,7 +114,7 @@ extension WireMessage {
         switch self {
         case .envelope(let envelope): envelope.metadata
         case .snapshot(let snapshot): snapshot.metadata
-        case .hello, .snapshotRequest, .goodbye: nil
+        case .hello, .snapshotRequest, .report, .goodbye: nil
         }
     }
 }

@@ -205,7 +205,7 @@ extension PipeConnection {
         switch message {
         case .envelope(let envelope): (try? envelope.encodedPayload(with: codec).bytes.count) ?? 0
         case .snapshot(let snapshot): (try? snapshot.encodedState(with: codec).bytes.count) ?? 0
-        case .hello, .snapshotRequest, .goodbye: 0
+        case .hello, .snapshotRequest, .report, .goodbye: 0
         }
     }
 }

@@ -25,7 +25,7 @@ struct BodyDecoder: ~Copyable {
     }
 
     /// nil when the kind is unknown and skippable.
-    mutating func decode(_ header: FrameHeader, _ frame: UnsafeRawBufferPointer) throws(WireError) -> WireMessage? {
+    mutating func decode(_ header: FrameHeader, _ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {
         let body = header.body(of: frame)
         // Even a frame to be skipped may be a part of the connection's compressed stream.
         guard header.flags.compression != 0 else { return try decode(header, body: body) }
@@ -34,13 +34,13 @@ struct BodyDecoder: ~Copyable {
         return try decode(header, body: inflated.bytes)
     }
 
-    /// The parts of an envelope, its payload not copied out.
+    /// The parts of an envelope, its payload not copied out; a mark is passed over.
     @inline(__always)
     mutating func openEnvelope(
         _ header: FrameHeader, _ frame: UnsafeRawBufferPointer
     ) throws(WireError) -> (SessionSyncMetadata, OpenedPayload) {
         guard header.kind == .envelope else { throw WireError(.typeMismatch, "the frame holds no envelope") }
-        try checkNames(header)
+        try checkFlags(header)
         forgetLargeBuffer()
         var body = header.body(of: frame)
         if header.flags.compression != 0 {
@@ -48,6 +48,7 @@ struct BodyDecoder: ~Copyable {
             body = inflated.bytes
         }
         var reader = WireReader(body)
+        if header.flags.contains(.marked) { _ = try reader.readMark() }
         let metadata = try reader.readMetadata(interning: &table)
         let payload = OpenedPayload(codec: header.codec, bytes: try reader.readRaw(reader.remaining))
         return (metadata, payload)
@@ -63,9 +64,17 @@ struct BodyDecoder: ~Copyable {
 
     private mutating func decode(
         _ header: FrameHeader, body: UnsafeRawBufferPointer
-    ) throws(WireError) -> WireMessage? {
-        try checkNames(header)
+    ) throws(WireError) -> WireFrame? {
+        try checkFlags(header)
         var reader = WireReader(body)
+        let mark = header.flags.contains(.marked) ? try reader.readMark() : nil
+        guard let message = try readMessage(header, &reader) else { return nil }
+        return WireFrame(message, mark: mark)
+    }
+
+    private mutating func readMessage(
+        _ header: FrameHeader, _ reader: inout WireReader
+    ) throws(WireError) -> WireMessage? {
         switch header.kind {
         case .envelope:
             let metadata = try reader.readMetadata(interning: &table)
@@ -85,6 +94,7 @@ struct BodyDecoder: ~Copyable {
         case .snapshotRequest:
             return .snapshotRequest(try reader.readAll { reader throws(WireError) in try reader.readSnapshotRequest() })
         case .goodbye: return .goodbye(try reader.readAll { reader throws(WireError) in try reader.readGoodbye() })
+        case .report: return .report(try reader.readAll { reader throws(WireError) in try reader.readReport() })
         case .fragment: throw WireError(.corrupted, "a fragment is not a message; FrameReassembler takes it")
         default:
             if header.flags.contains(.skippable) { return nil }
@@ -100,10 +110,15 @@ struct BodyDecoder: ~Copyable {
         return [UInt8](try reader.readRaw(reader.remaining))
     }
 
-    private func checkNames(_ header: FrameHeader) throws(WireError) {
+    /// Whether what precedes a body or a payload may do so here.
+    private func checkFlags(_ header: FrameHeader) throws(WireError) {
+        guard !header.flags.isDisjoint(with: [.names, .marked]) else { return }
+        guard header.kind == .envelope || header.kind == .snapshot else {
+            throw WireError(.corrupted, "the frame has a mark or names, and is no envelope or snapshot")
+        }
         guard header.flags.contains(.names) else { return }
         guard mayStream else { throw WireError(.corrupted, "the frame refers to the names of a connection") }
-        guard header.kind == .envelope || header.kind == .snapshot, header.codec == CompactCodec.id.number else {
+        guard header.codec == CompactCodec.id.number else {
             throw WireError(.corrupted, "the frame lists names, and is no payload of 'compact'")
         }
     }

@@ -19,8 +19,23 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
     ///
     /// - Throws: every code of `WireError` that is about reading.
     public mutating func decode(_ frame: UnsafeRawBufferPointer) throws(WireError) -> WireMessage? {
+        try decodeFrame(frame)?.message
+    }
+
+    public mutating func decode(_ frame: [UInt8]) throws(WireError) -> WireMessage? {
+        try decodeFrame(frame)?.message
+    }
+
+    /// The same, with the mark in front of the message.
+    ///
+    /// - Throws: every code of `WireError` that is about reading.
+    public mutating func decodeFrame(_ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {
         let header = try wholeFrame(frame)
         return try bodies.decode(header, frame)
+    }
+
+    public mutating func decodeFrame(_ frame: [UInt8]) throws(WireError) -> WireFrame? {
+        try frame.withUnsafeBufferPointer { bytes throws(WireError) in try decodeFrame(UnsafeRawBufferPointer(bytes)) }
     }
 
     /// The header of bytes that are one frame and nothing else.
@@ -36,10 +51,6 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
         }
         try header.verifyChecksum(frame)
         return header
-    }
-
-    public mutating func decode(_ frame: [UInt8]) throws(WireError) -> WireMessage? {
-        try frame.withUnsafeBufferPointer { bytes throws(WireError) in try decode(UnsafeRawBufferPointer(bytes)) }
     }
 }
 

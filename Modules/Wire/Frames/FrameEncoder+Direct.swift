@@ -37,7 +37,7 @@ extension FrameEncoder {
 extension FrameDecoder {
     /// The envelope in exactly one frame, its payload read in place by the direct path of `compact`.
     ///
-    /// A frame in another codec is read by that one. The events of a connection are read by
+    /// A frame in another codec is read by that one. A mark is passed over; `decodeFrame` hands it out. The events of a connection are read by
     /// `FrameStreamDecoder.next(_:payloadType:)`.
     /// - Throws: every code of `WireError` that is about reading; `typeMismatch` when the frame holds no envelope; what
     ///   another codec throws.

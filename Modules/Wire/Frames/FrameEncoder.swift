@@ -32,24 +32,36 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
 
     /// One frame.
     ///
-    /// - Throws: `SessionSyncError.payloadEncodingFailed`; `WireError` with `oversized`, or `compressionFailed`.
-    public mutating func encode(_ message: WireMessage) throws -> [UInt8] {
+    /// - Throws: what `append` throws.
+    public mutating func encode(_ message: WireMessage, mark: WireMark? = nil) throws -> [UInt8] {
         var writer = WireWriter()
-        try append(message, to: &writer)
+        try append(message, mark: mark, to: &writer)
         return writer.array()
     }
 
     /// Appends one frame; what the writer held before stays untouched when this throws.
     ///
-    /// - Throws: `SessionSyncError.payloadEncodingFailed`; `WireError` with `oversized`, or `compressionFailed`.
-    public mutating func append(_ message: WireMessage, to writer: inout WireWriter) throws {
+    /// - Parameter mark: of envelopes and snapshots only.
+    /// - Throws: `SessionSyncError.payloadEncodingFailed`; `WireError` with `oversized` or `compressionFailed`, and with
+    ///   `invalidValue` for a mark or a report that a reader would refuse.
+    public mutating func append(_ message: WireMessage, mark: WireMark? = nil, to writer: inout WireWriter) throws {
         switch message {
         case .envelope(let envelope):
             let payload = try envelope.encodedPayload(with: codec)
             try payload.bytes.withUnsafeBytes { bytes in
-                try appendEnvelope(envelope.metadata, payload: bytes, codec: payload.codec.id, to: &writer)
+                try appendEnvelope(envelope.metadata, mark: mark, payload: bytes, codec: payload.codec.id, to: &writer)
             }
-        case .snapshot(let snapshot): try append(snapshot, to: &writer)
+        case .snapshot(let snapshot): try append(snapshot, mark, to: &writer)
+        case .hello, .snapshotRequest, .report, .goodbye:
+            guard mark == nil else { throw WireError(.invalidValue, "only envelopes and snapshots have marks") }
+            try appendPlain(message, to: &writer)
+        }
+    }
+
+    /// Appends the frame of a message without metadata and payload.
+    private func appendPlain(_ message: WireMessage, to writer: inout WireWriter) throws(WireError) {
+        switch message {
+        case .envelope, .snapshot: break
         case .hello(let hello):
             let frame = writer.openFrame()
             writer.write(hello)
@@ -58,6 +70,11 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
             let frame = writer.openFrame()
             writer.write(request)
             try closing.close(frame, .snapshotRequest, &writer)
+        case .report(let report):
+            try report.check()
+            let frame = writer.openFrame()
+            writer.write(report)
+            try closing.close(frame, .report, &writer)
         case .goodbye(let goodbye):
             let frame = writer.openFrame()
             writer.write(goodbye)
@@ -68,34 +85,54 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     /// Appends the frame of an envelope whose payload is in bytes already. Allocates nothing once the writer has grown.
     ///
     /// - Parameter payload: field names are interned where they come first; see `CompactCodec.namesFirst`.
-    /// - Throws: `oversized`, `compressionFailed`.
+    /// - Throws: `oversized`, `compressionFailed`; `invalidValue` for a mark that a reader would refuse.
     public mutating func appendEnvelope(
-        _ metadata: SessionSyncMetadata, payload: UnsafeRawBufferPointer, codec: PayloadCodecID,
-        to writer: inout WireWriter
+        _ metadata: SessionSyncMetadata, mark: WireMark? = nil, payload: UnsafeRawBufferPointer,
+        codec: PayloadCodecID, to writer: inout WireWriter
     ) throws(WireError) {
-        let frame = writer.openFrame(lengthBytes: FrameHeader.lengthBytes(payload.count + 64))
+        let (frame, markFlags) = try writer.openFrame(
+            mark, lengthBytes: FrameHeader.lengthBytes(payload.count + 64))
         let change = writer.write(metadata, interning: &table)
         let tail = names.abbreviate(payload, codec, in: &writer)
-        try closing.close(frame, .envelope, flags: tail.flags, codec: codec.number, tail: tail.bytes, &writer)
+        let flags = tail.flags.union(markFlags)
+        try closing.close(frame, .envelope, flags: flags, codec: codec.number, tail: tail.bytes, &writer)
         if let change { table.apply(change, from: metadata) }
         if tail.hasNewNames { names.remember(namesOf: payload) }
     }
 
-    private mutating func append(_ snapshot: AnySessionSyncSnapshot, to writer: inout WireWriter) throws {
+    private mutating func append(
+        _ snapshot: AnySessionSyncSnapshot, _ mark: WireMark?, to writer: inout WireWriter
+    ) throws {
         guard snapshot.peerSequenceVector.count <= closing.limits.vectorEntries else {
             throw WireError(.oversized, "a snapshot's vector has more than \(closing.limits.vectorEntries) entries")
         }
         let state = try snapshot.encodedState(with: codec)
-        let frame = writer.openFrame()
+        let (frame, markFlags) = try writer.openFrame(mark)
         let change = writer.write(snapshot.metadata, interning: &table)
         writer.writeHead(of: snapshot)
         try state.bytes.withUnsafeBytes { bytes in
             let tail = names.abbreviate(bytes, state.codec.id, in: &writer)
             try closing.close(
-                frame, .snapshot, flags: tail.flags, codec: state.codec.id.number, tail: tail.bytes, &writer)
+                frame, .snapshot, flags: tail.flags.union(markFlags), codec: state.codec.id.number, tail: tail.bytes,
+                &writer)
             if let change { table.apply(change, from: snapshot.metadata) }
             if tail.hasNewNames { names.remember(namesOf: bytes) }
         }
+    }
+}
+
+extension WireWriter {
+    /// Opens a frame and writes what precedes its body.
+    ///
+    /// - Throws: `invalidValue` before anything is written.
+    fileprivate mutating func openFrame(
+        _ mark: WireMark?, lengthBytes: Int = 1
+    ) throws(WireError) -> (OpenFrame, FrameFlags) {
+        guard let mark else { return (openFrame(lengthBytes: lengthBytes), []) }
+        try mark.check()
+        let frame = openFrame(lengthBytes: lengthBytes)
+        write(mark)
+        return (frame, .marked)
     }
 }
 

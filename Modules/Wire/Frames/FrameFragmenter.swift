@@ -2,6 +2,9 @@ public import MeshBus
 
 /// Cuts frames that exceed a datagram's limit into frames that do not. One for each sender.
 ///
+/// On a stream too a large frame may travel in pieces, of 16 KiB for instance, so that smaller ones need not wait behind
+/// it; it must stand alone then, as in datagrams: made by an encoder that interns nothing.
+///
 /// A frame of n pieces is lost when one of them is: with one datagram in a hundred lost, every fourth frame of 30 pieces.
 /// What matters more goes over a stream.
 public struct FrameFragmenter: Sendable {

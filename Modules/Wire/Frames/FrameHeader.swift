@@ -8,6 +8,7 @@ struct FrameKind: Hashable, RawRepresentable {
     static let snapshotRequest = FrameKind(rawValue: 4)
     static let goodbye = FrameKind(rawValue: 5)
     static let fragment = FrameKind(rawValue: 6)
+    static let report = FrameKind(rawValue: 7)
 }
 
 struct FrameFlags: OptionSet {
@@ -27,7 +28,10 @@ struct FrameFlags: OptionSet {
     /// A list of names, known to the connection by number, precedes the payload.
     static let names = FrameFlags(rawValue: 1 << 4)
 
-    static let all = FrameFlags(rawValue: 0b1_1111)
+    /// A mark precedes the body of an envelope or a snapshot.
+    static let marked = FrameFlags(rawValue: 1 << 5)
+
+    static let all = FrameFlags(rawValue: 0b11_1111)
 }
 
 /// The first bytes of a frame: magic, version, kind, codec, flags, length of the body, check byte.
@@ -73,7 +77,7 @@ extension FrameHeader {
         }
         let flags = FrameFlags(rawValue: bytes[4])
         guard FrameFlags.all.isSuperset(of: flags) else {
-            throw WireError(.unsupportedVersion, "the frame has flags \(bytes[4]), of which this reader knows 31")
+            throw WireError(.unsupportedVersion, "the frame has flags \(bytes[4]), of which this reader knows 63")
         }
         return FrameHeader(
             kind: FrameKind(rawValue: bytes[2]), codec: bytes[3], flags: flags, bodyBytes: Int(length),

@@ -50,10 +50,19 @@ public struct FrameReassembler: Sendable {
             throw WireError(.corrupted, "a fragment of \(header.frameBytes) bytes arrives as \(datagram.count)")
         }
         try header.verifyChecksum(datagram)
-        guard header.flags.compression == 0 else { throw WireError(.corrupted, "a fragment is never compressed") }
-        var reader = WireReader(header.body(of: datagram))
-        let fragment = try reader.readFragment(limits: limits)
-        return try place(fragment, now: now)
+        return try receiveFragment(header, datagram, now: now)
+    }
+
+    /// Takes a fragment whose header and checksum are in order.
+    mutating func receiveFragment(
+        _ header: FrameHeader, _ frame: UnsafeRawBufferPointer, now: Duration
+    ) throws(WireError) -> [UInt8]? {
+        // The first covers both bits of every compression.
+        guard header.flags.isDisjoint(with: [.zlibOfConnection, .names, .marked]) else {
+            throw WireError(.corrupted, "a fragment is never compressed, and has no mark and no names")
+        }
+        var reader = WireReader(header.body(of: frame))
+        return try place(try reader.readFragment(limits: limits), now: now)
     }
 
     public mutating func receive(_ datagram: [UInt8], now: Duration) throws(WireError) -> [UInt8]? {

@@ -4,7 +4,7 @@ public import MeshIdentity
 public enum TypedMessage<Event: Codable & Sendable>: Sendable {
     /// An envelope of the payload type that was asked for.
     case event(SessionSyncEnvelope<Event>)
-    /// Every other message, as `next()` hands it out.
+    /// Every other message, as `next()` hands it out: of a frame with a mark, without it.
     case other(WireMessage)
 }
 
@@ -15,7 +15,8 @@ extension FrameStreamDecoder {
     ///
     /// Calls of this and of `next()` may alternate, and fail alike. Whatever is not such an event is erased: other kinds
     /// and payload types, other codecs, payloads whose names the connection remembers, what follows a frame that was
-    /// skipped, and a payload that `Event` cannot be read from. `decodePayload` then reads it, or says what is wrong.
+    /// skipped or a piece of one, and a payload that `Event` cannot be read from. `decodePayload` then reads it, or says
+    /// what is wrong. A frame with a mark is erased too, and its mark is lost: where marks count, use `nextFrame()`.
     /// - Parameter payloadType: that of the events' metadata.
     /// - Throws: what `next()` throws; then the stream is dead.
     @inlinable

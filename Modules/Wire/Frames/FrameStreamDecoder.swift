@@ -7,14 +7,23 @@ public import MeshIdentity
 /// while let message = try decoder.next() { … }
 /// ```
 ///
+/// Takes frames in pieces (`FrameFragmenter`), several at a time, between others. They are read when they are whole, and
+/// must stand alone, as in datagrams.
+///
 /// Holds what was appended and not yet taken: after `next` has returned nil, less than one frame. It grows with what
-/// arrives, never with what a header announces. After an error the stream is dead: every later `next` throws the same
-/// error, and what is appended is dropped. It never searches for the next frame in bytes that it does not understand.
+/// arrives, never with what a header announces. Beside it at most 8 frames that lack pieces, of together at most 2 MiB
+/// (or one of the largest size), whose room is taken at their first piece; more are `oversized`. After an
+/// error the stream is dead: every later `next` throws the same error, and what is appended is dropped. It never searches
+/// for the next frame in bytes that it does not understand.
 public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     // Sendable although it holds memory and a class that are not: both are private to this one owner.
     private var buffer: ByteQueue
     private var bodies: BodyDecoder
     private let limits: FrameLimits
+    private var pieces: FrameReassembler
+    /// Reads what arrived in pieces; made when the first is whole.
+    private var whole: FrameDecoder?
+    private let dictionaries: [CompressionDictionary]
     /// The header of the frame that is being waited for, so that it is read once.
     private var awaited: FrameHeader?
     /// Reads payloads of the direct path; keeps memory, and nothing of what it has read.
@@ -29,7 +38,9 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     /// - Parameter dictionaries: known beside the built-in one.
     public init(codecs: CodecTable, dictionaries: [CompressionDictionary] = [], limits: FrameLimits = FrameLimits()) {
         self.limits = limits
+        self.dictionaries = dictionaries
         buffer = ByteQueue()
+        pieces = FrameReassembler(bytesMax: max(2 << 20, limits.frameBytes), limits: limits)
         let compact = (try? codecs.codec(CompactCodec.id.number)) as? CompactCodec
         compactDepthMax = compact.flatMap { $0.usesDirectPath ? $0.depthMax : nil }
         bodies = BodyDecoder(
@@ -51,16 +62,17 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     ///
     /// - Throws: every code of `WireError` that is about reading; then the stream is dead.
     public mutating func next() throws(WireError) -> WireMessage? {
+        try nextFrame()?.message
+    }
+
+    /// The next message with the mark in front of it; nil when more bytes are needed.
+    ///
+    /// - Throws: every code of `WireError` that is about reading; then the stream is dead.
+    public mutating func nextFrame() throws(WireError) -> WireFrame? {
         if let failure { throw failure }
         do throws(WireError) {
             while let header = try awaitedHeader(), buffer.count >= header.frameBytes {
-                let frame = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<header.frameBytes])
-                try header.verifyChecksum(frame)
-                let message = try bodies.decode(header, frame)
-                buffer.remove(header.frameBytes)
-                awaited = nil
-                if message != nil { return message }
-                skippedCount &+= 1
+                if let frame = try readFrame(header) { return frame }
             }
             return nil
         } catch {
@@ -68,8 +80,40 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Nothing is left of a frame that has begun: the place where a stream may end.
-    public var isAtFrameBoundary: Bool { buffer.count == 0 }
+    /// Nothing is left of a frame that has begun, whole or in pieces: the place where a stream may end.
+    public var isAtFrameBoundary: Bool { buffer.count == 0 && pieces.heldBytes == 0 }
+
+    /// Takes the awaited frame; nil when it is skipped, or a piece of one that lacks others.
+    private mutating func readFrame(_ header: FrameHeader) throws(WireError) -> WireFrame? {
+        let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<header.frameBytes])
+        try header.verifyChecksum(bytes)
+        if header.kind == .fragment { return try readPiece(header, bytes) }
+        let frame = try bodies.decode(header, bytes)
+        takeFrame(header)
+        if frame == nil { skippedCount &+= 1 }
+        return frame
+    }
+
+    private mutating func readPiece(
+        _ header: FrameHeader, _ bytes: UnsafeRawBufferPointer
+    ) throws(WireError) -> WireFrame? {
+        let complete = try pieces.receiveFragment(header, bytes, now: .zero)
+        // On a stream nothing gets lost, so nothing may be given up either.
+        guard pieces.abandonedCount == 0 else {
+            throw WireError(.oversized, "there is no room for the pieces of so many frames at a time")
+        }
+        takeFrame(header)
+        guard let complete else { return nil }
+        if whole == nil { whole = FrameDecoder(codecs: bodies.codecs, dictionaries: dictionaries, limits: limits) }
+        let frame = try whole?.decodeFrame(complete)
+        if frame == nil { skippedCount &+= 1 }
+        return frame
+    }
+
+    private mutating func takeFrame(_ header: FrameHeader) {
+        buffer.remove(header.frameBytes)
+        awaited = nil
+    }
 
     private mutating func awaitedHeader() throws(WireError) -> FrameHeader? {
         if awaited == nil { awaited = try FrameHeader.parse(buffer.bytes, limits: limits) }
@@ -79,6 +123,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     private mutating func failing(with error: WireError) -> WireError {
         failure = error
         buffer = ByteQueue()
+        pieces = FrameReassembler()
         return error
     }
 }
@@ -95,7 +140,7 @@ extension FrameStreamDecoder {
         guard failure == nil, compactDepthMax != nil else { return nil }
         do throws(WireError) {
             guard let header = try awaitedHeader(), header.kind == .envelope, header.codec == CompactCodec.id.number,
-                !header.flags.contains(.names), buffer.count >= header.frameBytes
+                header.flags.isDisjoint(with: [.names, .marked]), buffer.count >= header.frameBytes
             else { return nil }
             let frame = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<header.frameBytes])
             try header.verifyChecksum(frame)

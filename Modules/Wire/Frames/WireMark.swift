@@ -7,7 +7,7 @@ public struct WireMark: Hashable, Sendable {
     /// From 1, without a gap. Of a latest snapshot: larger is newer, and gaps mean nothing.
     public var sequence: UInt64
     /// The lowest number that the sender still offers; what is below it and has not arrived never will. At most
-    /// `sequence`. Without meaning for a latest snapshot, where it is `sequence`.
+    /// `sequence`. Without meaning for a latest snapshot: it is not written, and read as `sequence`.
     public var first: UInt64
     /// Only the newest of its feature counts.
     public var isLatest: Bool

@@ -66,7 +66,7 @@ extension WireWriter {
         writeNoExtensions()
     }
 
-    private mutating func writeNoExtensions() { write(0 as UInt8) }
+    mutating func writeNoExtensions() { write(0 as UInt8) }
 }
 
 struct SnapshotHead {

@@ -13,6 +13,8 @@ public enum WireMessage: Sendable {
     case envelope(AnySessionSyncEnvelope)
     case snapshot(AnySessionSyncSnapshot)
     case snapshotRequest(WireSnapshotRequest)
+    /// What has arrived, and how the connection is.
+    case report(WireReport)
     /// The last frame of a connection.
     case goodbye(WireGoodbye)
 }

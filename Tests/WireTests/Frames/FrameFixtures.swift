@@ -66,6 +66,32 @@ enum Sample {
     static let peer = SessionPeer(
         id: phone, deviceClass: .phone, appInstanceID: watch, userID: "anna", topology: .pairedCompanion)
 
+    static let marks = [
+        WireMark(outbox: 0xC0FF_EE11, sequence: 300, first: 299), WireMark(outbox: 0, sequence: 1, first: 1),
+        WireMark(outbox: .max, sequence: .max, first: 1, expiresAt: .max),
+        WireMark(outbox: 7, sequence: 9, first: 9, isLatest: true),
+        WireMark(outbox: 7, sequence: .max, first: .max, isLatest: true, expiresAt: milliseconds),
+    ]
+
+    static let reports = [
+        WireReport(),
+        WireReport(
+            probe: WireReport.Probe(number: 9, sentAt: milliseconds),
+            echo: WireReport.Echo(probe: WireReport.Probe(number: .max, sentAt: .max), answeredAt: 0),
+            receipts: [
+                WireReport.Receipt(featureID: "workout", outbox: 0xC0FF_EE11, upTo: 300),
+                WireReport.Receipt(featureID: "überall", outbox: 0, upTo: 0, beyond: [2...2, 4...300, 302...302]),
+                WireReport.Receipt(
+                    featureID: phone, outbox: .max, upTo: .max - 4, beyond: [(UInt64.max - 2)...(UInt64.max - 2)]),
+                WireReport.Receipt(featureID: "", outbox: 1, upTo: .max - 2, beyond: [UInt64.max...UInt64.max]),
+                WireReport.Receipt(featureID: "workout", outbox: 5, upTo: .max, isLatest: true),
+            ],
+            floors: [
+                WireReport.Floor(featureID: "workout", outbox: 0xC0FF_EE11, first: 301),
+                WireReport.Floor(featureID: watch, outbox: 0, first: .max),
+            ]),
+    ]
+
     static let messages: [WireMessage] = [
         .hello(WireHello(peer: peer, codecs: [1, 2, 200], dictionaries: [CompressionDictionary.builtIn.id])),
         .envelope(envelope()),
@@ -76,6 +102,7 @@ enum Sample {
         .snapshotRequest(WireSnapshotRequest(sessionID: session, requester: peer)),
         .snapshotRequest(WireSnapshotRequest(sessionID: session)),
         .envelope(envelope(metadata(sequence: 0, eventID: session, advancedMilliseconds: 1300))),
+        .report(reports[0]), .report(reports[1]),
         .goodbye(WireGoodbye(.closing, detail: "bis später")),
     ]
 }
@@ -86,6 +113,7 @@ extension WireMessage {
         switch self {
         case .hello(let hello): return "\(hello)"
         case .snapshotRequest(let request): return "\(request)"
+        case .report(let report): return "\(report)"
         case .goodbye(let goodbye): return "\(goodbye)"
         case .envelope(let envelope):
             let payload = try? envelope.encodedPayload(with: Sample.codec)

@@ -93,27 +93,19 @@ extension GoldenFrameTests {
     private static func messages(_ bytes: [UInt8]) throws -> [[String: Any]] {
         var decoder = FrameStreamDecoder(codecs: try CodecTable([Sample.codec, CompactCodec()]))
         var messages: [[String: Any]] = []
-        var rest = bytes[...]
-        var reassembler = FrameReassembler()
-        // Frame by frame, because fragments go another way.
-        while !rest.isEmpty {
-            let header = try Array(rest).withUnsafeBytes { try FrameHeader.parse($0, limits: FrameLimits()) }
-            guard let header else { throw WireError(.truncated, "the last frame ends early") }
-            var frame = Array(rest.prefix(header.frameBytes))
-            rest = rest.dropFirst(header.frameBytes)
-            if header.kind == .fragment {
-                guard let whole = try reassembler.receive(frame, now: .zero) else { continue }
-                frame = whole
-            }
-            decoder.append(frame)
-            if let message = try decoder.next() { messages.append(message.description(codec: frame[3])) }
+        decoder.append(bytes)
+        while let frame = try decoder.nextFrame() {
+            var message = frame.message.description
+            if let mark = frame.mark { message["mark"] = mark.description }
+            messages.append(message)
         }
+        guard decoder.isAtFrameBoundary else { throw WireError(.truncated, "the last frame ends early") }
         return messages
     }
 }
 
 extension WireMessage {
-    fileprivate func description(codec: UInt8) -> [String: Any] {
+    fileprivate var description: [String: Any] {
         switch self {
         case .hello(let hello):
             return [
@@ -127,23 +119,61 @@ extension WireMessage {
                 "kind": "snapshotRequest", "sessionID": request.sessionID.uuidString,
                 "requester": request.requester?.description ?? NSNull(),
             ]
+        case .report(let report): return report.description
         case .goodbye(let goodbye):
             return ["kind": "goodbye", "reason": Int(goodbye.reason.rawValue), "detail": goodbye.detail]
         case .envelope(let envelope):
             let payload = try? envelope.encodedPayload(with: Sample.codec)
             return [
-                "kind": "envelope", "codec": Int(codec), "metadata": envelope.metadata.description,
+                "kind": "envelope", "codec": payload.map { Int($0.codec.id.number) } ?? 0,
+                "metadata": envelope.metadata.description,
                 "payload": payload?.bytes.hexadecimal ?? "",
             ]
         case .snapshot(let snapshot):
             let state = try? snapshot.encodedState(with: Sample.codec)
             return [
-                "kind": "snapshot", "codec": Int(codec), "metadata": snapshot.metadata.description,
+                "kind": "snapshot", "codec": state.map { Int($0.codec.id.number) } ?? 0,
+                "metadata": snapshot.metadata.description,
                 "revision": "\(snapshot.revision)", "state": state?.bytes.hexadecimal ?? "",
                 "vector": snapshot.peerSequenceVector.mapValues { "\($0)" },
                 "checkpoint": snapshot.checkpoint?.hexadecimal ?? NSNull(),
             ]
         }
+    }
+}
+
+extension WireMark {
+    fileprivate var description: [String: Any] {
+        [
+            "outbox": Int(outbox), "sequence": "\(sequence)", "first": "\(first)", "isLatest": isLatest,
+            "expiresAt": expiresAt.map { "\($0)" } ?? NSNull(),
+        ]
+    }
+}
+
+extension WireReport {
+    fileprivate var description: [String: Any] {
+        let answer = echo.map { ["probe": $0.probe.description, "answeredAt": "\($0.answeredAt)"] as [String: Any] }
+        let floors = floors.map {
+            ["featureID": $0.featureID, "outbox": Int($0.outbox), "first": "\($0.first)"] as [String: Any]
+        }
+        return [
+            "kind": "report", "probe": probe?.description ?? NSNull(), "echo": answer ?? NSNull(),
+            "receipts": receipts.map(\.description), "floors": floors,
+        ]
+    }
+}
+
+extension WireReport.Probe {
+    fileprivate var description: [String: Any] { ["number": Int(number), "sentAt": "\(sentAt)"] }
+}
+
+extension WireReport.Receipt {
+    fileprivate var description: [String: Any] {
+        [
+            "featureID": featureID, "outbox": Int(outbox), "upTo": "\(upTo)", "isLatest": isLatest,
+            "beyond": beyond.map { ["\($0.lowerBound)", "\($0.upperBound)"] },
+        ]
     }
 }
 

@@ -14,7 +14,12 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    static let all: [GoldenVector] = [
+    static let all = basic + marks
+
+    /// Bytes that every reader must refuse, with the same code.
+    static let refused = refusedFrames + refusedMarks + refusedReports + refusedPieces
+
+    private static let basic: [GoldenVector] = [
         single(
             "hello", .hello(WireHello(peer: peer, codecs: [1, 2, 3], dictionaries: [CompressionDictionary.builtIn.id]))),
         single("goodbye", .goodbye(WireGoodbye(.closing))),
@@ -55,8 +60,7 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// Bytes that every reader must refuse, with the same code.
-    static let refused: [GoldenVector] = [
+    private static let refusedFrames: [GoldenVector] = [
         refused("foreign") { Array("{}".utf8) },
         refused("version") { [FrameHeader.magic, 9, 0, 0, 0] },
         refused("header") { changed(goodbye, 5) },
@@ -97,7 +101,7 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
 
     private static var goodbye: [UInt8] { Sample.frame(kind: 5, codec: 0, body: [0, 0, 0]) }
 
-    private static func refused(_ name: String, _ make: @escaping @Sendable () throws -> [UInt8]) -> GoldenVector {
+    static func refused(_ name: String, _ make: @escaping @Sendable () throws -> [UInt8]) -> GoldenVector {
         GoldenVector(name: "refused-\(name)", make: make)
     }
 

@@ -208,14 +208,14 @@ struct HostileFrameTests {
                 default: body.removeSubrange(position...)
                 }
             }
-            if Bool.random(using: &generator) { flags = UInt8.random(in: 0...31, using: &generator) }
+            if Bool.random(using: &generator) { flags = UInt8.random(in: 0...63, using: &generator) }
             let frame = Sample.frame(kind: kind, flags: flags, body: body)
             var single = FrameDecoder(codecs: Sample.codecs)
             _ = single.failure(frame)
             var stream = FrameStreamDecoder(codecs: Sample.codecs)
             stream.append(frame)
             _ = try? stream.next()
-            kind = UInt8.random(in: 1...6, using: &generator)
+            kind = UInt8.random(in: 1...7, using: &generator)
             _ = single.failure(Sample.frame(kind: kind, body: body))
         }
     }

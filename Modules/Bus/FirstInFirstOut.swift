@@ -1,0 +1,32 @@
+/// A queue in an array: O(1) amortised both ways.
+package struct FirstInFirstOut<Element> {
+    @usableFromInline var elements: [Element?] = []
+    @usableFromInline var head = 0
+
+    @inlinable package init() {}
+
+    @inlinable package var count: Int { elements.count - head }
+    @inlinable package var isEmpty: Bool { head == elements.count }
+    @inlinable package var first: Element? { isEmpty ? nil : elements[head] }
+
+    @inlinable package mutating func append(_ element: Element) { elements.append(element) }
+
+    @inlinable package mutating func takeFirst() -> Element? {
+        guard !isEmpty else { return nil }
+        let first = elements[head].take()
+        head += 1
+        if head == elements.count {
+            elements.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head > 64, 2 * head > elements.count {
+            elements.removeFirst(head)
+            head = 0
+        }
+        return first
+    }
+
+    /// What waits, the first first.
+    @inlinable package var waiting: [Element] { elements[head...].compactMap { $0 } }
+}
+
+extension FirstInFirstOut: Sendable where Element: Sendable {}

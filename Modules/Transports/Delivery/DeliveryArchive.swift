@@ -1,0 +1,144 @@
+import Dispatch
+import MeshBus
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+import MeshWire
+
+/// Where delivery outlives its process: what was accepted and not acknowledged, what arrived and was not passed on, and
+/// how far each peer is.
+///
+/// One write serves everything that came while the last one was under way. A store that lives in memory is written at
+/// once, on the caller's thread, so that virtual time stays on one thread.
+final class DeliveryArchive: Sendable {
+    private struct State: ~Copyable {
+        /// Not written yet, in order.
+        var noted: [DeliveryChange] = []
+        var notedCount: UInt64 = 0
+        var writtenCount: UInt64 = 0
+        var isWriting = false
+        /// Sends that wait for everything up to a count.
+        var waiters: [(count: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
+        var layout: ArchiveLayout
+    }
+
+    let store: any SessionStore
+    private let isInline: Bool
+    private let state: Locked<State>
+    private let queue = DispatchQueue(label: "sessionmesh.delivery.store")
+
+    /// - Throws: `StorageError`.
+    init(_ store: any SessionStore, _ setup: LineSetup) throws {
+        self.store = store
+        isInline = store.durability == .memory
+        state = Locked(State(layout: try ArchiveLayout(store, setup)))
+    }
+
+    /// The outbox of this store.
+    /// - Throws: `StorageError`.
+    func outbox(ifNew number: UInt32) throws -> UInt32 {
+        try state.withLock { try $0.layout.outbox(ifNew: number, in: store) }
+    }
+
+    /// - Throws: `StorageError`.
+    func restore(_ core: inout DeliveryCore, _ inbox: TransportInbox, _ now: DeliveryTime) throws {
+        let arrivals = try state.withLock { try $0.layout.restore(&core, from: store, now) }
+        for snapshot in arrivals.snapshots { inbox.deliver(snapshot) }
+        inbox.deliver(arrivals.envelopes, isDurable: true)
+    }
+
+    /// To be written with the next `write`.
+    func note(_ changes: [DeliveryChange]) {
+        state.withLock { state in
+            state.noted += changes
+            state.notedCount += UInt64(changes.count)
+        }
+    }
+
+    /// Writes what is noted, now or soon.
+    /// - Parameter taken: how many durable elements subscribers have taken.
+    func write(
+        taken: @escaping @Sendable () -> UInt64, done: @escaping @Sendable ([DeliveryChange], StorageError?) -> Void
+    ) {
+        if isInline {
+            writeAll(taken, done)
+        } else {
+            let begins = state.withLock { state in
+                defer { state.isWriting = true }
+                return !state.isWriting
+            }
+            if begins { queue.async { self.writeAll(taken, done) } }
+        }
+    }
+
+    private func writeAll(_ taken: () -> UInt64, _ done: ([DeliveryChange], StorageError?) -> Void) {
+        while true {
+            let (changes, batch): ([DeliveryChange], StoreBatch) = state.withLock { state in
+                let changes = state.noted
+                state.noted = []
+                if changes.isEmpty { state.isWriting = false }
+                return (changes, state.layout.batch(of: changes, taken: taken()))
+            }
+            guard !changes.isEmpty else { return }
+            do {
+                try store.commit(batch)
+                finish(changes, nil, done)
+            } catch {
+                let error = error as? StorageError ?? StorageError(.unavailable, "the store threw", cause: error)
+                return finish(changes, error, done)
+            }
+        }
+    }
+
+    private func finish(
+        _ changes: [DeliveryChange], _ error: StorageError?, _ done: ([DeliveryChange], StorageError?) -> Void
+    ) {
+        let (failed, waiters) = state.withLock { state in
+            var failed = changes
+            state.writtenCount += UInt64(changes.count)
+            if error != nil {
+                state.isWriting = false
+                // Numbers given since build upon those that were not written.
+                failed += state.noted
+                state.writtenCount += UInt64(state.noted.count)
+                // What is no promise to anybody is tried again.
+                state.noted = failed.filter(\.isRepeatable)
+                state.notedCount += UInt64(state.noted.count)
+                state.layout.forget(failed)
+            }
+            let count = state.writtenCount
+            defer { state.waiters.removeAll { $0.count <= count } }
+            return (failed, state.waiters.filter { $0.count <= count })
+        }
+        done(failed, error)
+        for waiter in waiters {
+            if let error { waiter.continuation.resume(throwing: error) } else { waiter.continuation.resume() }
+        }
+    }
+
+    /// The store stays its owner's to close.
+    func close() { queue.sync {} }
+
+    /// Returns when everything that was noted before has been written.
+    /// - Throws: `StorageError` when it was not.
+    func flush() async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            let isWritten: Bool = state.withLock { state in
+                guard state.writtenCount < state.notedCount else { return true }
+                state.waiters.append((state.notedCount, continuation))
+                return false
+            }
+            if isWritten { continuation.resume() }
+        }
+    }
+}
+
+extension DeliveryChange {
+    /// Nothing depends on its being written soon.
+    fileprivate var isRepeatable: Bool {
+        switch self {
+        case .accepted, .received: false
+        case .settled, .published, .newest, .met, .forgotten, .pending: true
+        }
+    }
+}

@@ -1,0 +1,43 @@
+public import MeshBus
+public import MeshIdentity
+import MeshTransport
+public import MeshWire
+
+/// How a `LinkTransport` works. The defaults suit two devices of one person.
+public struct DeliveryConfiguration: Sendable {
+    /// Writes payloads. Every peer must read it.
+    public var codec: any PayloadCodec = CompactCodec()
+    /// Read beside `codec`.
+    public var readableCodecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
+    public var compression: CompressionPolicy = .zlib()
+    /// The largest payload; a link whose lanes carry less lowers it.
+    public var payloadLimit: PayloadLimit = .deliveryMessage
+    /// Messages that one peer has not acknowledged, or that wait for a connection, before `send` suspends or throws.
+    /// At most 4096, which is what receivers keep.
+    public var queueLimit = 4096
+    /// Bytes of payload of the same.
+    public var queueBytesMax = 64 << 20
+    /// Bytes that are under way at once on a lossy lane.
+    public var lossyBytesMax = 256 << 10
+    /// Reliable messages that wait while no peer is known.
+    public var pendingLimit = 200
+    /// Silence after which a peer is probed. Three probes without an answer, and it is gone.
+    public var heartbeat: Duration = .seconds(5)
+    /// How long a receiver may gather what it acknowledges.
+    public var acknowledgementDelay: Duration = .milliseconds(10)
+    /// Elements that wait for one slow subscriber.
+    public var bufferLimit = 4096
+    /// Features of which the newest snapshot is kept, own and others'.
+    public var featureLimit = 256
+    /// Fixes every draw, for tests; nil draws from the system.
+    public var seed: UInt64?
+
+    public init() {}
+}
+
+extension PayloadLimit {
+    /// One message, whatever the number of packets that it takes.
+    public static let deliveryMessage = PayloadLimit(
+        id: "delivery.message", bytes: 1_032_192, summary: "Payload of one message over a live lane",
+        source: "FrameLimits: frames of 1 MiB at most, less 16 KiB for header, metadata and vector")
+}

@@ -1,0 +1,181 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+import MeshWire
+
+// MARK: - What the link tells
+
+extension DeliveryCore {
+    mutating func found(_ address: LinkAddress, _ now: DeliveryTime) {
+        connections[address, default: DeliveryConnection()].isOver = false
+        // On lanes that the platform keeps the greeting waits for the other side like everything else.
+        if connections[address]?.isLive == false, settings.keptLane != nil { greet(address, now) }
+    }
+
+    mutating func connected(_ address: LinkAddress, as provenID: String?, _ now: DeliveryTime) {
+        if connections[address]?.isLive == true { disconnected(address, reason: nil, now) }
+        var connection = DeliveryConnection()
+        connection.isLive = true
+        connection.provenID = provenID
+        connections[address] = connection
+        greet(address, now)
+    }
+
+    mutating func disconnected(_ address: LinkAddress, reason: String?, _ now: DeliveryTime) {
+        guard let connection = connections[address], connection.isLive else {
+            // Nobody is there, and somebody must learn of it.
+            if let reason { report(.rejected(peerID: nil, reason: reason)) }
+            return
+        }
+        connections[address] = settings.keptLane == nil ? nil : DeliveryConnection()
+        if let reason { report(.rejected(peerID: connection.peerID, reason: reason)) }
+        if connection.peerID == nil, reason == nil, !connection.isOver {
+            report(.rejected(peerID: nil, reason: "the other side ended the connection before it had greeted"))
+        }
+        if !connection.immediate.isEmpty {
+            report(.dropped(count: connection.immediate.count, reason: "the connection ended before they were sent"))
+        }
+        if let index = connection.peerID.flatMap({ peerIndex[$0] }), peers[index].address == address {
+            part(index)
+        }
+        directives.hasRoom = true
+    }
+
+    /// The peer is nowhere any more.
+    private mutating func part(_ index: Int) {
+        let before = peers[index].standing.health
+        peers[index].address = nil
+        peers[index].standing.end()
+        peers[index].reportAt = .max
+        peers[index].echo = nil
+        peers[index].probeDue = nil
+        noteHealth(index, before)
+        rewind(index)
+    }
+
+    /// Everything that is not acknowledged is offered again.
+    private mutating func rewind(_ index: Int) {
+        for channel in peers[index].channels.indices { peers[index].channels[channel].rewind() }
+        for feature in peers[index].latestOrder {
+            guard let progress = peers[index].latest[feature] else { continue }
+            peers[index].latest[feature]?.sent = progress.acknowledged
+        }
+        peers[index].hasLatestDue = true
+    }
+}
+
+// MARK: - Ends
+
+extension DeliveryCore {
+    /// Nothing but the farewell is sent there any more.
+    mutating func say(_ message: WireMessage, at address: LinkAddress) {
+        guard connections[address]?.isOver == false else { return }
+        connections[address]?.control.append(message)
+        connections[address]?.isOver = true
+        connections[address]?.helloAt = nil
+    }
+
+    /// What came cannot be read. On a stream nothing after it can be either.
+    mutating func cannotRead(from address: LinkAddress, on lane: LinkLane, _ error: WireError, _ now: DeliveryTime) {
+        let peerID = connections[address]?.peerID
+        report(.rejected(peerID: peerID, reason: "\(error)"))
+        guard lane == .stream, connections[address]?.isOver == false else { return }
+        let reason: WireGoodbye.Reason = error.code == .unsupportedVersion ? .unsupportedVersion : .unreadable
+        directives.hopeless.append((address, WireGoodbye(reason, detail: error.message)))
+        if let index = peerID.flatMap({ peerIndex[$0] }), peers[index].address == address { part(index) }
+        directives.hasRoom = true
+    }
+
+    /// Something that a lossy lane carries has not been acknowledged by a peer that is there.
+    var awaitsAcknowledgements: Bool {
+        settings.isLossy
+            && peers.contains { $0.outstandingCount > 0 && $0.address != nil && $0.standing.health != .gone }
+    }
+}
+
+// MARK: - Greeting
+
+extension DeliveryCore {
+    mutating func repeatGreetings(_ now: DeliveryTime) {
+        let waiting = connections.keys.filter { connections[$0]?.helloAt != nil }
+        for address in waiting.sorted(by: { $0.rawValue < $1.rawValue }) {
+            guard let time = connections[address]?.helloAt else { continue }
+            if time <= now.elapsed { greet(address, now) } else { wake(by: time) }
+        }
+    }
+
+    /// Says who is here; on a lossy lane again and again, until the other side reports.
+    private mutating func greet(_ address: LinkAddress, _ now: DeliveryTime) {
+        guard var connection = connections[address], !connection.isOver else { return }
+        connection.control.append(.hello(WireHello(peer: localPeer, codecs: settings.codecs)))
+        connection.helloCount += 1
+        if connection.isLive, settings.isLossy {
+            let delay = RoundTripEstimate().timeout(afterFailures: min(connection.helloCount - 1, 4))
+            connection.helloAt = now.elapsed + min(delay, settings.heartbeat)
+            wake(by: now.elapsed + delay)
+        }
+        connections[address] = connection
+        directives.writable.append(address)
+    }
+
+    /// The other side has read the greeting.
+    mutating func greetingArrived(_ address: LinkAddress) { connections[address]?.helloAt = nil }
+
+    /// - Throws: `WireError` when nothing can come of the connection.
+    mutating func meet(_ hello: WireHello, at address: LinkAddress, _ now: DeliveryTime) throws(WireError) {
+        guard let connection = connections[address] else { return }
+        try check(hello, provenID: connection.provenID)
+        let isRepeated = connection.peerID == hello.peer.id
+        if isRepeated, let index = peerIndex[hello.peer.id], peers[index].peer == hello.peer { return }
+        guard connection.peerID == nil || isRepeated else {
+            throw WireError(.foreign, "'\(hello.peer.id)' greets where '\(connection.peerID ?? "")' is")
+        }
+        connections[address]?.peerID = hello.peer.id
+        let isFirst = peers.isEmpty
+        let index = admit(hello.peer)
+        guard connection.isLive else {
+            peers[index].keptAddress = address
+            return afterMeeting(index, isFirst: isFirst, now)
+        }
+        if let earlier = peers[index].address, earlier != address { connections[earlier]?.isOver = true }
+        if peers[index].address != nil { part(index) }
+        if settings.keptLane != nil { peers[index].keptAddress = address }
+        peers[index].address = address
+        peers[index].standing.begin(now: now.elapsed)
+        rewind(index)
+        wake(by: now.elapsed)
+        afterMeeting(index, isFirst: isFirst, now)
+    }
+
+    private mutating func afterMeeting(_ index: Int, isFirst: Bool, _ now: DeliveryTime) {
+        peers[index].hasLatestDue = true
+        if isFirst { sendPending(now) }
+        directives.hasRoom = true
+        markWritable(index)
+    }
+
+    private func check(_ hello: WireHello, provenID: String?) throws(WireError) {
+        let id = hello.peer.id
+        guard id != localPeer.id || settings.returnsOwnPackets else {
+            throw WireError(.foreign, "'\(id)' is talking to itself: its output comes back as its input")
+        }
+        if let provenID, provenID != id { throw WireError(.foreign, "'\(provenID)' greets as '\(id)'") }
+        _ = try hello.negotiatedFrameVersion()
+        guard hello.codecs.contains(settings.codec) else {
+            throw WireError(.unknownCodec, "'\(id)' does not read codec \(settings.codec)")
+        }
+    }
+
+    /// The peer's place, which it gets with the first greeting and keeps.
+    mutating func admit(_ peer: SessionPeer) -> Int {
+        if let index = peerIndex[peer.id] {
+            if peers[index].peer != peer, settings.isDurable { directives.changes.append(.met(peer)) }
+            peers[index].peer = peer
+            return index
+        }
+        peers.append(DeliveryPeer(peer))
+        peerIndex[peer.id] = peers.count - 1
+        if settings.isDurable { directives.changes.append(.met(peer)) }
+        return peers.count - 1
+    }
+}

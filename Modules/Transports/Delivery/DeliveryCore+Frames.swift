@@ -1,0 +1,156 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+import MeshWire
+
+extension DeliveryCore {
+    /// What is sent next to an address.
+    struct Outgoing {
+        var frame: WireFrame
+        var lane: LinkLane
+        /// On the lane `latest`: what it replaces.
+        var key = ""
+        /// May travel in pieces between which others pass.
+        var isBulk = false
+    }
+
+    /// The next frame for that address; nil when nothing is to be sent now.
+    ///
+    /// - Parameter urgentOnly: leaves out what may wait for the rest of a transfer.
+    mutating func nextFrame(for address: LinkAddress, urgentOnly: Bool = false, _ now: DeliveryTime) -> Outgoing? {
+        guard let connection = connections[address] else { return nil }
+        let immediate = connection.isLive ? settings.immediateLane : settings.keptLane
+        let reliable = connection.isLive ? settings.reliableLane : settings.keptLane
+        if let lane = reliable ?? immediate {
+            if let message = connections[address]?.control.takeFirst() {
+                return Outgoing(frame: WireFrame(message), lane: lane)
+            }
+            guard !connection.isOver else { return nil }
+            if let report = nextReport(for: connection, at: address, now) {
+                return Outgoing(frame: WireFrame(.report(report)), lane: lane)
+            }
+        }
+        guard !connection.isOver else { return nil }
+        if let lane = immediate, let message = connections[address]?.immediate.takeFirst() {
+            if connection.immediate.count == settings.immediateLimit / 2 { directives.hasRoom = true }
+            return Outgoing(frame: WireFrame(message), lane: lane)
+        }
+        guard let index = peerHere(address, connection) else { return nil }
+        if let lane = reliable, let next = nextReliable(index, on: lane, urgentOnly: urgentOnly, now) { return next }
+        return urgentOnly ? nil : nextLatest(index, connection, now)
+    }
+
+    /// Who is reached at the address: live, or for good where the platform keeps what is sent.
+    private func peerHere(_ address: LinkAddress, _ connection: DeliveryConnection) -> Int? {
+        guard let index = connection.peerID.flatMap({ peerIndex[$0] }) else { return nil }
+        if connection.isLive { return peers[index].address == address ? index : nil }
+        return peers[index].address == nil && peers[index].keptAddress == address ? index : nil
+    }
+
+    private mutating func nextReliable(
+        _ index: Int, on lane: LinkLane, urgentOnly: Bool, _ now: DeliveryTime
+    ) -> Outgoing? {
+        guard lane != .datagram || peers[index].underWayBytes < settings.lossyBytesMax else { return nil }
+        dropExpired(index, now)
+        guard let (channel, number, priority) = peers[index].nextChannel() else { return nil }
+        guard !urgentOnly || priority != .bulk else { return nil }
+        let entry = peers[index].channels[channel].send(number, now: now.elapsed)
+        let mark = WireMark(
+            outbox: outbox, sequence: number, first: peers[index].channels[channel].entries.first,
+            expiresAt: entry.expiresAt)
+        if lane == .datagram { wake(by: now.elapsed + peers[index].standing.roundTrip.timeout()) }
+        return Outgoing(
+            frame: WireFrame(entry.message, mark: mark), lane: lane, isBulk: priority == .bulk)
+    }
+
+    // MARK: Newest snapshots
+
+    private mutating func nextLatest(
+        _ index: Int, _ connection: DeliveryConnection, _ now: DeliveryTime
+    ) -> Outgoing? {
+        guard peers[index].hasLatestDue else { return nil }
+        let isKept = settings.lanes.contains(.latest)
+        guard let lane = isKept ? .latest : connection.isLive ? settings.reliableLane : nil else { return nil }
+        for feature in publishedOrder + peers[index].latestOrder
+        where published[feature] != nil
+            || peers[index].latest[feature] != nil
+        {
+            let progress = peers[index].latest[feature] ?? LatestProgress()
+            guard let offer = progress.offer(published[feature]), offer.version > progress.acknowledged else {
+                continue
+            }
+            let isOverdue =
+                settings.isLossy && progress.sentAt + peers[index].standing.roundTrip.timeout() <= now.elapsed
+            guard offer.version > progress.sent || isOverdue else { continue }
+            peers[index].offerLatest(feature) {
+                $0.sent = offer.version
+                $0.sentAt = now.elapsed
+                $0.attempts += 1
+                // The platform keeps it from here on.
+                if isKept { $0.acknowledged = offer.version }
+            }
+            if settings.isLossy { wake(by: now.elapsed + peers[index].standing.roundTrip.timeout()) }
+            let mark = WireMark(outbox: outbox, sequence: offer.version, first: offer.version, isLatest: true)
+            return Outgoing(
+                frame: WireFrame(.snapshot(offer.snapshot), mark: mark), lane: lane, key: feature, isBulk: true)
+        }
+        peers[index].hasLatestDue = false
+        return nil
+    }
+
+    // MARK: Reports
+
+    private mutating func nextReport(
+        for connection: DeliveryConnection, at address: LinkAddress, _ now: DeliveryTime
+    ) -> WireReport? {
+        guard let index = peerHere(address, connection) else { return nil }
+        var report = WireReport()
+        report.echo = peers[index].echo.take()
+        if let number = peers[index].probeDue.take() {
+            report.probe = .init(number: number, sentAt: now.wall)
+        }
+        if connection.isLive { report.floors = floorsDue(index, now) }
+        let isWorthAReport = report.echo != nil || report.probe != nil || !report.floors.isEmpty
+        if isWorthAReport || peers[index].reportAt <= now.elapsed { report.receipts = takeReceipts(index) }
+        guard isWorthAReport || !report.receipts.isEmpty else { return nil }
+        return report
+    }
+
+    private mutating func takeReceipts(_ index: Int) -> [WireReport.Receipt] {
+        var receipts: [WireReport.Receipt] = []
+        let (keys, latestKeys) = (peers[index].receiptsDue, peers[index].latestReceiptsDue)
+        for key in keys.prefix(WireReport.entriesMax) {
+            guard let channel = peers[index].incoming[key] else { continue }
+            receipts.append(
+                .init(featureID: key.featureID, outbox: key.outbox, upTo: channel.acknowledged, beyond: channel.beyond))
+        }
+        for key in latestKeys.prefix(WireReport.entriesMax - receipts.count) {
+            guard let version = peers[index].newest[key] else { continue }
+            receipts.append(.init(featureID: key.featureID, outbox: key.outbox, upTo: version, isLatest: true))
+        }
+        // What did not fit is due still.
+        peers[index].receiptsDue = Array(keys.dropFirst(WireReport.entriesMax))
+        peers[index].latestReceiptsDue = Array(latestKeys.dropFirst(max(WireReport.entriesMax - receipts.count, 0)))
+        if peers[index].receiptsDue.isEmpty { peers[index].latestReceiptsDue.removeAll() }
+        peers[index].unreportedCount = 0
+        if peers[index].receiptsDue.isEmpty { peers[index].reportAt = .max }
+        return receipts
+    }
+
+    private mutating func floorsDue(_ index: Int, _ now: DeliveryTime) -> [WireReport.Floor] {
+        var floors: [WireReport.Floor] = []
+        let timeout = peers[index].standing.roundTrip.timeout()
+        for channel in peers[index].channels.indices where peers[index].channels[channel].needsFloor {
+            let sentAt = peers[index].channels[channel].floorSentAt
+            guard floors.count < WireReport.entriesMax, sentAt.map({ $0 + timeout <= now.elapsed }) ?? true else {
+                continue
+            }
+            peers[index].channels[channel].floorSentAt = now.elapsed
+            let entries = peers[index].channels[channel].entries
+            floors.append(
+                .init(featureID: peers[index].channels[channel].featureID, outbox: outbox, first: entries.first))
+            if settings.isLossy { wake(by: now.elapsed + timeout) }
+        }
+        return floors
+    }
+}

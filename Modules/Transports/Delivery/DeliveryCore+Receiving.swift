@@ -1,0 +1,222 @@
+import MeshIdentity
+import MeshTransport
+import MeshWire
+
+extension DeliveryCore {
+    /// Takes what arrived.
+    /// - Throws: `WireError` when nothing can come of the connection any more.
+    mutating func receive(
+        _ frame: WireFrame, on lane: LinkLane, from address: LinkAddress, _ now: DeliveryTime
+    ) throws(WireError) {
+        // What still comes after the end of a connection comes too late.
+        guard let connection = connections[address], !connection.isOver else { return }
+        if case .hello(let hello) = frame.message { return try meet(hello, at: address, now) }
+        if case .goodbye(let goodbye) = frame.message { return end(address, goodbye, now) }
+        guard let index = connection.peerID.flatMap({ peerIndex[$0] }) else {
+            // On a lossy lane the greeting may have been lost or overtaken; it comes again.
+            guard lane == .stream else { return }
+            throw WireError(.foreign, "the peer did not greet first")
+        }
+        peers[index].standing.heardAt = now.elapsed
+        switch (frame.message, frame.mark) {
+        case (.report(let report), _): take(report, index, at: address, now)
+        case (.snapshotRequest(let request), _):
+            // Delivery knows who is there, whatever the frame says.
+            directives.arrivals.append(
+                .request(SessionSnapshotRequest(sessionID: request.sessionID, requester: peers[index].peer)))
+        case (.envelope(let envelope), nil): directives.arrivals.append(.envelope(envelope))
+        case (.snapshot(let snapshot), nil): directives.arrivals.append(.snapshot(snapshot))
+        case (.snapshot(let snapshot), let mark?) where mark.isLatest: takeLatest(snapshot, mark, index, now)
+        case (_, let mark?): take(frame.message, mark, on: lane, index, now)
+        case (.hello, nil), (.goodbye, nil): break
+        }
+    }
+
+    private mutating func end(_ address: LinkAddress, _ goodbye: WireGoodbye, _ now: DeliveryTime) {
+        let peerID = connections[address]?.peerID
+        if goodbye.reason != .closing {
+            report(.rejected(peerID: peerID, reason: "the peer ended the connection: \(goodbye.detail)"))
+        }
+        let isLive = connections[address]?.isLive ?? false
+        disconnected(address, reason: nil, now)
+        // The link may keep the connection for a while.
+        if isLive {
+            connections[address] = DeliveryConnection()
+            connections[address]?.isOver = true
+        }
+    }
+
+    // MARK: Numbered messages
+
+    private mutating func take(
+        _ message: WireMessage, _ mark: WireMark, on lane: LinkLane, _ index: Int, _ now: DeliveryTime
+    ) {
+        guard let featureID = message.metadata?.featureID else { return }
+        let key = IncomingChannel.Key(outbox: mark.outbox, featureID: featureID)
+        if peers[index].incoming[key] == nil {
+            guard peers[index].incoming.count < DeliveryPeer.channelsMax else {
+                return report(
+                    .rejected(peerID: peers[index].peer.id, reason: "more than \(DeliveryPeer.channelsMax) features"))
+            }
+            peers[index].incoming[key] = IncomingChannel(first: mark.first)
+        }
+        if isExpired(mark, on: lane, index, now) {
+            report(.expired(message.metadata, peerID: peers[index].peer.id))
+            // It has come; that nobody wants it any more is no reason to send it again.
+            if peers[index].incoming[key]?.take(nil, mark) == true { passOn(key, index, now) }
+        } else if peers[index].incoming[key]?.take(message, mark) == true {
+            passOn(key, index, now)
+        }
+        noteReceipt(key, index, now)
+    }
+
+    /// On live lanes the sender has looked a moment ago.
+    private func isExpired(_ mark: WireMark, on lane: LinkLane, _ index: Int, _ now: DeliveryTime) -> Bool {
+        guard !lane.isLive, let expiresAt = mark.expiresAt else { return false }
+        let theirs = Int64(clamping: now.wall).addingReportingOverflow(peers[index].standing.clockOffset).partialValue
+        return theirs >= 0 && UInt64(theirs) >= expiresAt
+    }
+
+    /// Hands on what is in order, as far as there is room for it.
+    private mutating func passOn(_ key: IncomingChannel.Key, _ index: Int, _ now: DeliveryTime) {
+        while room > 0, let (number, message) = peers[index].incoming[key]?.removeNext() {
+            guard let metadata = message.metadata, peers[index].recent.insert(metadata.eventID) else { continue }
+            room -= 1
+            if settings.isDurable {
+                peers[index].incoming[key]?.unstoredCount += 1
+                directives.changes.append(.received(peerID: peers[index].peer.id, key, number: number, message))
+            } else {
+                handOver(message)
+            }
+        }
+        if room == 0, peers[index].incoming[key]?.hasNext() == true, !peers[index].stalled.contains(key) {
+            peers[index].stalled.append(key)
+            report(.stalled(peerID: peers[index].peer.id, featureID: key.featureID))
+            wake(by: now.elapsed + 1)
+        }
+    }
+
+    mutating func passOnStalled(_ index: Int, _ now: DeliveryTime) {
+        let keys = peers[index].stalled
+        peers[index].stalled = []
+        for key in keys {
+            passOn(key, index, now)
+            noteReceipt(key, index, now)
+        }
+    }
+
+    mutating func handOver(_ message: WireMessage) {
+        switch message {
+        case .envelope(let envelope): directives.arrivals.append(.durable(envelope))
+        case .snapshot(let snapshot): directives.arrivals.append(.snapshot(snapshot))
+        case .hello, .snapshotRequest, .goodbye, .report: break
+        }
+    }
+
+    /// Acknowledges soon: at once when much has come.
+    mutating func noteReceipt(_ key: IncomingChannel.Key, _ index: Int, _ now: DeliveryTime) {
+        peers[index].unreportedCount += 1
+        let isMuch = peers[index].unreportedCount >= 64
+        let time = now.elapsed + (isMuch ? 0 : settings.acknowledgementDelay)
+        peers[index].markReceipt(key, isLatest: false, at: time)
+        if isMuch { markWritable(index) } else { wake(by: peers[index].reportAt) }
+    }
+
+    // MARK: Newest snapshots
+
+    private mutating func takeLatest(
+        _ snapshot: AnySessionSyncSnapshot, _ mark: WireMark, _ index: Int, _ now: DeliveryTime
+    ) {
+        let key = IncomingChannel.Key(outbox: mark.outbox, featureID: snapshot.metadata.featureID)
+        guard peers[index].newest[key] != nil || peers[index].newest.count < DeliveryPeer.channelsMax else {
+            return report(
+                .rejected(peerID: peers[index].peer.id, reason: "more than \(DeliveryPeer.channelsMax) features"))
+        }
+        if mark.sequence > peers[index].newest[key] ?? 0 {
+            peers[index].newest[key] = mark.sequence
+            directives.arrivals.append(.snapshot(snapshot))
+            if settings.isDurable {
+                directives.changes.append(
+                    .newest(peerID: peers[index].peer.id, key, version: mark.sequence, snapshot))
+            }
+        }
+        peers[index].markReceipt(key, isLatest: true, at: now.elapsed + settings.acknowledgementDelay)
+        wake(by: peers[index].reportAt)
+    }
+
+    // MARK: Reports
+
+    private mutating func take(_ report: WireReport, _ index: Int, at address: LinkAddress, _ now: DeliveryTime) {
+        greetingArrived(address)
+        let before = peers[index].standing.health
+        if let probe = report.probe {
+            peers[index].echo = .init(probe: probe, answeredAt: now.wall)
+            markWritable(index)
+        }
+        if let echo = report.echo,
+            peers[index].standing.answered(
+                echo.probe.number, sentWall: echo.probe.sentAt, answeredWall: echo.answeredAt, now: now.elapsed)
+        {
+            self.report(
+                .roundTrip(
+                    peerID: peers[index].peer.id, duration: peers[index].standing.roundTrip.smoothed ?? .zero))
+        }
+        var newestSentAt: UInt64 = 0
+        for receipt in report.receipts where receipt.outbox == outbox {
+            newestSentAt = max(newestSentAt, take(receipt, index, now))
+        }
+        for floor in report.floors { take(floor, index, now) }
+        resendOvertaken(index, newestSentAt)
+        noteHealth(index, before)
+        wake(by: peers[index].standing.deadline(heartbeat: settings.heartbeat))
+        markWritable(index)
+    }
+
+    /// - Returns: when the newest of what has arrived was sent.
+    private mutating func take(_ receipt: WireReport.Receipt, _ index: Int, _ now: DeliveryTime) -> UInt64 {
+        if receipt.isLatest {
+            guard receipt.upTo <= lastVersion else { return 0 }
+            let before = peers[index].latest[receipt.featureID]?.acknowledged ?? 0
+            peers[index].latest[receipt.featureID]?.acknowledged = max(receipt.upTo, before)
+            return 0
+        }
+        guard let channel = peers[index].existingChannel(receipt.featureID) else { return 0 }
+        let (gain, count) = peers[index].channels[channel].acknowledge(
+            upTo: receipt.upTo, beyond: receipt.beyond, messagesWanted: settings.tellsAcknowledgements)
+        for message in gain.messages {
+            if let metadata = message.metadata { report(.acknowledged(metadata, peerID: peers[index].peer.id)) }
+        }
+        if gain.newestSentAt > 0 {
+            peers[index].standing.acknowledged(sentAt: gain.measurableSentAt, now: now.elapsed)
+        }
+        guard count > 0 else { return gain.newestSentAt }
+        peers[index].outstandingCount -= count
+        peers[index].outstandingBytes -= gain.byteCount
+        directives.hasRoom = true
+        settle(index, channel)
+        return gain.newestSentAt
+    }
+
+    /// RACK: what was sent half a round trip before something that has arrived is lost.
+    private mutating func resendOvertaken(_ index: Int, _ newestSentAt: UInt64) {
+        guard settings.isLossy, newestSentAt > 0 else { return }
+        let window = (peers[index].standing.roundTrip.smoothedNanoseconds ?? 0) / 2
+        guard newestSentAt > window else { return }
+        var count = 0
+        for channel in peers[index].channels.indices {
+            count += peers[index].channels[channel].giveUp(sentBefore: newestSentAt - window)
+        }
+        if count > 0 { report(.retransmitted(count: count, peerID: peers[index].peer.id)) }
+    }
+
+    private mutating func take(_ floor: WireReport.Floor, _ index: Int, _ now: DeliveryTime) {
+        let key = IncomingChannel.Key(outbox: floor.outbox, featureID: floor.featureID)
+        if peers[index].incoming[key] == nil {
+            guard peers[index].incoming.count < DeliveryPeer.channelsMax else { return }
+            peers[index].incoming[key] = IncomingChannel(first: floor.first)
+        }
+        peers[index].incoming[key]?.raiseFloor(to: floor.first)
+        passOn(key, index, now)
+        noteReceipt(key, index, now)
+    }
+}

@@ -1,0 +1,237 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+import MeshWire
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension DeliveryCore {
+    /// A message whose payload is in bytes.
+    struct Item {
+        let message: WireMessage
+        let byteCount: Int
+        var options = DeliveryOptions()
+    }
+
+    enum Admission {
+        case taken
+        /// Nothing was taken; try again when there is room.
+        case full
+    }
+
+    /// Takes a message for every receiver, or for none.
+    /// - Throws: `SessionSyncError` with `unknownPeer`, `notReachable`, `queueFull` or `unsupportedDeliveryMode`.
+    mutating func send(
+        _ item: Item, mode: SessionDeliveryMode, to peerID: String?, _ now: DeliveryTime
+    ) throws(SessionSyncError) -> Admission {
+        let receivers = try receivers(peerID)
+        switch (mode, item.message) {
+        case (.reliableEventually, .envelope), (.reliableEventually, .snapshot):
+            return try sendReliably(item, to: receivers, now)
+        case (.latestSnapshot, .snapshot(let snapshot)):
+            try publish(snapshot, to: peerID == nil ? nil : receivers)
+            return .taken
+        case (.latestSnapshot, _), (.reliableEventually, _):
+            throw .unsupportedDeliveryMode
+        case (.realtimeBestEffort, _), (.snapshotRequest, _), (.acknowledgement, _):
+            return try sendNow(item.message, to: receivers)
+        }
+    }
+
+    private func receivers(_ peerID: String?) throws(SessionSyncError) -> [Int] {
+        guard let peerID else { return Array(peers.indices) }
+        guard let index = peerIndex[peerID] else { throw .unknownPeer(id: peerID) }
+        return [index]
+    }
+
+    // MARK: Now or never
+
+    private mutating func sendNow(_ message: WireMessage, to receivers: [Int]) throws(SessionSyncError) -> Admission {
+        var hasReceiver = false
+        var isTaken = false
+        var droppedCount = 0
+        for index in receivers {
+            guard let address = immediateAddress(index) else { continue }
+            hasReceiver = true
+            guard let waiting = connections[address]?.immediate.count, waiting < settings.immediateLimit else {
+                droppedCount += 1
+                continue
+            }
+            connections[address]?.immediate.append(message)
+            directives.writable.append(address)
+            isTaken = true
+        }
+        guard hasReceiver else { throw .notReachable }
+        guard isTaken else { return .full }
+        if droppedCount > 0 {
+            report(.dropped(count: droppedCount, reason: "a slow peer's queue is full, and others took the message"))
+        }
+        return .taken
+    }
+
+    /// Where a message goes now; nil when nobody would get it soon.
+    private func immediateAddress(_ index: Int) -> LinkAddress? {
+        let peer = peers[index]
+        if let address = peer.address, connections[address]?.isOver == false {
+            // Before the first round trip nobody is gone yet.
+            if peer.standing.health != .gone || peer.standing.isAwaited { return address }
+        }
+        return settings.keptLane == nil ? nil : peer.keptAddress
+    }
+
+    // MARK: Reliably
+
+    private mutating func sendReliably(
+        _ item: Item, to receivers: [Int], _ now: DeliveryTime
+    ) throws(SessionSyncError) -> Admission {
+        guard !receivers.isEmpty else {
+            try keepPending(item, now)
+            return .taken
+        }
+        for index in receivers where !hasRoom(index, item.byteCount) {
+            dropExpired(index, now)
+            guard !hasRoom(index, item.byteCount) else { continue }
+            guard peers[index].address != nil, peers[index].standing.health != .gone else {
+                throw .queueFull(limit: settings.queueLimit)
+            }
+            return .full
+        }
+        let featureID = item.message.metadata?.featureID ?? ""
+        var places: [(peer: Int, channel: Int)] = []
+        for index in receivers { places.append((index, try peers[index].channel(featureID))) }
+        for place in places { enqueue(item, at: place, now) }
+        return .taken
+    }
+
+    private func hasRoom(_ index: Int, _ byteCount: Int) -> Bool {
+        let peer = peers[index]
+        return peer.outstandingCount < settings.queueLimit
+            && (peer.outstandingCount == 0 || peer.outstandingBytes + byteCount <= settings.queueBytesMax)
+    }
+
+    private mutating func enqueue(_ item: Item, at place: (peer: Int, channel: Int), _ now: DeliveryTime) {
+        let index = place.peer
+        var entry = OutgoingChannel.Entry(
+            message: item.message, byteCount: item.byteCount, priority: item.options.priority)
+        if let life = item.options.timeToLive?.nanoseconds {
+            entry.deadline = now.elapsed &+ max(life, 1_000_000)
+            entry.expiresAt = now.wall + max(life, 1_000_000) / 1_000_000
+            peers[index].earliestDeadline = min(peers[index].earliestDeadline, entry.deadline)
+            wake(by: entry.deadline)
+        }
+        entry.progress = settings.isDurable ? .unstored : .ready
+        let expiresAt = entry.expiresAt
+        let number = peers[index].channels[place.channel].append(entry)
+        peers[index].outstandingCount += 1
+        peers[index].outstandingBytes += item.byteCount
+        if settings.isDurable {
+            directives.changes.append(
+                .accepted(
+                    peerID: peers[index].peer.id, featureID: peers[index].channels[place.channel].featureID,
+                    number: number, item.message, expiresAt: expiresAt))
+        } else {
+            markWritable(index)
+        }
+    }
+
+    /// Withdraws a message from whoever has not got it.
+    /// - Returns: whether there was any such peer; it may get it all the same.
+    mutating func cancel(_ eventID: UUID) -> Bool {
+        var isCancelled = pending.cancel(eventID: eventID)
+        if isCancelled { notePending() }
+        for index in peers.indices {
+            let gone = withdraw(index) { $0.message.metadata?.eventID == eventID }
+            gone.forEach { report(.cancelled($0.message.metadata, peerID: peers[index].peer.id)) }
+            isCancelled = isCancelled || !gone.isEmpty
+        }
+        return isCancelled
+    }
+
+    // MARK: Before anybody is known
+
+    private mutating func keepPending(_ item: Item, _ now: DeliveryTime) throws(SessionSyncError) {
+        let expiresAt = item.options.timeToLive.map { now.wall + max($0.nanoseconds / 1_000_000, 1) }
+        switch item.message {
+        case .envelope(let envelope):
+            try pending.append(envelope, options: item.options, expiresAt: expiresAt, now: now.wall)
+        case .snapshot(let snapshot):
+            try pending.append(snapshot, options: item.options, expiresAt: expiresAt, now: now.wall)
+        case .hello, .snapshotRequest, .goodbye, .report: throw .unsupportedDeliveryMode
+        }
+        notePending()
+    }
+
+    private mutating func notePending() {
+        if settings.isDurable { directives.changes.append(.pending(pending)) }
+    }
+
+    /// The first peer is known: it gets what waited.
+    mutating func sendPending(_ now: DeliveryTime) {
+        guard !pending.isEmpty else { return }
+        let waiting = pending.takeAll(now: now.wall)
+        for (element, expiresAt) in waiting {
+            var options = element.options
+            options.timeToLive = expiresAt.map { .milliseconds(Int64(clamping: $0 - min($0, now.wall))) }
+            let message: WireMessage =
+                switch element {
+                case .envelope(let envelope, _): .envelope(envelope)
+                case .snapshot(let snapshot, _, _): .snapshot(snapshot)
+                }
+            // The queue of a new peer has more room than waits here.
+            _ = try? sendReliably(Item(message: message, byteCount: 0, options: options), to: Array(peers.indices), now)
+        }
+        notePending()
+        report(.pendingFlushed(count: waiting.count))
+    }
+
+    // MARK: Newest snapshots
+
+    /// - Parameter receivers: nil publishes to all, now and later.
+    /// - Throws: `queueFull` for one feature too many.
+    private mutating func publish(
+        _ snapshot: AnySessionSyncSnapshot, to receivers: [Int]?
+    ) throws(SessionSyncError) {
+        let feature = snapshot.metadata.featureID
+        if let receivers {
+            for index in receivers {
+                guard peers[index].latest[feature] != nil || peers[index].latest.count < settings.featureLimit else {
+                    throw .queueFull(limit: settings.featureLimit)
+                }
+                if peers[index].latest[feature]?.own?.snapshot.isNewer(than: snapshot) == true { continue }
+                let offer = nextOffer(snapshot)
+                peers[index].offerLatest(feature) { $0.own = offer }
+                markWritable(index)
+            }
+        } else {
+            guard published[feature] != nil || published.count < settings.featureLimit else {
+                throw .queueFull(limit: settings.featureLimit)
+            }
+            if published[feature]?.snapshot.isNewer(than: snapshot) == true { return }
+            if published[feature] == nil { publishedOrder.append(feature) }
+            let offer = nextOffer(snapshot)
+            published[feature] = offer
+            if settings.isDurable { directives.changes.append(.published(offer)) }
+            for index in peers.indices {
+                peers[index].hasLatestDue = true
+                markWritable(index)
+            }
+        }
+    }
+
+    private mutating func nextOffer(_ snapshot: AnySessionSyncSnapshot) -> LatestOffer {
+        lastVersion += 1
+        return LatestOffer(version: lastVersion, snapshot: snapshot)
+    }
+}
+
+extension PendingDeliveryQueue.Element {
+    fileprivate var options: DeliveryOptions {
+        switch self {
+        case .envelope(_, let options), .snapshot(_, _, let options): options
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import MeshIdentity
+import MeshTransport
+import MeshWire
+
+extension DeliveryCore {
+    /// The store has these now: what was accepted may be sent, what arrived may be passed on and acknowledged.
+    mutating func stored(_ changes: [DeliveryChange], _ now: DeliveryTime) {
+        for change in changes {
+            switch change {
+            case .accepted(let peerID, let featureID, let number, _, _):
+                guard let index = peerIndex[peerID], let channel = peers[index].existingChannel(featureID) else {
+                    continue
+                }
+                peers[index].channels[channel].stored(upTo: number)
+                markWritable(index)
+            case .received(let peerID, let key, _, let message):
+                guard let index = peerIndex[peerID] else { continue }
+                peers[index].incoming[key]?.unstoredCount -= 1
+                handOver(message)
+                noteReceipt(key, index, now)
+            case .settled, .published, .newest, .met, .forgotten, .pending: break
+            }
+        }
+    }
+
+    /// The store did not take these: what was to be accepted is not, what arrived is tried again later.
+    mutating func notStored(_ changes: [DeliveryChange], reason: String, _ now: DeliveryTime) {
+        report(.storeFailed(reason: reason))
+        var received: [(index: Int, key: IncomingChannel.Key, number: UInt64, message: WireMessage)] = []
+        for change in changes {
+            switch change {
+            case .accepted(let peerID, let featureID, _, _, _):
+                guard let index = peerIndex[peerID], let channel = peers[index].existingChannel(featureID) else {
+                    continue
+                }
+                let gone = peers[index].channels[channel].withdrawUnstored()
+                peers[index].outstandingCount -= gone.count
+                peers[index].outstandingBytes -= gone.reduce(0) { $0 + $1.byteCount }
+            case .received(let peerID, let key, let number, let message):
+                if let index = peerIndex[peerID] { received.append((index, key, number, message)) }
+            case .settled, .published, .newest, .met, .forgotten, .pending: break
+            }
+        }
+        for item in received {
+            peers[item.index].incoming[item.key]?.putBack([(item.number, item.message)])
+            peers[item.index].incoming[item.key]?.unstoredCount -= 1
+            if let metadata = item.message.metadata { peers[item.index].recent.remove(metadata.eventID) }
+            if !peers[item.index].stalled.contains(item.key) { peers[item.index].stalled.append(item.key) }
+        }
+        if !received.isEmpty { wake(by: now.elapsed + Self.storeInterval) }
+        directives.hasRoom = true
+    }
+
+    /// How long a store is left alone that did not take what had arrived.
+    private static var storeInterval: UInt64 { 1_000_000_000 }
+}
+
+// MARK: - What a store held
+
+extension DeliveryCore {
+    /// What was accepted for a peer and not acknowledged.
+    mutating func restore(
+        _ entries: [(message: WireMessage, byteCount: Int, expiresAt: UInt64?)], from first: UInt64, featureID: String,
+        for peer: SessionPeer, _ now: DeliveryTime
+    ) {
+        let index = restore(peer)
+        var channel = OutgoingChannel(featureID: featureID, first: first)
+        for (message, byteCount, expiresAt) in entries {
+            var entry = OutgoingChannel.Entry(message: message, byteCount: byteCount, priority: .normal)
+            if let expiresAt {
+                entry.expiresAt = expiresAt
+                let left =
+                    expiresAt > now.wall
+                    ? (expiresAt - now.wall).multipliedReportingOverflow(by: 1_000_000) : (0, false)
+                entry.deadline = left.1 ? .max : now.elapsed &+ left.0
+                peers[index].earliestDeadline = min(peers[index].earliestDeadline, entry.deadline)
+                wake(by: entry.deadline)
+            }
+            _ = channel.append(entry)
+            peers[index].outstandingCount += 1
+            peers[index].outstandingBytes += byteCount
+        }
+        _ = peers[index].add(channel)
+    }
+
+    @discardableResult
+    mutating func restore(_ peer: SessionPeer) -> Int {
+        if let index = peerIndex[peer.id] { return index }
+        peers.append(DeliveryPeer(peer))
+        peerIndex[peer.id] = peers.count - 1
+        return peers.count - 1
+    }
+
+    mutating func restore(next: UInt64, of key: IncomingChannel.Key, from peer: SessionPeer) {
+        peers[restore(peer)].incoming[key] = IncomingChannel(first: next)
+    }
+
+    mutating func restore(newest version: UInt64, of key: IncomingChannel.Key, from peer: SessionPeer) {
+        peers[restore(peer)].newest[key] = version
+    }
+
+    mutating func restore(_ offer: LatestOffer) {
+        let feature = offer.snapshot.metadata.featureID
+        if published[feature] == nil { publishedOrder.append(feature) }
+        published[feature] = offer
+        lastVersion = max(lastVersion, offer.version)
+    }
+
+    mutating func forget(_ peerID: String) {
+        guard let index = peerIndex[peerID] else { return }
+        if let address = peers[index].address { directives.hopeless.append((address, WireGoodbye(.closing))) }
+        if settings.isDurable { directives.changes.append(.forgotten(peerID: peerID)) }
+        peers.remove(at: index)
+        peerIndex = Dictionary(uniqueKeysWithValues: peers.enumerated().map { ($1.peer.id, $0) })
+        directives.hasRoom = true
+    }
+}

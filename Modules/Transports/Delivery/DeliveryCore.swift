@@ -1,0 +1,211 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+import MeshWire
+
+/// Delivery as a value: what callers send, what links tell and what arrives go in, each with a time; what is to be sent to
+/// an address, and what is to be done besides, comes out. No I/O, no clock, no bytes; the one who drives it
+/// (`LinkTransport`, or a test in virtual time) has those.
+///
+/// - A peer is who greets at an address. What is sent reliably is numbered for each peer and feature and offered until the
+///   peer has acknowledged it, over as many connections as that takes.
+/// - A lossy lane's losses are found by what overtook them (RACK, RFC 8985, with half a round trip for reordering) and
+///   by time (RFC 6298). Bytes under way are bounded and not otherwise controlled: links are local.
+/// - Newest snapshots are offered by version, until the peer has acknowledged the newest.
+/// - Peers are probed when they are silent. See `PeerStanding`.
+struct DeliveryCore: Sendable {
+    struct Settings {
+        var lanes: Set<LinkLane>
+        var returnsOwnPackets = false
+        var codec: UInt8
+        var codecs: [UInt8]
+        var queueLimit = 4096
+        var queueBytesMax = 64 << 20
+        var lossyBytesMax = 256 << 10
+        var featureLimit = 256
+        var pendingLimit = 200
+        var immediateLimit = 4096
+        var heartbeat: UInt64 = 5_000_000_000
+        var acknowledgementDelay: UInt64 = 10_000_000
+        /// Changes are to be stored before they count.
+        var isDurable = false
+        /// Somebody listens to what was acknowledged.
+        var tellsAcknowledgements = false
+
+        /// Reliable frames on a live connection.
+        var reliableLane: LinkLane? { lanes.contains(.stream) ? .stream : lanes.contains(.datagram) ? .datagram : nil }
+        /// Frames that are now or never, on a live connection.
+        var immediateLane: LinkLane? { lanes.contains(.datagram) ? .datagram : lanes.contains(.stream) ? .stream : nil }
+        var keptLane: LinkLane? { lanes.contains(.queue) ? .queue : nil }
+        var isLossy: Bool { reliableLane == .datagram }
+    }
+
+    let localPeer: SessionPeer
+    let settings: Settings
+    /// Which outbox numbers what this peer sends.
+    let outbox: UInt32
+    var peers: [DeliveryPeer] = []
+    var peerIndex: [String: Int] = [:]
+    var connections: [LinkAddress: DeliveryConnection] = [:]
+    var pending: PendingDeliveryQueue
+    var published: [String: LatestOffer] = [:]
+    /// Features in `published`, in the order in which they came.
+    var publishedOrder: [String] = []
+    var lastVersion: UInt64 = 0
+    var directives = DeliveryDirectives()
+    /// Nothing is due before; there may be nothing then either.
+    var deadline = UInt64.max
+    /// How many more durable elements can be passed on now. Set by whoever drives the core before each call.
+    var room = Int.max
+
+    init(localPeer: SessionPeer, settings: Settings, outbox: UInt32) {
+        self.localPeer = localPeer
+        self.settings = settings
+        self.outbox = outbox
+        pending = PendingDeliveryQueue(envelopeLimit: settings.pendingLimit, featureLimit: settings.featureLimit)
+    }
+
+    mutating func takeDirectives() -> DeliveryDirectives {
+        defer { directives = DeliveryDirectives() }
+        return directives
+    }
+
+    /// Peers met so far, the local one not among them.
+    var knownPeers: [SessionPeer] { peers.compactMap { $0.peer.id == localPeer.id ? nil : $0.peer } }
+
+    func health(of peerID: String) -> (health: DeliveryHealth, roundTrip: RoundTripEstimate)? {
+        peerIndex[peerID].map { (peers[$0].standing.health, peers[$0].standing.roundTrip) }
+    }
+
+    mutating func wake(by time: UInt64) { deadline = min(deadline, time) }
+
+    mutating func report(_ event: SessionDiagnosticEvent) { directives.diagnostics.append(event) }
+}
+
+// MARK: - Time
+
+extension DeliveryCore {
+    /// Does what is due, and finds out when the next thing is. O(peers and their channels).
+    mutating func tick(_ now: DeliveryTime) {
+        deadline = .max
+        repeatGreetings(now)
+        for index in peers.indices {
+            dropExpired(index, now)
+            probe(index, now)
+            resendOverdue(index, now)
+            if !peers[index].stalled.isEmpty {
+                passOnStalled(index, now)
+                if !peers[index].stalled.isEmpty { wake(by: now.elapsed + Self.stallInterval) }
+            }
+            if peers[index].reportAt <= now.elapsed { markWritable(index) } else { wake(by: peers[index].reportAt) }
+        }
+    }
+
+    /// How often a stalled subscriber is looked after.
+    private static var stallInterval: UInt64 { 20_000_000 }
+
+    private mutating func probe(_ index: Int, _ now: DeliveryTime) {
+        guard let address = peers[index].address, connections[address]?.isOver == false else { return }
+        let before = peers[index].standing.health
+        if let number = peers[index].standing.probe(now: now.elapsed, heartbeat: settings.heartbeat) {
+            peers[index].probeDue = number
+            directives.writable.append(address)
+        }
+        noteHealth(index, before)
+        wake(by: peers[index].standing.deadline(heartbeat: settings.heartbeat))
+    }
+
+    /// Tells when a peer's health is no longer what it was.
+    mutating func noteHealth(_ index: Int, _ before: DeliveryHealth) {
+        let health = peers[index].standing.health
+        guard health != before else { return }
+        let peer = peers[index].peer
+        report(.healthChanged(peerID: peer.id, from: before, to: health))
+        let wasReachable = before != .gone
+        let isReachable = health != .gone
+        guard wasReachable != isReachable else { return }
+        if peer.id != localPeer.id {
+            directives.arrivals.append(.reachability(SessionPeerReachability(isReachable, peer: peer)))
+            report(.reachabilityChanged(peerID: peer.id, isReachable: isReachable))
+        }
+        // Whoever waits for a peer that is gone is told so.
+        if !isReachable { directives.hasRoom = true }
+    }
+
+    /// Finds what was lost on a lossy lane by the time that has passed since it was sent.
+    private mutating func resendOverdue(_ index: Int, _ now: DeliveryTime) {
+        guard settings.isLossy, let address = peers[index].address else { return }
+        let timeout = peers[index].standing.roundTrip.timeout()
+        guard now.elapsed >= timeout else { return wake(by: timeout) }
+        var count = 0
+        for channel in peers[index].channels.indices where peers[index].channels[channel].underWayCount > 0 {
+            count += peers[index].channels[channel].giveUp(sentBefore: now.elapsed - timeout)
+        }
+        for (_, progress) in peers[index].latest where progress.sent > progress.acknowledged {
+            if progress.sentAt + timeout <= now.elapsed { peers[index].hasLatestDue = true }
+        }
+        if count > 0 { report(.retransmitted(count: count, peerID: peers[index].peer.id)) }
+        if count > 0 || peers[index].hasLatestDue || peers[index].channels.contains(where: \.needsFloor) {
+            directives.writable.append(address)
+        }
+        if peers[index].hasUnderWay || peers[index].latest.values.contains(where: { $0.sent > $0.acknowledged })
+            || peers[index].channels.contains(where: \.needsFloor)
+        {
+            wake(by: now.elapsed + timeout / 2)
+        }
+    }
+
+    mutating func dropExpired(_ index: Int, _ now: DeliveryTime) {
+        guard peers[index].earliestDeadline != .max else { return }
+        guard peers[index].earliestDeadline <= now.elapsed else { return wake(by: peers[index].earliestDeadline) }
+        withdraw(index) { $0.deadline <= now.elapsed }
+            .forEach { report(.expired($0.message.metadata, peerID: peers[index].peer.id)) }
+        var earliest = UInt64.max
+        for channel in peers[index].channels {
+            for number in channel.entries.first..<channel.entries.next where channel.entries[number].progress != .void {
+                earliest = min(earliest, channel.entries[number].deadline)
+            }
+        }
+        peers[index].earliestDeadline = earliest
+        if earliest != .max { wake(by: earliest) }
+    }
+
+    /// Makes void what is unwanted, and sees to it that the peer does not wait for it.
+    mutating func withdraw(_ index: Int, where isUnwanted: (OutgoingChannel.Entry) -> Bool) -> [OutgoingChannel.Entry] {
+        var gone: [OutgoingChannel.Entry] = []
+        for channel in peers[index].channels.indices {
+            let entries = peers[index].channels[channel].void(where: isUnwanted)
+            guard !entries.isEmpty else { continue }
+            gone += entries
+            settle(index, channel)
+        }
+        guard !gone.isEmpty else { return [] }
+        peers[index].outstandingCount -= gone.count
+        peers[index].outstandingBytes -= gone.reduce(0) { $0 + $1.byteCount }
+        directives.hasRoom = true
+        markWritable(index)
+        return gone
+    }
+
+    /// The store may forget what the channel no longer offers.
+    mutating func settle(_ index: Int, _ channel: Int) {
+        guard settings.isDurable else { return }
+        let channel = peers[index].channels[channel]
+        directives.changes.append(
+            .settled(peerID: peers[index].peer.id, featureID: channel.featureID, first: channel.entries.first))
+    }
+
+    mutating func markWritable(_ index: Int) {
+        if let address = peers[index].address ?? peers[index].keptAddress { directives.writable.append(address) }
+    }
+}
+
+extension WireMessage {
+    var metadata: SessionSyncMetadata? {
+        switch self {
+        case .envelope(let envelope): envelope.metadata
+        case .snapshot(let snapshot): snapshot.metadata
+        case .hello, .snapshotRequest, .goodbye, .report: nil
+        }
+    }
+}

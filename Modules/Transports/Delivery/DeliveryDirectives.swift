@@ -1,0 +1,43 @@
+import MeshIdentity
+import MeshTransport
+import MeshWire
+
+/// What the core wants done, in this order. Taken by whoever drives it after each call.
+struct DeliveryDirectives {
+    enum Arrival {
+        case envelope(AnySessionSyncEnvelope)
+        /// One that must not be lost on the way to whoever subscribes.
+        case durable(AnySessionSyncEnvelope)
+        case snapshot(AnySessionSyncSnapshot)
+        case request(SessionSnapshotRequest)
+        case reachability(SessionPeerReachability)
+    }
+
+    /// What is to be passed on.
+    var arrivals: [Arrival] = []
+    var changes: [DeliveryChange] = []
+    var diagnostics: [SessionDiagnosticEvent] = []
+    /// Where frames wait. May name one twice.
+    var writable: [LinkAddress] = []
+    /// Connections of which nothing can come.
+    var hopeless: [(address: LinkAddress, farewell: WireGoodbye)] = []
+    /// Sends that were told to wait may be tried again.
+    var hasRoom = false
+
+    var isEmpty: Bool {
+        arrivals.isEmpty && changes.isEmpty && diagnostics.isEmpty && writable.isEmpty && hopeless.isEmpty && !hasRoom
+    }
+}
+
+/// What is to be in the store before it counts.
+enum DeliveryChange {
+    case accepted(peerID: String, featureID: String, number: UInt64, WireMessage, expiresAt: UInt64?)
+    /// Everything of the channel below the number may be forgotten.
+    case settled(peerID: String, featureID: String, first: UInt64)
+    case received(peerID: String, IncomingChannel.Key, number: UInt64, WireMessage)
+    case published(LatestOffer)
+    case newest(peerID: String, IncomingChannel.Key, version: UInt64, AnySessionSyncSnapshot)
+    case met(SessionPeer)
+    case forgotten(peerID: String)
+    case pending(PendingDeliveryQueue)
+}

@@ -1,0 +1,113 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+import MeshWire
+
+/// One peer, connected or not: what it is still to get, what has come of it, and how it is.
+struct DeliveryPeer: Sendable {
+    var peer: SessionPeer
+    /// Where it greeted last, and can be sent to; nil while nowhere.
+    var address: LinkAddress?
+    /// Where platform-kept lanes reach it.
+    var keptAddress: LinkAddress?
+    var standing = PeerStanding()
+
+    // What it is to get.
+    var channels: [OutgoingChannel] = []
+    private var channelIndex: [String: Int] = [:]
+    /// Where the turn is among channels of one priority.
+    private var rotation = 0
+    /// Accepted for it and not acknowledged.
+    var outstandingCount = 0
+    var outstandingBytes = 0
+    var earliestDeadline = UInt64.max
+    var latest: [String: LatestProgress] = [:]
+    /// Features in `latest`, in the order in which they came.
+    var latestOrder: [String] = []
+    /// Something of `latest` may be due.
+    var hasLatestDue = false
+
+    // What has come of it.
+    var incoming: [IncomingChannel.Key: IncomingChannel] = [:]
+    var newest: [IncomingChannel.Key: UInt64] = [:]
+    var recent = RecentEvents()
+    /// Waits for room at the subscribers.
+    var stalled: [IncomingChannel.Key] = []
+
+    // What it is to be told.
+    var receiptsDue: [IncomingChannel.Key] = []
+    var latestReceiptsDue: [IncomingChannel.Key] = []
+    var reportAt = UInt64.max
+    var unreportedCount = 0
+    var echo: WireReport.Echo?
+    var probeDue: UInt32?
+
+    init(_ peer: SessionPeer) { self.peer = peer }
+
+    static let channelsMax = 1024
+
+    /// - Throws: `queueFull` for one feature too many.
+    mutating func channel(_ featureID: String) throws(SessionSyncError) -> Int {
+        if let index = channelIndex[featureID] { return index }
+        guard channels.count < Self.channelsMax else { throw .queueFull(limit: Self.channelsMax) }
+        return add(OutgoingChannel(featureID: featureID))
+    }
+
+    mutating func add(_ channel: OutgoingChannel) -> Int {
+        channels.append(channel)
+        channelIndex[channel.featureID] = channels.count - 1
+        return channels.count - 1
+    }
+
+    func existingChannel(_ featureID: String) -> Int? { channelIndex[featureID] }
+
+    /// The channel whose turn it is among those with the highest priority; nil when nothing is ready. O(channels).
+    mutating func nextChannel() -> (index: Int, number: UInt64, priority: DeliveryPriority)? {
+        guard outstandingCount > 0 else { return nil }
+        var best: (index: Int, number: UInt64, priority: DeliveryPriority)?
+        for offset in 0..<channels.count {
+            let index = (rotation + offset) % channels.count
+            guard let (number, priority) = channels[index].next() else { continue }
+            if best.map({ priority < $0.priority }) ?? true { best = (index, number, priority) }
+        }
+        if let best { rotation = (best.index + 1) % channels.count }
+        return best
+    }
+
+    var underWayBytes: Int { channels.reduce(0) { $0 + $1.underWayBytes } }
+    var hasUnderWay: Bool { channels.contains { $0.underWayCount > 0 } }
+
+    mutating func markReceipt(_ key: IncomingChannel.Key, isLatest: Bool, at time: UInt64) {
+        if isLatest {
+            if !latestReceiptsDue.contains(key) { latestReceiptsDue.append(key) }
+        } else if receiptsDue.last != key, !receiptsDue.contains(key) {
+            receiptsDue.append(key)
+        }
+        reportAt = min(reportAt, time)
+    }
+
+    mutating func offerLatest(_ featureID: String, _ change: (inout LatestProgress) -> Void) {
+        if latest[featureID] == nil { latestOrder.append(featureID) }
+        change(&latest[featureID, default: LatestProgress()])
+        hasLatestDue = true
+    }
+}
+
+/// One address: whether it is live, who greeted there, and what is to be sent whoever it is.
+struct DeliveryConnection: Sendable {
+    var isLive = false
+    /// Whom the link has proven to be there.
+    var provenID: String?
+    /// Who greeted.
+    var peerID: String?
+    /// The greeting is repeated on lossy lanes until the other side reports.
+    var helloAt: UInt64?
+    var helloCount = 0
+    /// Goes before everything else.
+    var control = FirstInFirstOut<WireMessage>()
+    /// Without marks: now or never.
+    var immediate = FirstInFirstOut<WireMessage>()
+    /// A farewell has been said or heard: nothing more is sent or taken.
+    var isOver = false
+    var announcedReachable = false
+}

@@ -1,0 +1,71 @@
+import MeshBus
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+import MeshWire
+
+extension DeliveryShell {
+    /// - Throws: `DeliveryError.invalidConfiguration`, `WireError.invalidValue`, `StorageError`.
+    convenience init(
+        localPeer: SessionPeer, link: any TransportLink, configuration: DeliveryConfiguration,
+        store: (any SessionStore)?, clock: any DeliveryClock, diagnostics: Topic<SessionDiagnosticEvent>
+    ) throws {
+        try configuration.check(link.lanes)
+        let codecs = try CodecTable(
+            [configuration.codec] + configuration.readableCodecs.filter { $0.id != configuration.codec.id })
+        var random = SplitMix64(seed: configuration.seed ?? .random(in: 0 ... .max))
+        let setup = LineSetup(
+            codec: configuration.codec, codecs: codecs, compression: configuration.compression,
+            datagramLimit: link.lanes[.datagram],
+            streamBytes: min(link.lanes[.stream]?.bytes ?? .max, DeliveryLine.flushBytes),
+            firstFragment: UInt32(truncatingIfNeeded: random.next()))
+        let archive = try store.map { try DeliveryArchive($0, setup) }
+        let outbox = try archive?.outbox(ifNew: UInt32(truncatingIfNeeded: random.next()))
+        var core = DeliveryCore(
+            localPeer: localPeer,
+            settings: configuration.settings(link, codecs, isDurable: archive != nil),
+            outbox: outbox ?? UInt32(truncatingIfNeeded: random.next()))
+        let inbox = TransportInbox(bufferLimit: configuration.bufferLimit, featureLimit: configuration.featureLimit)
+        try archive?.restore(&core, inbox, DeliveryTime(clock))
+        self.init(
+            localPeer: localPeer, link: link, clock: clock, inbox: inbox, diagnostics: diagnostics,
+            budget: PayloadBudget(limit: configuration.limit(link.lanes), codec: configuration.codec),
+            archive: archive, setup: setup, core: core)
+    }
+}
+
+extension DeliveryConfiguration {
+    fileprivate func check(_ lanes: [LinkLane: PayloadLimit]) throws(DeliveryError) {
+        func invalid(_ message: String) -> DeliveryError { DeliveryError(.invalidConfiguration, message) }
+        guard !lanes.isEmpty else { throw invalid("the link offers no lane") }
+        for (lane, limit) in lanes where limit.bytes < FrameFragmenter.datagramBytesMin {
+            throw invalid("no frame fits the \(limit.bytes) bytes of lane '\(lane.rawValue)'")
+        }
+        guard (1...Int(IncomingChannel.window)).contains(queueLimit) else {
+            throw invalid("a queue of \(queueLimit); it may hold 1 to \(IncomingChannel.window)")
+        }
+        guard heartbeat > .zero else { throw invalid("a heartbeat of \(heartbeat)") }
+        guard queueBytesMax > 0, lossyBytesMax > 0, pendingLimit >= 0, bufferLimit > 0, featureLimit > 0 else {
+            throw invalid("a bound below 1")
+        }
+    }
+
+    /// What one message may have: all that a live lane takes in pieces, or what a kept lane takes whole.
+    fileprivate func limit(_ lanes: [LinkLane: PayloadLimit]) -> PayloadLimit {
+        guard !lanes.keys.contains(where: \.isLive), let largest = lanes.values.max(by: { $0.bytes < $1.bytes }),
+            largest.bytes < payloadLimit.bytes
+        else { return payloadLimit }
+        return largest
+    }
+
+    fileprivate func settings(
+        _ link: any TransportLink, _ codecs: CodecTable, isDurable: Bool
+    ) -> DeliveryCore.Settings {
+        DeliveryCore.Settings(
+            lanes: Set(link.lanes.keys), returnsOwnPackets: link.traits.returnsOwnPackets,
+            codec: codec.id.number, codecs: codecs.codecs.map(\.id.number), queueLimit: queueLimit,
+            queueBytesMax: queueBytesMax, lossyBytesMax: lossyBytesMax, featureLimit: featureLimit,
+            pendingLimit: pendingLimit, heartbeat: heartbeat.nanoseconds,
+            acknowledgementDelay: acknowledgementDelay.nanoseconds, isDurable: isDurable)
+    }
+}

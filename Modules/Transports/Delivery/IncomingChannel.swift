@@ -1,0 +1,127 @@
+import MeshIdentity
+import MeshWire
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What has come of one feature from one outbox of a peer: passed on in order, each once.
+struct IncomingChannel: Sendable {
+    /// What a sender may be ahead of what has been passed on.
+    static let window: UInt64 = 4096
+
+    struct Key: Hashable {
+        let outbox: UInt32
+        let featureID: String
+    }
+
+    /// The lowest number that has not been passed on.
+    private(set) var next: UInt64
+    /// What has been passed on is what may be acknowledged, unless the store has not got it yet.
+    var unstoredCount: UInt64 = 0
+    /// What came before its turn, or waits for room.
+    /// nil stands for one that has come and that nobody wants any more.
+    private var held: [UInt64: WireMessage?] = [:]
+    private var highest: UInt64 = 0
+    /// The sender no longer offers anything below.
+    private var floor: UInt64
+
+    init(first: UInt64) {
+        next = first
+        floor = first
+    }
+
+    var acknowledged: UInt64 { next - 1 - unstoredCount }
+    var heldCount: Int { held.count }
+
+    /// - Returns: whether the message is news; nothing else has changed when it is not.
+    mutating func take(_ message: WireMessage?, _ mark: WireMark) -> Bool {
+        raiseFloor(to: mark.first)
+        guard mark.sequence >= next, mark.sequence - next < Self.window, !held.keys.contains(mark.sequence)
+        else { return false }
+        held.updateValue(message, forKey: mark.sequence)
+        highest = max(highest, mark.sequence)
+        return true
+    }
+
+    mutating func raiseFloor(to first: UInt64) { floor = max(floor, first) }
+
+    /// The next message in order; nil when it has not come.
+    mutating func removeNext() -> (number: UInt64, message: WireMessage)? {
+        while true {
+            skipMissing()
+            guard let message = held.removeValue(forKey: next) else { return nil }
+            next += 1
+            if let message { return (next - 1, message) }
+        }
+    }
+
+    /// Undoes `removeNext` for the last that were removed and everything after.
+    mutating func putBack(_ messages: [(number: UInt64, message: WireMessage)]) {
+        guard let first = messages.first else { return }
+        for (number, message) in messages { held.updateValue(message, forKey: number) }
+        next = min(next, first.number)
+        highest = max(highest, messages.last?.number ?? 0)
+    }
+
+    /// Whether the next in order is here.
+    mutating func hasNext() -> Bool {
+        skipMissing()
+        return held.keys.contains(next)
+    }
+
+    private mutating func skipMissing() {
+        guard floor > next else { return }
+        if held.isEmpty {
+            next = floor
+        } else {
+            while next < floor, !held.keys.contains(next) { next += 1 }
+        }
+    }
+
+    /// What has come beyond what is acknowledged, as far as a report has room for it. O(window) when something is held.
+    var beyond: [ClosedRange<UInt64>] {
+        guard !held.isEmpty else { return [] }
+        var ranges: [ClosedRange<UInt64>] = []
+        var begin: UInt64?
+        // The number after what is acknowledged is never a part: with it the acknowledgement would reach further.
+        var number = max(next, acknowledged + 2)
+        while number <= highest, ranges.count < WireReport.Receipt.rangesMax {
+            if held.keys.contains(number) {
+                begin = begin ?? number
+            } else if let first = begin {
+                ranges.append(first...(number - 1))
+                begin = nil
+            }
+            number += 1
+        }
+        if let first = begin, ranges.count < WireReport.Receipt.rangesMax { ranges.append(first...(number - 1)) }
+        return ranges
+    }
+}
+
+/// The events of one peer that came last, so that one that is sent again under another number is noticed.
+struct RecentEvents: Sendable {
+    static let limit = 4096
+
+    private var order: [UUID] = []
+    private var place = 0
+    private var known: Set<UUID> = []
+
+    /// - Returns: whether it is new.
+    mutating func insert(_ id: UUID) -> Bool {
+        guard known.insert(id).inserted else { return false }
+        if order.count < Self.limit {
+            order.append(id)
+        } else {
+            known.remove(order[place])
+            order[place] = id
+            place = (place + 1) % Self.limit
+        }
+        return true
+    }
+
+    mutating func remove(_ id: UUID) { known.remove(id) }
+}

@@ -1,0 +1,183 @@
+public import MeshBus
+public import MeshIdentity
+public import MeshStorage
+public import MeshTransport
+import MeshWire
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A whole transport over any link: greeting, framing, acknowledgement, retransmission, order, newest snapshots, health.
+///
+/// ```swift
+/// let transport = try LinkTransport(localPeer: peer, link: link)
+/// let envelopes = transport.receiveEnvelopes()
+/// try transport.start()
+/// ```
+///
+/// Subscribe before `start`, so that nothing is missed. Each side greets with who it is; a peer is known from then on for
+/// good, and reachable while round trips come back.
+///
+/// What each mode guarantees:
+/// - `realtimeBestEffort`, `snapshotRequest`, `acknowledgement`: now or never. Goes to every receiver that is there, by
+///   `datagram` if the link has it, else by `stream`, else by `queue`. Waits only while the link has no room.
+/// - `reliableEventually`: each receiver gets it once, in order within the feature, over as many connections as that
+///   takes; with a durable store also over relaunches of either side. While no peer is known it waits for the first.
+/// - `latestSnapshot`: every peer, also one that comes later, gets the newest of each feature; older ones may never
+///   arrive.
+///
+/// What a receiver's process has taken and not yet looked at when it dies is offered again after its relaunch when it has
+/// a store; see `DeliveryArchive`.
+///
+/// Safe to use from any thread. Letting go of a transport without `close` ends it too, without a farewell.
+public final class LinkTransport: SessionSyncTransport {
+    private let shell: DeliveryShell
+
+    /// - Parameters:
+    ///   - link: opened by `start`, closed by `close`.
+    ///   - store: keeps what was accepted and what has not been passed on. Nobody else may write names that begin with
+    ///     `delivery/`. nil keeps both in memory.
+    ///   - diagnostics: receives what happens; nil makes a topic of its own. See `diagnosticEvents`.
+    /// - Throws: `DeliveryError.invalidConfiguration`; `WireError.invalidValue` when two codecs share a number;
+    ///   `StorageError` when the store cannot be read.
+    public init(
+        localPeer: SessionPeer, link: any TransportLink, configuration: DeliveryConfiguration = .init(),
+        store: (any SessionStore)? = nil, clock: any DeliveryClock = SystemClock(),
+        diagnostics: Topic<SessionDiagnosticEvent>? = nil
+    ) throws {
+        shell = try DeliveryShell(
+            localPeer: localPeer, link: link, configuration: configuration, store: store, clock: clock,
+            diagnostics: diagnostics ?? Topic(bufferLimit: 1024))
+    }
+
+    deinit { shell.abandon() }
+
+    /// Opens the link.
+    /// - Throws: `DeliveryError.alreadyStarted`; `SessionSyncError.closed`; what the link throws, after which it may be
+    ///   tried again.
+    public func start() throws { try shell.open() }
+
+    public var localPeer: SessionPeer { shell.localPeer }
+    public var link: any TransportLink { shell.link }
+    public var knownPeers: [SessionPeer] { shell.state.withLock { $0.core.knownPeers } }
+
+    public var capabilities: SessionTransportCapabilities {
+        let lanes = Set(shell.link.lanes.keys)
+        let isLive = lanes.contains(where: \.isLive)
+        return SessionTransportCapabilities(
+            supportsRealtime: isLive, supportsDurableQueue: true, supportsLatestStateReplacement: true,
+            supportsRequestReply: isLive, supportsBroadcast: true,
+            supportsPeerDiscovery: shell.link.traits.discoversPeers,
+            maximumPayloadSize: shell.budget.limit.bytes, expectedLatency: shell.link.traits.expectedLatency)
+    }
+
+    /// How a peer is; nil for one that has never been met.
+    public func health(of peer: SessionPeer) -> DeliveryHealth? {
+        shell.state.withLock { $0.core.health(of: peer.id)?.health }
+    }
+
+    /// The smoothed round trip; nil before the first one.
+    public func roundTrip(to peer: SessionPeer) -> Duration? {
+        shell.state.withLock { $0.core.health(of: peer.id)?.roundTrip.smoothed }
+    }
+
+    /// Everything that delivery has to tell. Every call is an independent subscriber, 1024 events deep; the oldest make
+    /// room.
+    public func diagnosticEvents() -> AsyncStream<SessionDiagnosticEvent> { shell.diagnostics.subscribe() }
+
+    public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { shell.inbox.receiveEnvelopes() }
+    public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { shell.inbox.receiveSnapshots() }
+    public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> {
+        shell.inbox.receiveSnapshotRequests()
+    }
+    public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { shell.inbox.reachabilityChanges() }
+
+    public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
+        shell.inbox.latestSnapshot(featureID: featureID)
+    }
+
+    /// Hands to the link what was accepted, says farewell, and ends. What the link does not take within two seconds is
+    /// given up, unless a store keeps it.
+    public func close() async { await shell.close(grace: .seconds(2)) }
+}
+
+// MARK: - Sending
+
+extension LinkTransport {
+    /// - Throws: `SessionSyncError` with `closed`, `unknownPeer`, `notReachable`, `payloadTooLarge`,
+    ///   `payloadEncodingFailed`, `queueFull` (the receiver is not there and its queue is full; while it is there the call
+    ///   waits for room), or `unsupportedDeliveryMode` for an envelope as `latestSnapshot`; `CancellationError`, when
+    ///   nothing was taken; `StorageError`, when the store did not take it.
+    public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
+    {
+        try await send([envelope], mode: mode, to: peer)
+    }
+
+    public func send(
+        _ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?, options: DeliveryOptions
+    ) async throws {
+        try await send([envelope], mode: mode, to: peer, options: options)
+    }
+
+    /// Sends several in order: cheaper than one by one. When it throws, those before the one that caused it were taken.
+    public func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer? = nil,
+        options: DeliveryOptions? = nil
+    ) async throws {
+        try Task.checkCancellation()
+        guard mode != .latestSnapshot else { throw SessionSyncError.unsupportedDeliveryMode }
+        let items = try envelopes.map { envelope in
+            let payload = try envelope.encodedPayload(with: shell.budget.codec)
+            try shell.budget.check(byteCount: payload.bytes.count)
+            let encoded = AnySessionSyncEnvelope(metadata: envelope.metadata, payload: payload)
+            return DeliveryCore.Item(.envelope(encoded), byteCount: payload.bytes.count, options)
+        }
+        try await shell.submit(items, mode: mode, to: peer?.id)
+    }
+
+    /// - Throws: what `send` throws.
+    public func sendSnapshot(
+        _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        try Task.checkCancellation()
+        let state = try snapshot.encodedState(with: shell.budget.codec)
+        let byteCount = state.bytes.count + (snapshot.checkpoint?.count ?? 0)
+        try shell.budget.check(byteCount: byteCount)
+        let encoded = AnySessionSyncSnapshot(
+            metadata: snapshot.metadata, revision: snapshot.revision, peerSequenceVector: snapshot.peerSequenceVector,
+            state: state, checkpoint: snapshot.checkpoint)
+        try await shell.submit(
+            [DeliveryCore.Item(.snapshot(encoded), byteCount: byteCount, nil)], mode: mode, to: peer?.id)
+    }
+
+    /// - Throws: `SessionSyncError` with `closed`, `unknownPeer` or `notReachable`.
+    public func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
+        try Task.checkCancellation()
+        let request = WireSnapshotRequest(sessionID: sessionID, requester: localPeer)
+        try await shell.submit(
+            [DeliveryCore.Item(.snapshotRequest(request), byteCount: 0, nil)], mode: .snapshotRequest, to: peer?.id)
+    }
+
+    /// Withdraws a reliable message from every peer that has not acknowledged it.
+    /// - Returns: whether there was one. It may arrive all the same, if it was under way.
+    @discardableResult
+    public func cancel(eventID: UUID) -> Bool {
+        shell.perform { state, _ in state.core.cancel(eventID) }
+    }
+
+    /// Gives up what a peer that will not come back was to get, and forgets that it is known.
+    public func forget(_ peer: SessionPeer) {
+        shell.perform { state, _ in state.core.forget(peer.id) }
+    }
+}
+
+extension DeliveryCore.Item {
+    /// What is large is a transfer unless somebody says otherwise.
+    fileprivate init(_ message: WireMessage, byteCount: Int, _ options: DeliveryOptions?) {
+        let priority: DeliveryPriority = byteCount > DeliveryLine.flushBytes ? .bulk : .normal
+        self.init(message: message, byteCount: byteCount, options: options ?? DeliveryOptions(priority: priority))
+    }
+}

@@ -1,0 +1,215 @@
+import MeshBus
+import MeshWire
+
+/// What one peer is still to get of one feature, reliably and in order.
+///
+/// Entries are numbered from 1 for the life of the outbox. One is there from the moment it was accepted until the peer
+/// has said that it has it, or until nobody wants it any more.
+struct OutgoingChannel: Sendable {
+    enum Progress {
+        /// Waits for the store.
+        case unstored
+        case ready
+        case underWay
+        /// The peer holds it and could not pass it on yet, because an earlier one is missing. It may still lose it.
+        case held
+        /// Nobody wants it any more.
+        case void
+    }
+
+    struct Entry: Sendable {
+        let message: WireMessage
+        let byteCount: Int
+        let priority: DeliveryPriority
+        /// Milliseconds since 1970 by the own clock.
+        var expiresAt: UInt64?
+        /// The same moment by the clock that never jumps.
+        var deadline: UInt64 = .max
+        var progress = Progress.ready
+        var sentAt: UInt64 = 0
+        var attempts: UInt8 = 0
+    }
+
+    let featureID: String
+    private(set) var entries: NumberedQueue<Entry>
+    /// The peer has everything up to it, or knows that it never comes.
+    private(set) var acknowledged: UInt64
+    /// The next number that has not been sent on this connection.
+    private var cursor: UInt64
+    private var resend = FirstInFirstOut<UInt64>()
+    /// When the peer was last told that numbers are void.
+    var floorSentAt: UInt64?
+    private(set) var underWayCount = 0
+    private(set) var underWayBytes = 0
+
+    init(featureID: String, first: UInt64 = 1) {
+        self.featureID = featureID
+        entries = NumberedQueue(first: first)
+        acknowledged = first - 1
+        cursor = first
+    }
+
+    /// The peer waits for numbers that never come, and no entry that is sent to it says so.
+    var needsFloor: Bool { entries.first > acknowledged + 1 && underWayCount == 0 }
+
+    mutating func append(_ entry: Entry) -> UInt64 {
+        entries.append(entry)
+        return entries.next - 1
+    }
+
+    // MARK: - Sending
+
+    /// The number and the priority of what is to be sent next; nil when nothing is ready.
+    mutating func next() -> (number: UInt64, priority: DeliveryPriority)? {
+        while let number = resend.first {
+            if entries.contains(number), entries[number].progress == .ready {
+                return (number, entries[number].priority)
+            }
+            _ = resend.takeFirst()
+        }
+        cursor = max(cursor, entries.first)
+        while cursor < entries.next {
+            let entry = entries[cursor]
+            switch entry.progress {
+            case .ready: return (cursor, entry.priority)
+            case .unstored: return nil
+            case .underWay, .held, .void: cursor += 1
+            }
+        }
+        return nil
+    }
+
+    mutating func send(_ number: UInt64, now: UInt64) -> Entry {
+        entries[number].progress = .underWay
+        entries[number].sentAt = now
+        entries[number].attempts &+= 1
+        underWayCount += 1
+        underWayBytes += entries[number].byteCount
+        return entries[number]
+    }
+
+    /// A connection has ended, or begins: what the peer has not acknowledged is sent again, in order.
+    mutating func rewind() {
+        for number in entries.first..<entries.next {
+            switch entries[number].progress {
+            case .underWay, .held: entries[number].progress = .ready
+            case .unstored, .ready, .void: break
+            }
+        }
+        resend = FirstInFirstOut()
+        cursor = entries.first
+        underWayCount = 0
+        underWayBytes = 0
+        floorSentAt = nil
+    }
+
+    /// What was sent before that moment and has not been acknowledged is sent again.
+    mutating func giveUp(sentBefore moment: UInt64) -> Int {
+        guard underWayCount > 0 else { return 0 }
+        var count = 0
+        for number in entries.first..<min(cursor + 1, entries.next)
+        where entries[number].progress == .underWay && entries[number].sentAt < moment {
+            entries[number].progress = .ready
+            underWayCount -= 1
+            underWayBytes -= entries[number].byteCount
+            if number < cursor { resend.append(number) }
+            count += 1
+        }
+        return count
+    }
+
+    // MARK: - Receipts
+
+    struct Gain {
+        var messages: [WireMessage] = []
+        var byteCount = 0
+        /// When the one that was sent last of those that have arrived was sent.
+        var newestSentAt: UInt64 = 0
+        /// The same, if it was sent only once: what a round trip is measured by (Karn's rule).
+        var measurableSentAt: UInt64?
+    }
+
+    /// - Parameter wanted: whether the messages are to be handed back.
+    mutating func acknowledge(
+        upTo: UInt64, beyond: [ClosedRange<UInt64>], messagesWanted wanted: Bool
+    ) -> (gain: Gain, count: Int) {
+        var gain = Gain()
+        var count = 0
+        // Beyond what was ever sent: nonsense, or meant for an outbox that is gone.
+        guard upTo < entries.next, beyond.last.map({ $0.upperBound < entries.next }) ?? true else { return (gain, 0) }
+        while entries.first <= upTo, let entry = entries.removeFirst() {
+            note(entry, in: &gain)
+            leave(entry)
+            guard entry.progress != .void else { continue }
+            count += 1
+            gain.byteCount += entry.byteCount
+            if wanted { gain.messages.append(entry.message) }
+        }
+        acknowledged = max(acknowledged, upTo)
+        for range in beyond {
+            guard range.upperBound >= entries.first else { continue }
+            for number in max(range.lowerBound, entries.first)...range.upperBound
+            where entries[number].progress == .underWay || entries[number].progress == .ready {
+                note(entries[number], in: &gain)
+                leave(entries[number])
+                entries[number].progress = .held
+            }
+        }
+        dropVoid()
+        return (gain, count)
+    }
+
+    private func note(_ entry: Entry, in gain: inout Gain) {
+        guard entry.progress == .underWay, entry.sentAt >= gain.newestSentAt else { return }
+        gain.newestSentAt = entry.sentAt
+        gain.measurableSentAt = entry.attempts == 1 ? entry.sentAt : nil
+    }
+
+    private mutating func leave(_ entry: Entry) {
+        guard entry.progress == .underWay else { return }
+        underWayCount -= 1
+        underWayBytes -= entry.byteCount
+    }
+
+    // MARK: - The store
+
+    mutating func stored(upTo number: UInt64) {
+        var index = min(number + 1, entries.next)
+        while index > entries.first, entries[index - 1].progress == .unstored {
+            index -= 1
+            entries[index].progress = .ready
+        }
+    }
+
+    /// The store did not take these and what came after them: their numbers are free again.
+    /// - Returns: what is gone.
+    mutating func withdrawUnstored() -> [Entry] {
+        var gone: [Entry] = []
+        while entries.next > entries.first, entries[entries.next - 1].progress == .unstored {
+            gone.append(entries[entries.next - 1])
+            entries.removeLast()
+        }
+        return gone
+    }
+
+    // MARK: - Withdrawing
+
+    /// Makes void what is unwanted.
+    /// - Returns: the entries, which may have arrived all the same.
+    mutating func void(where isUnwanted: (Entry) -> Bool) -> [Entry] {
+        var gone: [Entry] = []
+        for number in entries.first..<entries.next {
+            let entry = entries[number]
+            guard entry.progress != .void, entry.progress != .unstored, isUnwanted(entry) else { continue }
+            leave(entry)
+            entries[number].progress = .void
+            gone.append(entry)
+        }
+        if !gone.isEmpty { dropVoid() }
+        return gone
+    }
+
+    private mutating func dropVoid() {
+        while !entries.isEmpty, entries[entries.first].progress == .void { _ = entries.removeFirst() }
+    }
+}

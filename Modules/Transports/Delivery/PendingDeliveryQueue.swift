@@ -1,0 +1,117 @@
+public import MeshIdentity
+import MeshTransport
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Holds what was sent before there was anybody to send it to, and gives it back in the order in which it came.
+///
+/// Envelopes wait in order, at most `envelopeLimit`; of snapshots the newest for each feature waits, at the place of the
+/// newest, at most `featureLimit` of them. What is superseded goes first; what is then too much is refused with an error,
+/// so that nothing that was taken is ever dropped.
+public struct PendingDeliveryQueue: Sendable {
+    public enum Element: Sendable {
+        case envelope(AnySessionSyncEnvelope, DeliveryOptions)
+        case snapshot(AnySessionSyncSnapshot, isLatest: Bool, DeliveryOptions)
+    }
+
+    fileprivate struct Entry: Sendable {
+        let element: Element
+        /// Milliseconds since 1970 after which nobody wants it; nil for never.
+        let expiresAt: UInt64?
+    }
+
+    public let envelopeLimit: Int
+    public let featureLimit: Int
+    private var entries: [Entry] = []
+
+    /// - Parameter envelopeLimit: snapshots that must arrive each count as envelopes.
+    public init(envelopeLimit: Int = 200, featureLimit: Int = 256) {
+        self.envelopeLimit = envelopeLimit
+        self.featureLimit = featureLimit
+    }
+
+    public var isEmpty: Bool { entries.isEmpty }
+    public var count: Int { entries.count }
+
+    /// - Parameters:
+    ///   - expiresAt: milliseconds since 1970 after which nobody wants it.
+    ///   - now: the same clock.
+    /// - Throws: `queueFull`; nothing was taken then, and what is expired is gone.
+    /// - Complexity: O(1); O(count) when it is full.
+    public mutating func append(
+        _ envelope: AnySessionSyncEnvelope, options: DeliveryOptions = .init(), expiresAt: UInt64? = nil,
+        now: UInt64 = 0
+    ) throws(SessionSyncError) {
+        try makeRoom(now: now)
+        entries.append(Entry(element: .envelope(envelope, options), expiresAt: expiresAt))
+    }
+
+    /// A snapshot that must arrive, as an envelope must.
+    /// - Throws: `queueFull`.
+    public mutating func append(
+        _ snapshot: AnySessionSyncSnapshot, options: DeliveryOptions = .init(), expiresAt: UInt64? = nil,
+        now: UInt64 = 0
+    ) throws(SessionSyncError) {
+        try makeRoom(now: now)
+        entries.append(Entry(element: .snapshot(snapshot, isLatest: false, options), expiresAt: expiresAt))
+    }
+
+    /// Takes the place of an older snapshot of the feature; one that is older itself is let go.
+    /// - Throws: `queueFull` when `featureLimit` other features wait.
+    /// - Complexity: O(count).
+    public mutating func replaceLatest(_ snapshot: AnySessionSyncSnapshot) throws(SessionSyncError) {
+        let feature = snapshot.metadata.featureID
+        if let index = entries.firstIndex(where: { $0.latest?.metadata.featureID == feature }) {
+            if entries[index].latest?.isNewer(than: snapshot) == true { return }
+            entries.remove(at: index)
+        } else if entries.count(where: { $0.latest != nil }) >= featureLimit {
+            throw .queueFull(limit: featureLimit)
+        }
+        entries.append(Entry(element: .snapshot(snapshot, isLatest: true, .init()), expiresAt: nil))
+    }
+
+    /// Everything that is not expired, in the order in which it came; nothing is left.
+    public mutating func takeAll(now: UInt64 = 0) -> [(element: Element, expiresAt: UInt64?)] {
+        dropExpired(now: now)
+        defer { entries.removeAll() }
+        return entries.map { ($0.element, $0.expiresAt) }
+    }
+
+    /// Withdraws an envelope or a snapshot that must arrive.
+    /// - Returns: whether it was here.
+    public mutating func cancel(eventID: UUID) -> Bool {
+        let before = entries.count
+        entries.removeAll { $0.latest == nil && $0.eventID == eventID }
+        return entries.count < before
+    }
+
+    private mutating func makeRoom(now: UInt64) throws(SessionSyncError) {
+        guard queuedCount >= envelopeLimit else { return }
+        dropExpired(now: now)
+        guard queuedCount < envelopeLimit else { throw .queueFull(limit: envelopeLimit) }
+    }
+
+    private var queuedCount: Int { entries.count { $0.latest == nil } }
+
+    private mutating func dropExpired(now: UInt64) {
+        entries.removeAll { $0.expiresAt.map { $0 <= now } ?? false }
+    }
+}
+
+extension PendingDeliveryQueue.Entry {
+    fileprivate var latest: AnySessionSyncSnapshot? {
+        guard case .snapshot(let snapshot, isLatest: true, _) = element else { return nil }
+        return snapshot
+    }
+
+    fileprivate var eventID: UUID {
+        switch element {
+        case .envelope(let envelope, _): envelope.metadata.eventID
+        case .snapshot(let snapshot, _, _): snapshot.metadata.eventID
+        }
+    }
+}

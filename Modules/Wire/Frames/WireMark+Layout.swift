@@ -1,0 +1,187 @@
+import MeshIdentity
+
+// Docs/WireFormat.md, sections "Mark" and "Report". What a writer refuses to write, a reader refuses to read.
+
+// MARK: - Marks
+
+private struct MarkFlags: OptionSet {
+    let rawValue: UInt8
+
+    static let latest = MarkFlags(rawValue: 1 << 0)
+    static let expires = MarkFlags(rawValue: 1 << 1)
+    /// Fields of later versions follow.
+    static let extensions = MarkFlags(rawValue: 1 << 2)
+    static let all: MarkFlags = [.latest, .expires, .extensions]
+}
+
+extension WireMark {
+    /// - Throws: `invalidValue` when no sender can mean it.
+    func check() throws(WireError) {
+        guard sequence > 0, isLatest || (1...sequence).contains(first) else {
+            throw WireError(.invalidValue, "a mark of number \(sequence), of which \(first) is the first")
+        }
+    }
+}
+
+extension WireWriter {
+    mutating func write(_ mark: WireMark) {
+        var flags: MarkFlags = mark.isLatest ? .latest : []
+        if mark.expiresAt != nil { flags.insert(.expires) }
+        write(flags.rawValue)
+        write(mark.outbox)
+        writeVarint(mark.sequence)
+        if !mark.isLatest { writeVarint(mark.sequence - mark.first) }
+        if let expiresAt = mark.expiresAt { writeVarint(expiresAt) }
+    }
+}
+
+extension WireReader {
+    mutating func readMark() throws(WireError) -> WireMark {
+        let flags = MarkFlags(rawValue: try readUInt8())
+        guard flags.isSubset(of: .all) else {
+            throw WireError(.unsupportedVersion, "a mark has flags \(flags.rawValue), of which this reader knows 7")
+        }
+        let outbox = try readUInt32()
+        let sequence = try readVarint()
+        let distance = flags.contains(.latest) ? 0 : try readVarint()
+        guard distance < sequence else {
+            throw WireError(.invalidValue, "a mark of number \(sequence), whose first lies \(distance) before it")
+        }
+        let expiresAt = flags.contains(.expires) ? try readVarint() : nil
+        if flags.contains(.extensions) { try skipExtensions() }
+        return WireMark(
+            outbox: outbox, sequence: sequence, first: sequence - distance, isLatest: flags.contains(.latest),
+            expiresAt: expiresAt)
+    }
+}
+
+// MARK: - Writing reports
+
+extension WireReport {
+    /// - Throws: `oversized` beyond the stated maxima, `invalidValue` when no receiver can mean it.
+    func check() throws(WireError) {
+        guard receipts.count <= Self.entriesMax, floors.count <= Self.entriesMax else {
+            throw WireError(.oversized, "a report of \(receipts.count) receipts and \(floors.count) floors")
+        }
+        for receipt in receipts { try receipt.check() }
+        guard floors.allSatisfy({ $0.first > 0 }) else { throw WireError(.invalidValue, "a floor of 0") }
+    }
+}
+
+extension WireReport.Receipt {
+    fileprivate func check() throws(WireError) {
+        guard beyond.count <= Self.rangesMax else {
+            throw WireError(.oversized, "a receipt of \(beyond.count) ranges")
+        }
+        guard !isLatest || beyond.isEmpty else {
+            throw WireError(.invalidValue, "a receipt of latest snapshots has ranges")
+        }
+        var end = upTo
+        for range in beyond {
+            // One that touches the end is a part of what lies before it.
+            guard range.lowerBound > end, range.lowerBound - end >= 2 else {
+                throw WireError(.invalidValue, "a receipt has \(range) behind \(end)")
+            }
+            end = range.upperBound
+        }
+    }
+
+    /// In place of the number of ranges.
+    fileprivate static let latest: UInt8 = .max
+}
+
+extension WireWriter {
+    mutating func write(_ report: WireReport) {
+        write(report.probe == nil ? 0 : 1 as UInt8)
+        if let probe = report.probe { write(probe) }
+        write(report.echo == nil ? 0 : 1 as UInt8)
+        if let echo = report.echo {
+            write(echo.probe)
+            writeVarint(echo.answeredAt)
+        }
+        writeVarint(UInt64(report.receipts.count))
+        for receipt in report.receipts { write(receipt) }
+        writeVarint(UInt64(report.floors.count))
+        for floor in report.floors {
+            write(identifier: floor.featureID)
+            write(floor.outbox)
+            writeVarint(floor.first)
+        }
+        writeNoExtensions()
+    }
+
+    private mutating func write(_ probe: WireReport.Probe) {
+        write(probe.number)
+        writeVarint(probe.sentAt)
+    }
+
+    private mutating func write(_ receipt: WireReport.Receipt) {
+        write(identifier: receipt.featureID)
+        write(receipt.outbox)
+        writeVarint(receipt.upTo)
+        write(receipt.isLatest ? WireReport.Receipt.latest : UInt8(truncatingIfNeeded: receipt.beyond.count))
+        var end = receipt.upTo
+        for range in receipt.beyond {
+            writeVarint(range.lowerBound - end - 2)
+            writeVarint(range.upperBound - range.lowerBound)
+            end = range.upperBound
+        }
+    }
+}
+
+// MARK: - Reading reports
+
+extension WireReader {
+    mutating func readReport() throws(WireError) -> WireReport {
+        var report = WireReport()
+        if try readPresence() { report.probe = try readProbe() }
+        if try readPresence() { report.echo = WireReport.Echo(probe: try readProbe(), answeredAt: try readVarint()) }
+        for _ in 0..<(try readEntryCount()) { report.receipts.append(try readReceipt()) }
+        for _ in 0..<(try readEntryCount()) { report.floors.append(try readFloor()) }
+        try skipExtensions()
+        return report
+    }
+
+    private mutating func readEntryCount() throws(WireError) -> UInt64 {
+        let count = try readVarint()
+        guard count <= UInt64(WireReport.entriesMax) else {
+            throw WireError(.oversized, "\(count) entries exceed the limit of \(WireReport.entriesMax) a report")
+        }
+        return count
+    }
+
+    private mutating func readProbe() throws(WireError) -> WireReport.Probe {
+        WireReport.Probe(number: try readUInt32(), sentAt: try readVarint())
+    }
+
+    private mutating func readFloor() throws(WireError) -> WireReport.Floor {
+        let floor = WireReport.Floor(
+            featureID: try readIdentifier(), outbox: try readUInt32(), first: try readVarint())
+        guard floor.first > 0 else { throw WireError(.invalidValue, "a floor of 0") }
+        return floor
+    }
+
+    private mutating func readReceipt() throws(WireError) -> WireReport.Receipt {
+        var receipt = WireReport.Receipt(
+            featureID: try readIdentifier(), outbox: try readUInt32(), upTo: try readVarint())
+        let count = try readUInt8()
+        receipt.isLatest = count == WireReport.Receipt.latest
+        guard !receipt.isLatest else { return receipt }
+        guard count <= UInt8(WireReport.Receipt.rangesMax) else {
+            throw WireError(.oversized, "a receipt of \(count) ranges")
+        }
+        var end = receipt.upTo
+        for _ in 0..<count {
+            let lower = try sum(try sum(end, 2), try readVarint())
+            end = try sum(lower, try readVarint())
+            receipt.beyond.append(lower...end)
+        }
+        return receipt
+    }
+}
+
+private func sum(_ left: UInt64, _ right: UInt64) throws(WireError) -> UInt64 {
+    let (sum, overflows) = left.addingReportingOverflow(right)
+    guard !overflows else { throw WireError(.invalidValue, "a range of numbers exceeds 64 bits") }
+    return sum
+}

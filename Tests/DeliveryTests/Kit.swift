@@ -1,0 +1,235 @@
+import Foundation
+import MeshBus
+import MeshDelivery
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+
+/// Time that moves when a test says so, and calls what is due on the way.
+final class VirtualClock: DeliveryClock {
+    private struct State {
+        var elapsed = Duration.zero
+        var wallOffset = Duration.zero
+        var due: [(deadline: Duration, ticket: Int, body: @Sendable () -> Void)] = []
+        var tickets = 0
+    }
+
+    private let state = Locked(State())
+
+    var elapsed: Duration { state.withLock { $0.elapsed } }
+    var passesByItself: Bool { false }
+
+    var wall: Date {
+        let (seconds, attoseconds) = state.withLock { $0.elapsed + $0.wallOffset }.components
+        return Date(timeIntervalSince1970: 1_767_225_600 + Double(seconds) + Double(attoseconds) / 1e18)
+    }
+
+    func jump(by offset: Duration) { state.withLock { $0.wallOffset += offset } }
+
+    func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.tickets += 1
+            state.due.append((deadline, state.tickets, body))
+        }
+    }
+
+    func advance(by duration: Duration) {
+        let target = elapsed + duration
+        while let body = next(until: target) { body() }
+        state.withLock { $0.elapsed = max($0.elapsed, target) }
+    }
+
+    private func next(until target: Duration) -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            guard
+                let index = state.due.indices.min(by: {
+                    (state.due[$0].deadline, state.due[$0].ticket) < (state.due[$1].deadline, state.due[$1].ticket)
+                }), state.due[index].deadline <= target
+            else { return nil }
+            let (deadline, _, body) = state.due.remove(at: index)
+            state.elapsed = max(state.elapsed, deadline)
+            return body
+        }
+    }
+}
+
+/// Two links that hand packets straight to each other, on the thread of the sender.
+final class MemoryWire: Sendable {
+    private struct State {
+        var isConnected = false
+        var observers: [LinkAddress: any LinkObserver] = [:]
+        /// What the ends do not take: the packets that are left before a link says `full`; nil for any number.
+        var room: Int?
+        /// What was sent before both ends knew of the connection.
+        var early: [(packet: LinkPacket, from: LinkAddress, to: LinkAddress)]?
+    }
+
+    private let state = Locked(State())
+    let lanes: [LinkLane: PayloadLimit]
+
+    init(lanes: [LinkLane: PayloadLimit] = [.stream: .deliveryMessage]) { self.lanes = lanes }
+
+    var left: MemoryLink { MemoryLink(self, at: "left", peer: "right") }
+    var right: MemoryLink { MemoryLink(self, at: "right", peer: "left") }
+
+    fileprivate func enter(_ address: LinkAddress, _ observer: any LinkObserver) {
+        state.withLock { $0.observers[address] = observer }
+    }
+
+    fileprivate func leave(_ address: LinkAddress) {
+        disconnect()
+        state.withLock { $0.observers[address] = nil }
+    }
+
+    func connect() {
+        let observers = state.withLock { state in
+            state.isConnected = true
+            state.early = []
+            return state.observers
+        }
+        for (address, observer) in observers.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            observer.connected(address == "left" ? "right" : "left", as: nil)
+        }
+        let early = state.withLock { state in
+            defer { state.early = nil }
+            return state.early ?? []
+        }
+        for (packet, from, to) in early { observers[to]?.received(packet.bytes, on: packet.lane, from: from) }
+    }
+
+    func disconnect(reason: String? = nil) {
+        let observers = state.withLock { state in
+            defer { state.isConnected = false }
+            return state.isConnected ? state.observers : [:]
+        }
+        for (address, observer) in observers.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            observer.disconnected(address == "left" ? "right" : "left", reason: reason)
+        }
+    }
+
+    /// So many packets are taken before the links say that they are full; nil for any number.
+    func setRoom(_ room: Int?) {
+        state.withLock { $0.room = room }
+        guard room != 0 else { return }
+        for (address, observer) in state.withLock({ $0.observers }) {
+            observer.writable(address == "left" ? "right" : "left")
+        }
+    }
+
+    func inject(_ bytes: [UInt8], into address: LinkAddress, on lane: LinkLane = .stream) {
+        state.withLock { $0.observers[address] }?.received(bytes, on: lane, from: address == "left" ? "right" : "left")
+    }
+
+    fileprivate func send(_ packet: LinkPacket, from: LinkAddress, to: LinkAddress) throws(LinkError) {
+        let outcome: Result<(any LinkObserver)?, LinkError> = state.withLock { state in
+            guard state.isConnected else { return .failure(LinkError(.unreachable)) }
+            if let room = state.room {
+                guard room > 0 else { return .failure(LinkError(.full)) }
+                state.room = room - 1
+            }
+            guard state.early == nil else {
+                state.early?.append((packet, from, to))
+                return .success(nil)
+            }
+            return .success(state.observers[to])
+        }
+        try outcome.get()?.received(packet.bytes, on: packet.lane, from: from)
+    }
+}
+
+final class MemoryLink: TransportLink {
+    private let wire: MemoryWire
+    private let address: LinkAddress
+    private let peer: LinkAddress
+
+    fileprivate init(_ wire: MemoryWire, at address: LinkAddress, peer: LinkAddress) {
+        self.wire = wire
+        self.address = address
+        self.peer = peer
+    }
+
+    var lanes: [LinkLane: PayloadLimit] { wire.lanes }
+    func open(_ observer: any LinkObserver) { wire.enter(address, observer) }
+    func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        try wire.send(packet, from: self.address, to: address)
+    }
+    func disconnect(_ address: LinkAddress) { wire.disconnect() }
+    func close() async { wire.leave(address) }
+}
+
+func peer(_ id: String) -> SessionPeer {
+    SessionPeer(id: id, deviceClass: .unknown, appInstanceID: "1", topology: .sameHost)
+}
+
+let sessionID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 7))
+
+func metadata(_ sequence: UInt64, feature: String = "workout", from source: String = "left") -> SessionSyncMetadata {
+    SessionSyncMetadata(
+        sessionID: sessionID, featureID: feature, sourcePeerID: source, sequence: sequence,
+        causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "test.text")
+}
+
+func envelope(_ sequence: UInt64, feature: String = "workout", text: String = "event") throws -> AnySessionSyncEnvelope
+{
+    try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata(sequence, feature: feature), payload: [text]))
+}
+
+func snapshot(_ revision: UInt64, feature: String = "workout") throws -> AnySessionSyncSnapshot {
+    try AnySessionSyncSnapshot(
+        SessionSyncSnapshot(
+            metadata: metadata(revision, feature: feature), revision: revision, state: ["state \(revision)"],
+            peerSequenceVector: ["left": revision]))
+}
+
+/// Two transports on a wire, with one clock.
+struct Pair {
+    let wire: MemoryWire
+    let clock = VirtualClock()
+    let left: LinkTransport
+    let right: LinkTransport
+
+    init(
+        _ wire: MemoryWire = MemoryWire(), configuration: DeliveryConfiguration = .init(),
+        leftStore: (any SessionStore)? = nil, rightStore: (any SessionStore)? = nil
+    ) throws {
+        self.wire = wire
+        var configuration = configuration
+        configuration.seed = configuration.seed ?? 7
+        left = try LinkTransport(
+            localPeer: peer("left"), link: wire.left, configuration: configuration, store: leftStore, clock: clock)
+        configuration.seed = 8
+        right = try LinkTransport(
+            localPeer: peer("right"), link: wire.right, configuration: configuration, store: rightStore, clock: clock)
+        try left.start()
+        try right.start()
+    }
+
+    func settle(_ duration: Duration = .milliseconds(100)) { clock.advance(by: duration) }
+}
+
+/// What a stream has brought so far. The stream's producers have finished their turn when this is asked.
+final class Log<Element: Sendable>: Sendable {
+    private let elements = Locked<[Element]>([])
+    private let task: Task<Void, Never>
+
+    init(_ stream: AsyncStream<Element>) {
+        let elements = elements
+        task = Task { for await element in stream { elements.withLock { $0.append(element) } } }
+    }
+
+    deinit { task.cancel() }
+
+    var all: [Element] { elements.withLock { $0 } }
+
+    /// Waits for so many, yielding to the listener; gives up after a number of turns, not of seconds.
+    func atLeast(_ count: Int) async -> [Element] {
+        for _ in 0..<100_000 where all.count < count { await Task.yield() }
+        return all
+    }
+}
+
+extension Log where Element == AnySessionSyncEnvelope {
+    func sequences(_ count: Int, feature: String = "workout") async -> [UInt64] {
+        await atLeast(count).filter { $0.metadata.featureID == feature }.map(\.metadata.sequence)
+    }
+}

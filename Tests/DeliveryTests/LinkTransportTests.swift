@@ -1,0 +1,114 @@
+import MeshBus
+import MeshDelivery
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+import Testing
+
+@Suite struct LinkTransportTests {
+    @Test func `Peers know each other after the greeting and are reachable after a round trip`() async throws {
+        let pair = try Pair()
+        let changes = Log(pair.left.reachabilityChanges())
+        pair.wire.connect()
+        #expect(pair.left.knownPeers.map(\.id) == ["right"])
+        #expect(pair.right.knownPeers.map(\.id) == ["left"])
+        pair.settle()
+        #expect(pair.left.health(of: peer("right")) == .reachable)
+        #expect(await changes.atLeast(1).map(\.isReachable) == [true])
+        pair.wire.disconnect()
+        #expect(pair.left.health(of: peer("right")) == .gone)
+        #expect(await changes.atLeast(2).map(\.isReachable) == [true, false])
+    }
+
+    @Test func `Everything arrives once and in order, whatever the mode`() async throws {
+        let pair = try Pair()
+        let log = Log(pair.right.receiveEnvelopes())
+        pair.wire.connect()
+        pair.settle()
+        for sequence in 1...100 as ClosedRange<UInt64> {
+            try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
+        }
+        try await pair.left.send(envelope(101), mode: .realtimeBestEffort, to: nil)
+        #expect(await log.sequences(101) == Array(1...101))
+    }
+
+    @Test func `What is sent while the peer is away arrives when it is back, after what was under way`() async throws {
+        let pair = try Pair()
+        let log = Log(pair.right.receiveEnvelopes())
+        pair.wire.connect()
+        pair.settle()
+        for sequence in 1...10 as ClosedRange<UInt64> {
+            try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: peer("right"))
+        }
+        pair.wire.disconnect()
+        for sequence in 11...20 as ClosedRange<UInt64> {
+            try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: peer("right"))
+        }
+        #expect(await log.sequences(10) == Array(1...10))
+        pair.wire.connect()
+        pair.settle()
+        #expect(await log.sequences(20) == Array(1...20))
+    }
+
+    @Test func `What is sent before anybody is known waits for the first peer`() async throws {
+        let pair = try Pair()
+        let log = Log(pair.right.receiveEnvelopes())
+        for sequence in 1...200 as ClosedRange<UInt64> {
+            try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
+        }
+        await #expect(throws: SessionSyncError.queueFull(limit: 200)) {
+            try await pair.left.send(envelope(201), mode: .reliableEventually, to: nil)
+        }
+        pair.wire.connect()
+        pair.settle()
+        #expect(await log.sequences(200) == Array(1...200))
+    }
+
+    @Test func `The newest snapshot reaches a peer that comes late, and late subscribers`() async throws {
+        let pair = try Pair()
+        for revision in 1...3 as ClosedRange<UInt64> {
+            try await pair.left.sendSnapshot(snapshot(revision), mode: .latestSnapshot, to: nil)
+        }
+        pair.wire.connect()
+        pair.settle()
+        #expect(pair.right.latestPeerSnapshot(featureID: "workout")?.revision == 3)
+        let log = Log(pair.right.receiveSnapshots())
+        #expect(await log.atLeast(1).map(\.revision) == [3])
+    }
+
+    @Test func `A full link makes a send wait, and room lets it go on`() async throws {
+        let pair = try Pair()
+        let log = Log(pair.right.receiveEnvelopes())
+        pair.wire.connect()
+        pair.settle()
+        pair.wire.setRoom(0)
+        let sending = Task {
+            for sequence in 1...6000 as ClosedRange<UInt64> {
+                try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
+            }
+        }
+        for _ in 0..<1000 { await Task.yield() }
+        pair.wire.setRoom(nil)
+        for _ in 0..<100 {
+            pair.settle(.milliseconds(20))
+            for _ in 0..<100 { await Task.yield() }
+        }
+        try await sending.value
+        pair.settle()
+        #expect(await log.sequences(6000) == Array(1...6000))
+    }
+
+    @Test func `Garbage ends the connection and loses nothing`() async throws {
+        let pair = try Pair()
+        let log = Log(pair.right.receiveEnvelopes())
+        pair.wire.connect()
+        pair.settle()
+        try await pair.left.send(envelope(1), mode: .reliableEventually, to: nil)
+        pair.wire.inject([0, 1, 2, 3], into: "right")
+        #expect(pair.right.health(of: peer("left")) == .gone)
+        try await pair.left.send(envelope(2), mode: .reliableEventually, to: peer("right"))
+        pair.wire.connect()
+        pair.settle()
+        #expect(await log.sequences(2) == [1, 2])
+    }
+}
