@@ -34,7 +34,7 @@ import MeshWire
 ///
 /// Safe to use from any thread. Letting go of a transport without `close` ends it too, without a farewell.
 public final class LinkTransport: SessionSyncTransport {
-    private let shell: DeliveryShell
+    let shell: DeliveryShell
 
     /// - Parameters:
     ///   - link: opened by `start`, closed by `close`.
