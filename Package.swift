@@ -79,10 +79,12 @@ let modules: [Module] = [
 
     Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"],
+        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"]),
     Module(
         "MeshScenarioTransport", "Modules/Transports/Scenario", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"]),
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"],
@@ -117,8 +119,8 @@ let modules: [Module] = [
         "MeshTesting", "Modules/Testing", floor: 6,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshLoopbackTransport",
-            "MeshScenarioTransport",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery",
+            "MeshLoopbackTransport", "MeshScenarioTransport",
             "MeshPipeTransport",
         ]),
     Module(
