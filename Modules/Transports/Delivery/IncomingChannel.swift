@@ -106,19 +106,12 @@ struct IncomingChannel: Sendable {
 struct RecentEvents: Sendable {
     static let limit = 4096
 
-    /// A derived id names an event within its feature.
-    private struct Key: Hashable {
-        let featureID: String
-        let eventID: UUID
-    }
-
-    private var order: [Key] = []
+    private var order: [UUID] = []
     private var place = 0
-    private var known: Set<Key> = []
+    private var known: Set<UUID> = []
 
     /// - Returns: whether it is new.
-    mutating func insert(_ metadata: SessionSyncMetadata) -> Bool {
-        let id = Key(featureID: metadata.featureID, eventID: metadata.eventID)
+    mutating func insert(_ id: UUID) -> Bool {
         guard known.insert(id).inserted else { return false }
         if order.count < Self.limit {
             order.append(id)
@@ -130,7 +123,5 @@ struct RecentEvents: Sendable {
         return true
     }
 
-    mutating func remove(_ metadata: SessionSyncMetadata) {
-        known.remove(Key(featureID: metadata.featureID, eventID: metadata.eventID))
-    }
+    mutating func remove(_ id: UUID) { known.remove(id) }
 }
