@@ -335,9 +335,9 @@ extension ArchiveLayout {
                 let frame = try decode(try reader.readRaw(try reader.readLength()))
                 switch frame.message {
                 case .envelope(let envelope):
-                    try? core.pending.append(envelope, expiresAt: frame.mark?.expiresAt, now: now.wall)
+                    try? core.pending.append(envelope, expiresAt: frame.mark?.expiresAt)
                 case .snapshot(let snapshot):
-                    try? core.pending.append(snapshot, expiresAt: frame.mark?.expiresAt, now: now.wall)
+                    try? core.pending.append(snapshot, expiresAt: frame.mark?.expiresAt)
                 case .hello, .snapshotRequest, .goodbye, .report: throw Self.damaged(Self.root + "pending")
                 }
             }
