@@ -20,7 +20,7 @@ public struct ScenarioTransportPlugin: Plugin {
         registry.add(TransportFixture(patience: 1000, makePair: makePair), to: .transportFixtures)
     }
 
-    /// Phone and watch are apart until `connect`; the tablet sees both all along.
+    /// All three are apart until `connect`. Then phone and watch meet first.
     private func makePair(_ codec: any PayloadCodec) -> TransportPair {
         let network = ScenarioNetwork(seed: 1)
         let limit = PayloadLimit(
@@ -29,11 +29,16 @@ public struct ScenarioTransportPlugin: Plugin {
         let budget = PayloadBudget(limit: limit, codec: codec)
         let phone = fixturePeer("phone", .phone)
         let watch = fixturePeer("watch", .watch)
-        network.partition([phone], [watch])
+        let tablet = fixturePeer("tablet", .tablet)
+        network.partition([phone], [watch], [tablet])
+        for peer in [phone, watch] {
+            network.setConditions(ScenarioConditions(latency: .fixed(.milliseconds(200))), from: peer, to: tablet)
+            network.setConditions(ScenarioConditions(latency: .fixed(.milliseconds(200))), from: tablet, to: peer)
+        }
         return TransportPair(
             first: network.makeTransport(localPeer: phone, budget: budget),
             second: network.makeTransport(localPeer: watch, budget: budget),
-            bystander: network.makeTransport(localPeer: fixturePeer("tablet", .tablet), budget: budget),
+            bystander: network.makeTransport(localPeer: tablet, budget: budget),
             limit: limit,
             connect: { network.heal() },
             disconnect: { network.partition([phone], [watch]) },
