@@ -138,7 +138,8 @@ let modules: [Module] = [
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshScenarioTransport", "MeshSession",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
+            "MeshScenarioTransport", "MeshSession",
         ],
         tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
     Module(
