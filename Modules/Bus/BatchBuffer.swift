@@ -23,6 +23,14 @@ struct BatchBuffer<Element: Sendable>: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
+    /// Elements that must not be lost. O(batches).
+    var keptCount: Int {
+        let count = batches.reduce(0) { $0 + ($1.isKept ? $1.elements.count : 0) }
+        return isFirstKept ? count - takenCount : count
+    }
+
+    var isFirstKept: Bool { batches.first?.isKept ?? false }
+
     mutating func append(_ element: Element, isKept: Bool = false) {
         count += 1
         guard let last = batches.last, last.isOwn, last.isKept == isKept, last.elements.count < Self.batchMax else {

@@ -21,6 +21,8 @@ public final class Topic<Element: Sendable>: Sendable {
         var latest: Element?
         /// What must not be lost while nobody subscribes.
         var kept = BatchBuffer<Element>()
+        /// Elements so far that must not be lost.
+        var keptTotal: UInt64 = 0
         var droppedCount: UInt64 = 0
         var isFinished = false
         var roomNotice: (@Sendable () -> Void)?
@@ -154,7 +156,9 @@ extension Topic {
             for subscription in state.subscriptions {
                 receipt.merge(subscription.append(contentsOf: elements, isKept: isKept))
             }
-            guard isKept, state.subscriptions.isEmpty else { return }
+            guard isKept else { return }
+            state.keptTotal += UInt64(elements.count)
+            guard state.subscriptions.isEmpty else { return }
             let excess = min(max(0, state.kept.count + elements.count - keptLimit), elements.count)
             state.kept.append(contentsOf: excess == 0 ? elements : Array(elements.dropLast(excess)), isKept: true)
             receipt.droppedCount += excess
@@ -188,6 +192,14 @@ extension Topic {
         state.withLock { state in
             guard !state.subscriptions.isEmpty else { return max(0, keptLimit - state.kept.count) }
             return state.subscriptions.compactMap(\.room).min() ?? 0
+        }
+    }
+
+    /// Of all elements that must not be lost, how many every subscriber is done with: it has asked for what comes after.
+    package var keptDoneCount: UInt64 {
+        state.withLock { state in
+            let waiting = state.subscriptions.reduce(state.kept.count) { max($0, $1.keptWaiting) }
+            return state.keptTotal - min(UInt64(waiting), state.keptTotal)
         }
     }
 

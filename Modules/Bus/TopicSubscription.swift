@@ -12,6 +12,8 @@ final class TopicSubscription<Element: Sendable>: Sendable {
         var hasEnded = false
         /// Nobody waits for this subscriber any more; until it takes something.
         var isAbandoned = false
+        /// Of what was taken last, how many must not be lost. They count as done when the subscriber asks for more.
+        var keptInHand = 0
         /// Somebody wants to know when half of the buffer is free.
         var tellsRoom = false
 
@@ -75,6 +77,9 @@ extension TopicSubscription {
     /// How many more elements fit; nil for a subscriber that nobody waits for.
     var room: Int? { state.withLock { $0.isAbandoned ? nil : max(0, limit - $0.buffer.count) } }
 
+    /// Elements that must not be lost and that the subscriber is not done with; none of one that nobody waits for.
+    var keptWaiting: Int { state.withLock { $0.isAbandoned ? 0 : $0.buffer.keptCount + $0.keptInHand } }
+
     /// Makes the subscriber tell when half of its buffer is free.
     /// - Returns: false when it is so already.
     func askForRoom() -> Bool {
@@ -135,7 +140,10 @@ extension TopicSubscription {
 
     private func step<Taken>(_ pop: (inout BatchBuffer<Element>) -> Taken?) -> Step<Taken> {
         state.withLock { state in
+            let countBefore = state.buffer.isFirstKept ? state.buffer.count : 0
+            state.keptInHand = 0
             guard let taken = pop(&state.buffer) else { return state.hasEnded ? .ended : .waits }
+            if countBefore > 0 { state.keptInHand = countBefore - state.buffer.count }
             state.isAbandoned = false
             let tellsRoom = state.tellsRoom && state.buffer.count <= limit / 2
             if tellsRoom { state.tellsRoom = false }

@@ -141,6 +141,9 @@ extension TransportInbox {
     /// others for ever: whoever delivers has a clock, and calls `abandonFullSubscribers` when its patience is at an end.
     public var durableRoom: Int { envelopes.room }
 
+    /// Of all durable envelopes delivered so far, how many every subscriber is done with: it has asked for the next.
+    public var durableDoneCount: UInt64 { envelopes.keptDoneCount }
+
     /// Calls `body` once, when no subscriber's buffer is more than half full: at once if that is so, else on the thread of
     /// the subscriber that has taken enough. A later call replaces an earlier one. Not called when a full subscriber goes,
     /// which may be within a cancellation; so ask `durableRoom` again now and then.

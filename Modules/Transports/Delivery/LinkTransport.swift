@@ -89,6 +89,9 @@ public final class LinkTransport: SessionSyncTransport {
     public func diagnosticEvents() -> AsyncStream<SessionDiagnosticEvent> { shell.diagnostics.subscribe() }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { shell.inbox.receiveEnvelopes() }
+    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
+        shell.inbox.receiveEnvelopeBatches()
+    }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { shell.inbox.receiveSnapshots() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> {
         shell.inbox.receiveSnapshotRequests()
