@@ -81,10 +81,12 @@ let modules: [Module] = [
 
     Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"],
+        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"]),
     Module(
         "MeshScenarioTransport", "Modules/Transports/Scenario", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"]),
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
@@ -119,8 +121,8 @@ let modules: [Module] = [
         "MeshTesting", "Modules/Testing", floor: 6,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshLoopbackTransport",
-            "MeshScenarioTransport",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery",
+            "MeshLoopbackTransport", "MeshScenarioTransport",
             "MeshPipeTransport",
         ]),
     Module(
@@ -138,7 +140,8 @@ let modules: [Module] = [
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshScenarioTransport", "MeshSession",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
+            "MeshScenarioTransport", "MeshSession",
         ],
         tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
     Module(

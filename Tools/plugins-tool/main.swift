@@ -22,6 +22,7 @@ await PluginsTool.main {
     EnginePlugin()
     StoragePlugin()
     TransportPlugin()
+    DeliveryPlugin()
     LoopbackTransportPlugin()
     ScenarioTransportPlugin()
     PipeTransportPlugin()

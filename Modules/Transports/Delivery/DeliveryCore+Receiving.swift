@@ -80,7 +80,10 @@ extension DeliveryCore {
     /// Hands on what is in order, as far as there is room for it.
     private mutating func passOn(_ key: IncomingChannel.Key, _ index: Int, _ now: DeliveryTime) {
         while room > 0, let (number, message) = peers[index].incoming[key]?.removeNext() {
-            guard let metadata = message.metadata, peers[index].recent.insert(MessageID(metadata)) else { continue }
+            // A snapshot's id may be that of the next event; what is new of it its revision says.
+            if case .envelope(let envelope) = message, !peers[index].recent.insert(MessageID(envelope.metadata)) {
+                continue
+            }
             room -= 1
             if settings.isDurable {
                 peers[index].incoming[key]?.unstoredCount += 1

@@ -32,6 +32,8 @@ extension DeliveryShell {
         self.init(
             localPeer: localPeer, link: link, clock: clock, inbox: inbox, diagnostics: diagnostics,
             budget: PayloadBudget(limit: configuration.limit(link.lanes), codec: configuration.codec),
+            writesPayloads: !link.traits.returnsOwnPackets || archive != nil
+                || configuration.payloadLimit != .deliveryMessage,
             archive: archive, setup: setup, core: core)
     }
 }

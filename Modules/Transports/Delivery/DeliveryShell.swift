@@ -37,14 +37,17 @@ final class DeliveryShell: LinkObserver {
     let inbox: TransportInbox
     let diagnostics: Topic<SessionDiagnosticEvent>
     let budget: PayloadBudget
+    /// Payloads are written before they are accepted; otherwise values pass as they are.
+    let writesPayloads: Bool
     let archive: DeliveryArchive?
     let setup: LineSetup
     let state: Locked<State>
 
     init(
         localPeer: SessionPeer, link: any TransportLink, clock: any DeliveryClock, inbox: TransportInbox,
-        diagnostics: Topic<SessionDiagnosticEvent>, budget: PayloadBudget, archive: DeliveryArchive?, setup: LineSetup,
-        core: DeliveryCore
+        diagnostics: Topic<SessionDiagnosticEvent>, budget: PayloadBudget, writesPayloads: Bool,
+        archive: DeliveryArchive?,
+        setup: LineSetup, core: DeliveryCore
     ) {
         self.localPeer = localPeer
         self.link = link
@@ -52,6 +55,7 @@ final class DeliveryShell: LinkObserver {
         self.inbox = inbox
         self.diagnostics = diagnostics
         self.budget = budget
+        self.writesPayloads = writesPayloads
         self.archive = archive
         self.setup = setup
         state = Locked(State(core: core))
@@ -85,6 +89,7 @@ final class DeliveryShell: LinkObserver {
 
     private func collect(_ state: inout State, _ now: DeliveryTime) -> Work {
         var work = Work()
+        state.core.takeBackFrames(now)
         let directives = state.core.takeDirectives()
         handOver(directives.arrivals)
         work.diagnostics = directives.diagnostics
