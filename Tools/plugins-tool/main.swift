@@ -33,6 +33,7 @@ await PluginsTool.main {
     WorkoutPlugin()
     SimulationPlugin()
     WorkoutSimulationPlugin()
+    MeasuredLinksPlugin()
     #if Libdeflate
         LibdeflatePlugin()
     #endif

@@ -94,8 +94,11 @@ extension DeliveryCore {
         }
         if room == 0, peers[index].incoming[key]?.hasNext() == true, !peers[index].stalled.contains(key) {
             peers[index].stalled.append(key)
+            directives.isStalled = true
+            guard stalledSince == nil else { return }
+            stalledSince = now.elapsed
             report(.stalled(peerID: peers[index].peer.id, featureID: key.featureID))
-            wake(by: now.elapsed + 1)
+            wake(by: now.elapsed)
         }
     }
 

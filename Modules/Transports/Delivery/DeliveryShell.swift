@@ -71,6 +71,8 @@ final class DeliveryShell: LinkObserver {
         var waiters: [CheckedContinuation<Void, any Error>] = []
         var wakesAt: UInt64?
         var hasChanges = false
+        var isStalled = false
+        var abandonsFull = false
     }
 
     /// Calls `body` on the state and does what follows.
@@ -91,6 +93,8 @@ final class DeliveryShell: LinkObserver {
         let directives = state.core.takeDirectives()
         handOver(directives.arrivals)
         work.diagnostics = directives.diagnostics
+        work.isStalled = directives.isStalled
+        work.abandonsFull = directives.abandonsFull
         if let archive {
             archive.note(directives.changes)
             work.hasChanges = !directives.changes.isEmpty
@@ -149,6 +153,8 @@ final class DeliveryShell: LinkObserver {
         if work.hasChanges { store() }
         for address in work.addresses { pump(address) }
         for address in work.hopeless { link.disconnect(address) }
+        if work.abandonsFull { inbox.abandonFullSubscribers() }
+        if work.isStalled { inbox.whenDurableRoom { [weak self] in self?.tick() } }
         for event in work.diagnostics { diagnostics.publish(event) }
         for waiter in work.waiters { waiter.resume() }
         if let time = work.wakesAt { scheduleWake(at: time) }
