@@ -1,9 +1,9 @@
-import MeshBus
+public import MeshBus
 import MeshDelivery
 import MeshIdentity
-import MeshScenarioTransport
+public import MeshScenarioTransport
 import MeshStorage
-import MeshTransport
+public import MeshTransport
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -58,7 +58,6 @@ public struct DeliverySimulation: Sendable {
 }
 
 /// What the tasks of a run share; only ever used on the run's thread.
-@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 private struct DeliveryProgress {
     /// The last that was accepted.
     var accepted: UInt64 = 0
@@ -66,6 +65,57 @@ private struct DeliveryProgress {
     var isStalled = false
     var delivered: UInt64 = 0
     var failure: String?
+
+    mutating func take(_ batch: [AnySessionSyncEnvelope]) {
+        for envelope in batch where failure == nil {
+            let sequence = envelope.metadata.sequence
+            if sequence == delivered + 1 {
+                delivered = sequence
+            } else {
+                failure = "\(sequence) came after \(delivered)"
+            }
+        }
+    }
+}
+
+/// Any caller: sends one after the other and waits where `send` does.
+private struct DeliverySender: Sendable {
+    let transport: LinkTransport
+    let progress: Locked<DeliveryProgress>
+    let last: UInt64
+    let batch: UInt64
+
+    func run() async {
+        while !Task.isCancelled {
+            let accepted = progress.withLock { $0.accepted }
+            guard accepted < last else { return }
+            let numbers = accepted + 1...min(accepted + batch, last)
+            do {
+                try await transport.send(numbers.map(envelope), mode: .reliableEventually)
+                progress.withLock { $0.accepted = numbers.upperBound }
+            } catch SessionSyncError.queueFull {
+                return progress.withLock { $0.isStalled = true }
+            } catch SessionSyncError.closed {
+                return
+            } catch is CancellationError {
+                return
+            } catch {
+                return progress.withLock { $0.failure = "send threw \(error)" }
+            }
+        }
+    }
+
+    private static let session = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 6))
+
+    private func envelope(_ sequence: UInt64) throws -> AnySessionSyncEnvelope {
+        try AnySessionSyncEnvelope(
+            SessionSyncEnvelope(
+                metadata: SessionSyncMetadata(
+                    sessionID: Self.session, featureID: "simulation", sourcePeerID: transport.localPeer.id,
+                    sequence: sequence,
+                    causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "number"),
+                payload: sequence))
+    }
 }
 
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
@@ -141,30 +191,11 @@ private final class DeliveryRun {
     private func startSending() {
         guard let transport else { return }
         progress.withLock { $0.isStalled = false }
-        let (progress, last, peerID) = (progress, simulation.envelopes, sender.id)
         // One by one where each must be known to be accepted.
-        let batch = simulation.hasFaults ? 1 : 256 as UInt64
-        sending = Task(executorPreference: executor) {
-            while !Task.isCancelled {
-                let accepted = progress.withLock { $0.accepted }
-                guard accepted < last else { return }
-                let numbers = accepted + 1...min(accepted + batch, last)
-                do {
-                    try await transport.send(
-                        numbers.map { try Self.envelope($0, from: peerID) }, mode: .reliableEventually)
-                    progress.withLock { $0.accepted = numbers.upperBound }
-                } catch SessionSyncError.queueFull {
-                    return progress.withLock { $0.isStalled = true }
-                } catch SessionSyncError.closed {
-                    return
-                } catch is CancellationError {
-                    return
-                } catch {
-                    progress.withLock { $0.failure = "send threw \(error)" }
-                    return
-                }
-            }
-        }
+        let sender = DeliverySender(
+            transport: transport, progress: progress, last: simulation.envelopes,
+            batch: simulation.hasFaults ? 1 : 256)
+        sending = Task(executorPreference: executor) { await sender.run() }
     }
 
     private func launchReceiver() throws {
@@ -173,18 +204,7 @@ private final class DeliveryRun {
         let batches = transport.receiveEnvelopeBatches()
         let progress = progress
         Task(executorPreference: executor) {
-            for await batch in batches {
-                progress.withLock { progress in
-                    for envelope in batch where progress.failure == nil {
-                        let sequence = envelope.metadata.sequence
-                        if sequence == progress.delivered + 1 {
-                            progress.delivered = sequence
-                        } else {
-                            progress.failure = "\(sequence) came after \(progress.delivered)"
-                        }
-                    }
-                }
-            }
+            for await batch in batches { progress.withLock { $0.take(batch) } }
         }
     }
 
@@ -197,17 +217,6 @@ private final class DeliveryRun {
             isClosed.withLock { $0 = true }
         }
         while !isClosed.withLock({ $0 }) { executor.runAll() }
-    }
-
-    private static let session = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 6))
-
-    private static func envelope(_ sequence: UInt64, from peerID: String) throws -> AnySessionSyncEnvelope {
-        try AnySessionSyncEnvelope(
-            SessionSyncEnvelope(
-                metadata: SessionSyncMetadata(
-                    sessionID: session, featureID: "simulation", sourcePeerID: peerID, sequence: sequence,
-                    causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "number"),
-                payload: sequence))
     }
 
     // MARK: - Faults
