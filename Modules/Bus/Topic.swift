@@ -191,7 +191,11 @@ extension Topic {
     package var room: Int {
         state.withLock { state in
             guard !state.subscriptions.isEmpty else { return max(0, keptLimit - state.kept.count) }
-            return state.subscriptions.compactMap(\.room).min() ?? 0
+            // A key path into a generic class would be made anew on every call.
+            return state.subscriptions.reduce(nil as Int?) { least, subscription in
+                guard let room = subscription.room else { return least }
+                return min(least ?? room, room)
+            } ?? 0
         }
     }
 

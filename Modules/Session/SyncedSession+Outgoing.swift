@@ -86,12 +86,12 @@ extension SyncedSession {
 extension SyncedSession {
     func send(_ round: OutgoingRound<State, Event>) async {
         let windowEnd = windowEnd
-        for (index, event) in round.events.enumerated() {
-            // What is put back leaves when a member has acknowledged more, or after the next start.
-            guard event.metadata.sequence <= windowEnd, await send(event) else {
-                outgoing.putBack(round.events[index...])
-                break
-            }
+        let ready = round.events.prefix { $0.metadata.sequence <= windowEnd }
+        // What is put back leaves when a member has acknowledged more, or after the next start.
+        if await send(ready) {
+            outgoing.putBack(round.events[ready.endIndex...])
+        } else {
+            outgoing.putBack(round.events[...])
         }
         guard !Task.isCancelled else { return }
         for message in round.directives.outgoing { await send(message) }
@@ -115,14 +115,15 @@ extension SyncedSession {
     /// Half of what a transport keeps for a subscriber.
     private static var windowMax: UInt64 { 2048 }
 
-    /// - Returns: false when the session was stopped before the event could be handed over.
-    private func send(_ event: SessionSyncEnvelope<Event>) async -> Bool {
+    /// - Returns: false when the session was stopped before the events could be handed over.
+    private func send(_ events: ArraySlice<SessionSyncEnvelope<Event>>) async -> Bool {
+        guard !events.isEmpty else { return true }
         guard !Task.isCancelled else { return false }
         let isSent = await attempt {
-            let erased = try AnySessionSyncEnvelope(event)
+            let erased = try events.map { try AnySessionSyncEnvelope($0) }
             try await waitingForRoom { try await transport.send(erased, mode: configuration.eventDelivery, to: nil) }
         }
-        if isSent { deliveries.markSent(event.metadata.eventID) }
+        if isSent { for event in events { deliveries.markSent(event.metadata.eventID) } }
         return isSent || !Task.isCancelled
     }
 

@@ -91,7 +91,7 @@ private struct DeliverySender: Sendable {
             guard accepted < last else { return }
             let numbers = accepted + 1...min(accepted + batch, last)
             do {
-                try await transport.send(numbers.map(envelope), mode: .reliableEventually)
+                try await transport.send(numbers.map(envelope), mode: .reliableEventually, to: nil)
                 progress.withLock { $0.accepted = numbers.upperBound }
             } catch SessionSyncError.queueFull {
                 return progress.withLock { $0.isStalled = true }

@@ -27,6 +27,9 @@ public protocol SessionSyncTransport: Sendable {
 
     /// - Parameter peer: the receiver; nil sends to every known peer.
     func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
+    /// Several in order, cheaper than one by one where the transport can make it so; by default one by one. When it throws,
+    /// those before the one that caused it may have been taken.
+    func send(_ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     /// Asks for a current snapshot; the answer arrives through `receiveSnapshots`.
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws
@@ -49,6 +52,12 @@ public protocol SessionSyncTransport: Sendable {
 extension SessionSyncTransport {
     public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? { nil }
     public func close() async {}
+
+    public func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
+    }
 
     public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
         let envelopes = receiveEnvelopes()

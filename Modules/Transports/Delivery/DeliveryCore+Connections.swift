@@ -86,6 +86,14 @@ extension DeliveryCore {
         directives.hasRoom = true
     }
 
+    /// Acknowledges at once what would be acknowledged soon.
+    mutating func reportNow() {
+        for index in peers.indices where peers[index].reportAt != .max {
+            peers[index].reportAt = 0
+            markWritable(index)
+        }
+    }
+
     /// Something that a lossy lane carries has not been acknowledged by a peer that is there.
     var awaitsAcknowledgements: Bool {
         settings.isLossy

@@ -18,32 +18,34 @@ extension DeliveryCore {
     ///
     /// - Parameter urgentOnly: leaves out what may wait for the rest of a transfer.
     mutating func nextFrame(for address: LinkAddress, urgentOnly: Bool = false, _ now: DeliveryTime) -> Outgoing? {
-        guard let connection = connections[address] else { return nil }
-        let immediate = connection.isLive ? settings.immediateLane : settings.keptLane
-        let reliable = connection.isLive ? settings.reliableLane : settings.keptLane
+        // Its parts one by one: a copy would make every change below copy what waits.
+        guard let isLive = connections[address]?.isLive, let isOver = connections[address]?.isOver else { return nil }
+        let immediate = isLive ? settings.immediateLane : settings.keptLane
+        let reliable = isLive ? settings.reliableLane : settings.keptLane
+        let index = peerHere(address, isLive: isLive)
         if let lane = reliable ?? immediate {
             if let message = connections[address]?.control.takeFirst() {
                 return Outgoing(frame: WireFrame(message), lane: lane)
             }
-            guard !connection.isOver else { return nil }
-            if let report = nextReport(for: connection, at: address, now) {
+            guard !isOver else { return nil }
+            if let index, let report = nextReport(index, isLive: isLive, now) {
                 return Outgoing(frame: WireFrame(.report(report)), lane: lane)
             }
         }
-        guard !connection.isOver else { return nil }
+        guard !isOver else { return nil }
         if let lane = immediate, let message = connections[address]?.immediate.takeFirst() {
-            if connection.immediate.count == settings.immediateLimit / 2 { directives.hasRoom = true }
+            if connections[address]?.immediate.count == settings.immediateLimit / 2 { directives.hasRoom = true }
             return Outgoing(frame: WireFrame(message), lane: lane)
         }
-        guard let index = peerHere(address, connection) else { return nil }
+        guard let index else { return nil }
         if let lane = reliable, let next = nextReliable(index, on: lane, urgentOnly: urgentOnly, now) { return next }
-        return urgentOnly ? nil : nextLatest(index, connection, now)
+        return urgentOnly ? nil : nextLatest(index, isLive: isLive, now)
     }
 
     /// Who is reached at the address: live, or for good where the platform keeps what is sent.
-    private func peerHere(_ address: LinkAddress, _ connection: DeliveryConnection) -> Int? {
-        guard let index = connection.peerID.flatMap({ peerIndex[$0] }) else { return nil }
-        if connection.isLive { return peers[index].address == address ? index : nil }
+    private func peerHere(_ address: LinkAddress, isLive: Bool) -> Int? {
+        guard let peerID = connections[address]?.peerID, let index = peerIndex[peerID] else { return nil }
+        if isLive { return peers[index].address == address ? index : nil }
         return peers[index].address == nil && peers[index].keptAddress == address ? index : nil
     }
 
@@ -66,11 +68,11 @@ extension DeliveryCore {
     // MARK: Newest snapshots
 
     private mutating func nextLatest(
-        _ index: Int, _ connection: DeliveryConnection, _ now: DeliveryTime
+        _ index: Int, isLive: Bool, _ now: DeliveryTime
     ) -> Outgoing? {
         guard peers[index].hasLatestDue else { return nil }
         let isKept = settings.lanes.contains(.latest)
-        guard let lane = isKept ? .latest : connection.isLive ? settings.reliableLane : nil else { return nil }
+        guard let lane = isKept ? .latest : isLive ? settings.reliableLane : nil else { return nil }
         for feature in publishedOrder + peers[index].latestOrder
         where published[feature] != nil
             || peers[index].latest[feature] != nil
@@ -100,16 +102,13 @@ extension DeliveryCore {
 
     // MARK: Reports
 
-    private mutating func nextReport(
-        for connection: DeliveryConnection, at address: LinkAddress, _ now: DeliveryTime
-    ) -> WireReport? {
-        guard let index = peerHere(address, connection) else { return nil }
+    private mutating func nextReport(_ index: Int, isLive: Bool, _ now: DeliveryTime) -> WireReport? {
         var report = WireReport()
         report.echo = peers[index].echo.take()
         if let number = peers[index].probeDue.take() {
             report.probe = .init(number: number, sentAt: now.wall)
         }
-        if connection.isLive { report.floors = floorsDue(index, now) }
+        if isLive { report.floors = floorsDue(index, now) }
         let isWorthAReport = report.echo != nil || report.probe != nil || !report.floors.isEmpty
         if isWorthAReport || peers[index].reportAt <= now.elapsed { report.receipts = takeReceipts(index) }
         guard isWorthAReport || !report.receipts.isEmpty else { return nil }

@@ -9,10 +9,10 @@ extension DeliveryCore {
         _ frame: WireFrame, on lane: LinkLane, from address: LinkAddress, _ now: DeliveryTime
     ) throws(WireError) {
         // What still comes after the end of a connection comes too late.
-        guard let connection = connections[address], !connection.isOver else { return }
+        guard connections[address]?.isOver == false else { return }
         if case .hello(let hello) = frame.message { return try meet(hello, at: address, now) }
         if case .goodbye(let goodbye) = frame.message { return end(address, goodbye, now) }
-        guard let index = connection.peerID.flatMap({ peerIndex[$0] }) else {
+        guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }) else {
             // On a lossy lane the greeting may have been lost or overtaken; it comes again.
             guard lane == .stream else { return }
             throw WireError(.foreign, "the peer did not greet first")

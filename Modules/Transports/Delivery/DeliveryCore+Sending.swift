@@ -63,7 +63,7 @@ extension DeliveryCore {
                 continue
             }
             connections[address]?.immediate.append(message)
-            directives.writable.append(address)
+            if directives.writable.last != address { directives.writable.append(address) }
             isTaken = true
         }
         guard hasReceiver else { throw .notReachable }
@@ -76,12 +76,11 @@ extension DeliveryCore {
 
     /// Where a message goes now; nil when nobody would get it soon.
     private func immediateAddress(_ index: Int) -> LinkAddress? {
-        let peer = peers[index]
-        if let address = peer.address, connections[address]?.isOver == false {
+        if let address = peers[index].address, connections[address]?.isOver == false {
             // Before the first round trip nobody is gone yet.
-            if peer.standing.health != .gone || peer.standing.isAwaited { return address }
+            if peers[index].standing.health != .gone || peers[index].standing.isAwaited { return address }
         }
-        return settings.keptLane == nil ? nil : peer.keptAddress
+        return settings.keptLane == nil ? nil : peers[index].keptAddress
     }
 
     // MARK: Reliably
@@ -109,9 +108,9 @@ extension DeliveryCore {
     }
 
     private func hasRoom(_ index: Int, _ byteCount: Int) -> Bool {
-        let peer = peers[index]
-        return peer.outstandingCount < settings.queueLimit
-            && (peer.outstandingCount == 0 || peer.outstandingBytes + byteCount <= settings.queueBytesMax)
+        peers[index].outstandingCount < settings.queueLimit
+            && (peers[index].outstandingCount == 0
+                || peers[index].outstandingBytes + byteCount <= settings.queueBytesMax)
     }
 
     private mutating func enqueue(_ item: Item, at place: (peer: Int, channel: Int), _ now: DeliveryTime) {

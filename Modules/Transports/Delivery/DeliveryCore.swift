@@ -158,11 +158,11 @@ extension DeliveryCore {
             if progress.sentAt + timeout <= now.elapsed { peers[index].hasLatestDue = true }
         }
         if count > 0 { report(.retransmitted(count: count, peerID: peers[index].peer.id)) }
-        if count > 0 || peers[index].hasLatestDue || peers[index].channels.contains(where: \.needsFloor) {
+        if count > 0 || peers[index].hasLatestDue || peers[index].channels.contains(where: { $0.needsFloor }) {
             directives.writable.append(address)
         }
         if peers[index].hasUnderWay || peers[index].latest.values.contains(where: { $0.sent > $0.acknowledged })
-            || peers[index].channels.contains(where: \.needsFloor)
+            || peers[index].channels.contains(where: { $0.needsFloor })
         {
             wake(by: now.elapsed + timeout / 2)
         }
@@ -209,7 +209,8 @@ extension DeliveryCore {
     }
 
     mutating func markWritable(_ index: Int) {
-        if let address = peers[index].address ?? peers[index].keptAddress { directives.writable.append(address) }
+        guard let address = peers[index].address ?? peers[index].keptAddress else { return }
+        if directives.writable.last != address { directives.writable.append(address) }
     }
 }
 

@@ -76,13 +76,17 @@ final class DeliveryShell: LinkObserver {
     }
 
     /// Calls `body` on the state and does what follows.
-    func perform<Result>(_ body: (inout State, DeliveryTime) throws -> Result) rethrows -> Result {
+    ///
+    /// - Parameter passesOn: the subscribers may get something that must not be lost; their room is looked up.
+    func perform<Result>(
+        passesOn: Bool = false, _ body: (inout State, DeliveryTime) throws -> Result
+    ) rethrows -> Result {
         let now = DeliveryTime(clock)
         var work = Work()
         defer { carryOut(work) }
         return try state.withLock { state in
             defer { work = collect(&state, now) }
-            state.core.room = inbox.durableRoom
+            state.core.room = passesOn ? inbox.durableRoom : 0
             return try body(&state, now)
         }
     }
@@ -167,7 +171,7 @@ final class DeliveryShell: LinkObserver {
     }
 
     private func tick() {
-        perform { state, now in
+        perform(passesOn: true) { state, now in
             guard state.phase != .closed else { return }
             // Asked to be called again by whoever finds the next deadline.
             state.wakesAt = .max
@@ -260,7 +264,7 @@ extension DeliveryShell {
         guard let line = state.withLock({ $0.lines[address] }) else { return }
         let (frames, failure) = line.frames(in: bytes, on: lane, now: clock.elapsed)
         guard !frames.isEmpty || failure != nil else { return }
-        perform { state, now in
+        perform(passesOn: true) { state, now in
             guard state.phase != .closed else { return }
             do throws(WireError) {
                 for frame in frames { try state.core.receive(frame, on: lane, from: address, now) }
@@ -394,6 +398,7 @@ extension DeliveryShell {
         for waiter in waiters { waiter.resume() }
         guard isMine else { return }
         if let archive { try? await archive.flush(since: archive.notedCount) }
+        perform { state, _ in state.core.reportNow() }
         let deadline = ContinuousClock.now + grace
         while hasUnsent(), ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(1)) }
         for address in say(goodbye: WireGoodbye(.closing)) { pump(address) }

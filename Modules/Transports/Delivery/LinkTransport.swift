@@ -116,7 +116,7 @@ extension LinkTransport {
     ///   nothing was taken; `StorageError`, when the store did not take it.
     public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     {
-        try await send([envelope], mode: mode, to: peer)
+        try await send([envelope], mode: mode, to: peer, options: nil)
     }
 
     public func send(
@@ -125,10 +125,16 @@ extension LinkTransport {
         try await send([envelope], mode: mode, to: peer, options: options)
     }
 
-    /// Sends several in order: cheaper than one by one. When it throws, those before the one that caused it were taken.
     public func send(
-        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer? = nil,
-        options: DeliveryOptions? = nil
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        try await send(envelopes, mode: mode, to: peer, options: nil)
+    }
+
+    /// - Parameter options: nil for the usual ones; what is large is then a transfer.
+    public func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?,
+        options: DeliveryOptions?
     ) async throws {
         try Task.checkCancellation()
         guard mode != .latestSnapshot else { throw SessionSyncError.unsupportedDeliveryMode }

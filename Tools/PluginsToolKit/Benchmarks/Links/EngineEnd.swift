@@ -109,9 +109,7 @@ extension EngineEnd {
     private mutating func submit(_ messages: [LinkMessage]) async throws {
         let now = Date()
         let events = try messages.map { try engine.submitLocal($0, at: now) }
-        for event in events {
-            try await transport.send(AnySessionSyncEnvelope(event), mode: .realtimeBestEffort, to: nil)
-        }
+        try await transport.send(events.map { try AnySessionSyncEnvelope($0) }, mode: .realtimeBestEffort, to: nil)
         pump()
     }
 

@@ -1,0 +1,53 @@
+public import MeshIdentity
+public import MeshTransport
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A transport that is a `LinkTransport` under a name and with initializers of its own. All but `delivery` is given.
+public protocol DeliveringTransport: SessionSyncTransport {
+    /// All of it: health, options, diagnostics.
+    var delivery: LinkTransport { get }
+}
+
+extension DeliveringTransport {
+    public var localPeer: SessionPeer { delivery.localPeer }
+    public var knownPeers: [SessionPeer] { delivery.knownPeers }
+    public var capabilities: SessionTransportCapabilities { delivery.capabilities }
+
+    public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
+    {
+        try await delivery.send(envelope, mode: mode, to: peer)
+    }
+
+    public func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        try await delivery.send(envelopes, mode: mode, to: peer)
+    }
+
+    public func sendSnapshot(
+        _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        try await delivery.sendSnapshot(snapshot, mode: mode, to: peer)
+    }
+
+    public func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
+        try await delivery.requestSnapshot(sessionID: sessionID, from: peer)
+    }
+
+    public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { delivery.receiveEnvelopes() }
+    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { delivery.receiveEnvelopeBatches() }
+    public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { delivery.receiveSnapshots() }
+    public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { delivery.receiveSnapshotRequests() }
+    public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { delivery.reachabilityChanges() }
+
+    public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
+        delivery.latestPeerSnapshot(featureID: featureID)
+    }
+
+    public func close() async { await delivery.close() }
+}
