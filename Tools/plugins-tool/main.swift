@@ -26,6 +26,7 @@ await PluginsTool.main {
     LoopbackTransportPlugin()
     ScenarioTransportPlugin()
     PipeTransportPlugin()
+    UnixSocketTransportPlugin()
     SessionPlugin()
     DiagnosticsPlugin()
     SharedStatePlugin()

@@ -64,6 +64,7 @@ public final class PipeLink: TransportLink {
     /// What has passed so far, over all connections.
     public var statistics: PipeStatistics { counters.withLock { $0 } }
 
+    /// Where it throws because of a path, it may be tried again.
     /// - Throws: `LinkError.closed`; `PipeError` with `alreadyStarted`, `addressInUse`, `invalidPath` or
     ///   `systemCallFailed`.
     public func open(_ observer: any LinkObserver) throws {
@@ -83,7 +84,11 @@ public final class PipeLink: TransportLink {
         do {
             try keeper?.start(for: self)
         } catch {
-            keeperEnded()
+            activityEnded { state in
+                guard state.phase == .open else { return }
+                state.phase = .idle
+                state.observer = nil
+            }
             throw error
         }
     }

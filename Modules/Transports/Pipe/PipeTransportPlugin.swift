@@ -13,26 +13,19 @@ import MeshTransport
     import Android
 #endif
 
-/// Registers MeshPipeTransport.
+/// Registers MeshPipeTransport over descriptors.
 public struct PipeTransportPlugin: Plugin {
     public init() {}
 
     public var descriptor: PluginDescriptor {
-        PluginDescriptor(
-            id: "transport.pipe", kind: .transport, module: "MeshPipeTransport", version: "0.1.0",
-            summary: "Two processes over stdin and stdout, a pipe or a Unix socket",
-            requires: ["core.transport", "core.wire", "core.delivery"],
-            capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast", "discovery"],
-            limits: [.pipePacket])
+        .pipe("transport.pipe", "Two processes over stdin and stdout, two pipes or a socket pair")
     }
 
     public func contribute(to registry: inout ExtensionRegistry) {
-        registry.add(TransportFixture(patience: 50_000, makePair: makeDescriptorPair), to: .transportFixtures)
-        registry.add(TransportFixture(patience: 50_000, makePair: makeSocketPair), to: .transportFixtures)
+        registry.add(.pipe(endpoints: Self.socketPair), to: .transportFixtures)
     }
 
-    /// Two ends of a socket pair.
-    private func makeDescriptorPair(_ codec: any PayloadCodec) throws -> TransportPair {
+    private static func socketPair() throws -> [PipeEndpoint] {
         var ends: [Int32] = [-1, -1]
         #if canImport(Glibc)
             let kind = Int32(SOCK_STREAM.rawValue)
@@ -40,31 +33,57 @@ public struct PipeTransportPlugin: Plugin {
             let kind = SOCK_STREAM
         #endif
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw PipeError.systemCallFailed("socketpair", errno) }
-        return try pair(ends.map { .descriptors(input: $0, output: $0, closes: true) }, codec)
+        return ends.map { .descriptors(input: $0, output: $0, closes: true) }
+    }
+}
+
+/// Registers MeshPipeTransport over Unix sockets.
+public struct UnixSocketTransportPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        .pipe("transport.unix", "Processes that meet at a Unix socket, and meet again")
     }
 
-    /// Two ends that meet at a path of their own.
-    private func makeSocketPair(_ codec: any PayloadCodec) throws -> TransportPair {
+    public func contribute(to registry: inout ExtensionRegistry) {
+        registry.add(.pipe(endpoints: Self.meetingPlace), to: .transportFixtures)
+    }
+
+    private static func meetingPlace() -> [PipeEndpoint] {
         let path = "/tmp/sessionmesh-\(getpid())-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
-        return try pair([.meeting(path: path), .meeting(path: path)], codec)
+        return [.meeting(path: path), .meeting(path: path)]
     }
+}
 
+extension PluginDescriptor {
+    fileprivate static func pipe(_ id: PluginID, _ summary: String) -> PluginDescriptor {
+        PluginDescriptor(
+            id: id, kind: .transport, module: "MeshPipeTransport", version: "0.1.0", summary: summary,
+            requires: ["core.transport", "core.delivery"],
+            capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast", "discovery"],
+            limits: [.pipePacket])
+    }
+}
+
+extension TransportFixture {
     /// The second end starts with `connect`.
-    private func pair(_ endpoints: [PipeEndpoint], _ codec: any PayloadCodec) throws -> TransportPair {
-        var configuration = DeliveryConfiguration()
-        configuration.codec = codec
-        let transports = try zip(["phone", "watch"], endpoints).map { name, endpoint in
-            try PipeSessionSyncTransport(
-                localPeer: SessionPeer(
-                    id: name, deviceClass: .unknown, appInstanceID: "fixture", topology: .sameHost),
-                over: endpoint, configuration: configuration)
+    fileprivate static func pipe(endpoints: @escaping @Sendable () throws -> [PipeEndpoint]) -> TransportFixture {
+        TransportFixture(patience: 50_000) { codec in
+            var configuration = DeliveryConfiguration()
+            configuration.codec = codec
+            let transports = try zip(["phone", "watch"], endpoints()).map { name, endpoint in
+                try PipeSessionSyncTransport(
+                    localPeer: SessionPeer(
+                        id: name, deviceClass: .unknown, appInstanceID: "fixture", topology: .sameHost),
+                    over: endpoint, configuration: configuration)
+            }
+            let (first, second) = (transports[0], transports[1])
+            try first.start()
+            return TransportPair(
+                first: first, second: second, limit: configuration.payloadLimit,
+                connect: { try second.start() },
+                disconnect: { await second.close() },
+                settle: { try? await Task.sleep(for: .microseconds(100)) })
         }
-        let (first, second) = (transports[0], transports[1])
-        try first.start()
-        return TransportPair(
-            first: first, second: second, limit: configuration.payloadLimit,
-            connect: { try second.start() },
-            disconnect: { await second.close() },
-            settle: { try? await Task.sleep(for: .microseconds(100)) })
     }
 }
