@@ -191,7 +191,7 @@ extension Topic {
     package var room: Int {
         state.withLock { state in
             guard !state.subscriptions.isEmpty else { return max(0, keptLimit - state.kept.count) }
-            return state.subscriptions.compactMap(\.room).min() ?? 0
+            return state.subscriptions.compactMap { $0.room }.min() ?? 0
         }
     }
 
