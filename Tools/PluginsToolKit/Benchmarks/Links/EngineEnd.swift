@@ -36,7 +36,7 @@ struct EngineEnd {
 // MARK: - Asking
 
 extension EngineEnd {
-    /// Exchanges controls until the other is there and both have confirmed that.
+    /// Greets until the other answers.
     mutating func meet() async throws {
         engine.tick(at: Date())
         let controls = engine.takeDirectives().outgoing.compactMap(\.control)
@@ -50,10 +50,7 @@ extension EngineEnd {
         }
         while try await !take() {}
         greeting.cancel()
-        for _ in 0..<4 {
-            try await exchange()
-            while try await !take() {}
-        }
+        try await exchange()
     }
 
     /// - Returns: the time until so many new events have been acknowledged.
@@ -79,10 +76,7 @@ extension EngineEnd {
             try await submit([.question])
             while engine.held[other] < expected { _ = try await take() }
             times.append(start.duration(to: .now))
-            if number % Self.batch == 0 {
-                try await exchange()
-                while try await !take() {}
-            }
+            if number % Self.batch == 0 { try await exchange() }
         }
         return times
     }
