@@ -283,7 +283,9 @@ import Testing
             }
             try watch.start()
             var received = envelopes.makeAsyncIterator()
-            for sequence in (next - 10)..<next {
+            // The last one before comes again: its taker went before it had asked for the next.
+            let first = round == 0 ? next - 10 : next - 11
+            for sequence in first..<next {
                 #expect(await received.next()?.metadata.sequence == sequence, "round \(round)")
             }
             await watch.close()
