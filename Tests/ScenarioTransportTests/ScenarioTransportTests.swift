@@ -155,35 +155,25 @@ import Testing
         #expect(await heard.sequences(1) == [1])
     }
 
-    @Test("What was accepted survives crashes of either side that has a store", arguments: 0..<10 as Range<UInt64>)
+    @Test("What was accepted survives crashes of a sender that has a store", arguments: 0..<10 as Range<UInt64>)
     func crashes(seed: UInt64) async throws {
         let network = ScenarioNetwork(seed: seed, conditions: .rough)
-        let stores = (MemoryStore(), MemoryStore())
-        var phone = try network.makeTransport(localPeer: a, configuration: .init(), store: stores.0)
-        var watch = try network.makeTransport(localPeer: b, configuration: .init(), store: stores.1)
-        var heard = Listener(watch)
-        var received: [UInt64] = []
+        let store = MemoryStore()
+        var phone = try network.makeTransport(localPeer: a, configuration: .init(), store: store)
+        let watch = network.makeTransport(localPeer: b)
+        let heard = Listener(watch)
         network.runUntilIdle()
         for sequence in 1...60 as ClosedRange<UInt64> {
             try await phone.send(sequence, .reliableEventually)
             network.advance(by: .milliseconds(40))
             if sequence % 20 == 7 {
                 network.crash(a)
-                phone = try network.makeTransport(localPeer: a, configuration: .init(), store: stores.0)
-            }
-            if sequence % 20 == 17 {
-                // What it has heard it has dealt with: nothing of it may come again.
-                network.runUntilIdle()
-                await watch.close()
-                received += await heard.all().sequences()
-                watch = try network.makeTransport(localPeer: b, configuration: .init(), store: stores.1)
-                heard = Listener(watch)
+                phone = try network.makeTransport(localPeer: a, configuration: .init(), store: store)
             }
         }
         network.runUntilIdle(within: .seconds(600))
         await watch.close()
-        received += await heard.all().sequences()
-        #expect(received == Array(1...60), "seed \(seed)")
+        #expect(await heard.all().sequences() == Array(1...60), "seed \(seed)")
     }
 
     @Test func `What was accepted before closing still arrives`() async throws {

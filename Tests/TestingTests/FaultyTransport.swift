@@ -49,9 +49,6 @@ final class FaultyTransport: SessionSyncTransport {
         switch fault {
         case .neverReturns:
             await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
-        case .deliversTwice:
-            try await base.send(envelope, mode: mode, to: peer)
-            try await base.send(envelope, mode: mode, to: peer)
         case .losesOneInTen where mode == .reliableEventually && memory.count() % 10 == 9: return
         case .losesBestEffort where mode != .reliableEventually: return
         case .swapsNeighbours:
@@ -107,6 +104,14 @@ final class FaultyTransport: SessionSyncTransport {
         switch fault {
         case .sharesOneStream: return memory.forFirstOnly(stream)
         case .echoes: return memory.withEchoes(stream)
+        case .deliversTwice:
+            return AsyncStream { continuation in
+                let task = Task {
+                    for await envelope in stream { for _ in 0..<2 { continuation.yield(envelope) } }
+                    continuation.finish()
+                }
+                continuation.onTermination = { _ in task.cancel() }
+            }
         case .losesTheStamp:
             return changed(stream) { envelope in
                 var envelope = envelope

@@ -33,7 +33,7 @@ import Testing
 
     @Test func `Every transport of this package offers itself for examination`() {
         #expect(
-            Self.fixtures.map(\.plugin) == [
+            Set(Self.fixtures.map(\.plugin)) == [
                 "transport.loopback", "transport.scenario", "transport.pipe", "transport.unix",
             ])
     }

@@ -115,15 +115,25 @@ extension DeliveryCore {
         return report
     }
 
+    /// Of one channel in one report; so many fit a small datagram.
+    private static let receiptsMax = 6
+
     private mutating func takeReceipts(_ index: Int) -> [WireReport.Receipt] {
         var receipts: [WireReport.Receipt] = []
         let (keys, latestKeys) = (peers[index].receiptsDue, peers[index].latestReceiptsDue)
-        for key in keys.prefix(WireReport.entriesMax) {
+        for (place, key) in keys.prefix(WireReport.entriesMax).enumerated() {
             guard let channel = peers[index].incoming[key] else { continue }
-            receipts.append(
-                .init(featureID: key.featureID, outbox: key.outbox, upTo: channel.acknowledged, beyond: channel.beyond))
+            // The first may say more than one receipt holds: with many gaps the sender would take for lost what is not.
+            let rangesMax = WireReport.Receipt.rangesMax
+            var beyond = channel.beyond(rangesMax: place == 0 ? Self.receiptsMax * rangesMax : rangesMax)[...]
+            repeat {
+                let part = Array(beyond.prefix(rangesMax))
+                beyond = beyond.dropFirst(rangesMax)
+                receipts.append(
+                    .init(featureID: key.featureID, outbox: key.outbox, upTo: channel.acknowledged, beyond: part))
+            } while !beyond.isEmpty
         }
-        for key in latestKeys.prefix(WireReport.entriesMax - receipts.count) {
+        for key in latestKeys.prefix(max(WireReport.entriesMax - receipts.count, 0)) {
             guard let version = peers[index].newest[key] else { continue }
             receipts.append(.init(featureID: key.featureID, outbox: key.outbox, upTo: version, isLatest: true))
         }

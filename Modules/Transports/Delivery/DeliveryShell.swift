@@ -403,6 +403,8 @@ extension DeliveryShell {
         while hasUnsent(), ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(1)) }
         for address in say(goodbye: WireGoodbye(.closing)) { pump(address) }
         await link.close()
+        // What subscribers have dealt with is not offered again.
+        if archive != nil { store() }
         end()
     }
 

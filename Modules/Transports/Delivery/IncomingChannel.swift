@@ -81,14 +81,14 @@ struct IncomingChannel: Sendable {
         }
     }
 
-    /// What has come beyond what is acknowledged, as far as a report has room for it. O(window) when something is held.
-    var beyond: [ClosedRange<UInt64>] {
+    /// What has come beyond what is acknowledged, the lowest first. O(window) when something is held.
+    func beyond(rangesMax: Int) -> [ClosedRange<UInt64>] {
         guard !held.isEmpty else { return [] }
         var ranges: [ClosedRange<UInt64>] = []
         var begin: UInt64?
         // The number after what is acknowledged is never a part: with it the acknowledgement would reach further.
         var number = max(next, acknowledged + 2)
-        while number <= highest, ranges.count < WireReport.Receipt.rangesMax {
+        while number <= highest, ranges.count < rangesMax {
             if held.keys.contains(number) {
                 begin = begin ?? number
             } else if let first = begin {
@@ -97,7 +97,7 @@ struct IncomingChannel: Sendable {
             }
             number += 1
         }
-        if let first = begin, ranges.count < WireReport.Receipt.rangesMax { ranges.append(first...(number - 1)) }
+        if let first = begin, ranges.count < rangesMax { ranges.append(first...(number - 1)) }
         return ranges
     }
 }

@@ -16,12 +16,11 @@ struct NumberedQueue<Element> {
 
     /// - Precondition: the number is among those held.
     subscript(number: UInt64) -> Element {
-        get {
-            guard let element = elements[head + Int(number - first)] else { preconditionFailure("taken before") }
-            return element
+        // The unwrapped place itself, so that nothing is copied out and in again.
+        _read {
+            yield elements[head + Int(number - first)]!
         }
         _modify {
-            // The unwrapped place itself, so that nothing is copied out and in again.
             yield &elements[head + Int(number - first)]!
         }
     }

@@ -39,6 +39,8 @@ struct OutgoingChannel: Sendable {
     private var resend = FirstInFirstOut<UInt64>()
     /// When the peer was last told where the channel begins.
     var floorSentAt: UInt64?
+    /// Below it the last receipt tells everything that has arrived; of what is beyond it knows nothing.
+    private var coverage = UInt64.max
     private(set) var underWayCount = 0
     private(set) var underWayBytes = 0
 
@@ -98,6 +100,7 @@ struct OutgoingChannel: Sendable {
         }
         resend = FirstInFirstOut()
         cursor = entries.first
+        coverage = .max
         underWayCount = 0
         underWayBytes = 0
         floorSentAt = nil
@@ -107,7 +110,8 @@ struct OutgoingChannel: Sendable {
     mutating func giveUp(sentBefore moment: UInt64) -> Int {
         guard underWayCount > 0 else { return 0 }
         var count = 0
-        for number in entries.first..<min(cursor + 1, entries.next)
+        let end = min(cursor + 1, entries.next, coverage <= entries.first ? .max : coverage)
+        for number in entries.first..<end
         where entries[number].progress == .underWay && entries[number].sentAt < moment {
             entries[number].progress = .ready
             underWayCount -= 1
@@ -146,6 +150,8 @@ struct OutgoingChannel: Sendable {
             if wanted { gain.messages.append(entry.message) }
         }
         acknowledged = max(acknowledged, upTo)
+        let isWhole = beyond.count < WireReport.Receipt.rangesMax
+        coverage = isWhole ? .max : beyond.last.map { $0.upperBound + 1 } ?? .max
         for range in beyond {
             guard range.upperBound >= entries.first else { continue }
             for number in max(range.lowerBound, entries.first)...range.upperBound
