@@ -115,11 +115,10 @@ let modules: [Module] = [
 
     Module(
         "MeshTesting", "Modules/Testing", floor: 6,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport"],
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshLoopbackTransport",
-            "MeshScenarioTransport",
-            "MeshPipeTransport",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery",
+            "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport",
         ]),
     Module(
         "SessionMesh", "Modules/Umbrella", floor: 6,
@@ -142,8 +141,8 @@ let modules: [Module] = [
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
-            "MeshGPX", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshTesting",
-            "MeshSimulation",
+            "MeshGPX", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery",
+            "MeshTesting", "MeshSimulation",
         ],
         needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(

@@ -1,4 +1,5 @@
 public import MeshIdentity
+
 extension TransportInbox {
     public var durableRoom: Int { .max }
     public var durableTakenCount: UInt64 { 0 }
