@@ -25,6 +25,10 @@ package struct FirstInFirstOut<Element> {
         return first
     }
 
+    @inlinable package mutating func removeLast() {
+        if !isEmpty { elements.removeLast() }
+    }
+
     /// What waits, the first first.
     @inlinable package var waiting: [Element] { elements[head...].compactMap { $0 } }
 }

@@ -1,7 +1,10 @@
 /// A multicast of typed elements: every subscriber is independent and bounded.
 ///
 /// A topic serves the bus, and every stream that a transport or a session hands out. Publishing never waits: when a
-/// subscriber's buffer is full, the topic drops by its stated policy and counts what it dropped.
+/// subscriber's buffer is full, the topic drops by its stated policy, counts what it dropped, and says so to `onDrop`.
+///
+/// What many elements cost is waking the subscriber: `publish(contentsOf:)` wakes it once for all, and who reads
+/// `subscribeBatches()` takes all that have gathered in one turn.
 ///
 /// Safe to use from any thread. `publish` is O(subscribers); without any it is one look at a counter.
 public final class Topic<Element: Sendable>: Sendable {
@@ -13,12 +16,16 @@ public final class Topic<Element: Sendable>: Sendable {
         case dropNewest
     }
 
-    private struct Subscribers {
-        var continuations: [(id: UInt64, continuation: AsyncStream<Element>.Continuation)] = []
-        var nextID: UInt64 = 0
+    private struct State {
+        var subscriptions: [TopicSubscription<Element>] = []
         var latest: Element?
+        /// What must not be lost while nobody subscribes.
+        var kept = BatchBuffer<Element>()
+        /// Elements so far that must not be lost.
+        var keptTotal: UInt64 = 0
         var droppedCount: UInt64 = 0
         var isFinished = false
+        var roomNotice: (@Sendable () -> Void)?
     }
 
     /// How many elements wait for a slow subscriber before the policy applies.
@@ -26,20 +33,35 @@ public final class Topic<Element: Sendable>: Sendable {
     public let overflow: OverflowPolicy
     /// Whether a new subscriber receives the latest element at once.
     public let replaysLatest: Bool
+    /// How many elements that must not be lost wait for the first subscriber.
+    package let keptLimit: Int
 
-    private let subscribers = Locked(Subscribers())
-    /// How many there are, for `publish` to read without the lock.
+    private let onDrop: (@Sendable (UInt64) -> Void)?
+    /// Held while elements are put into the subscribers' buffers, so that all see one order; nobody is woken meanwhile.
+    private let state = Locked(State())
+    /// How many subscribers there are, for `publish` to read without the lock.
     @usableFromInline let audience = TopicAudience()
-    /// Held while elements are handed over, so that every subscriber sees one order. A lock of its own: handing over
-    /// wakes a task, which takes that task's lock, and cancelling a task unsubscribes while holding it. Whoever
-    /// unsubscribes must therefore never wait for whoever hands over.
-    private let turn = Locked(())
 
-    public init(bufferLimit: Int = 256, overflow: OverflowPolicy = .dropOldest, replaysLatest: Bool = false) {
+    /// - Parameter onDrop: is told how many elements were dropped so far, over all subscribers, after each call that
+    ///   dropped some; on the publisher's thread.
+    public convenience init(
+        bufferLimit: Int = 256, overflow: OverflowPolicy = .dropOldest, replaysLatest: Bool = false,
+        onDrop: (@Sendable (UInt64) -> Void)? = nil
+    ) {
+        self.init(
+            bufferLimit: bufferLimit, overflow: overflow, replaysLatest: replaysLatest, keptLimit: 0, onDrop: onDrop)
+    }
+
+    package init(
+        bufferLimit: Int, overflow: OverflowPolicy, replaysLatest: Bool, keptLimit: Int,
+        onDrop: (@Sendable (UInt64) -> Void)?
+    ) {
         precondition(bufferLimit > 0, "a topic needs room for one element")
         self.bufferLimit = bufferLimit
         self.overflow = overflow
         self.replaysLatest = replaysLatest
+        self.keptLimit = keptLimit
+        self.onDrop = onDrop
     }
 
     deinit { finish() }
@@ -51,20 +73,19 @@ public final class Topic<Element: Sendable>: Sendable {
         deliver(element)
     }
 
-    @usableFromInline
-    func deliver(_ element: Element) {
-        turn.withLock { _ in
-            let receivers = subscribers.withLock { subscribers in
-                if replaysLatest, !subscribers.isFinished { subscribers.latest = element }
-                return subscribers.continuations
-            }
-            var droppedCount: UInt64 = 0
-            for (_, continuation) in receivers {
-                if case .dropped = continuation.yield(element) { droppedCount += 1 }
-            }
-            if droppedCount > 0 { subscribers.withLock { $0.droppedCount += droppedCount } }
-        }
+    /// Hands the elements to every subscriber, one after the other and with nothing in between. Does nothing once
+    /// finished. A subscriber is woken once; arrays of 32 to 256 elements are shared with it and not copied.
+    @inlinable
+    public func publish(contentsOf elements: [Element]) {
+        if !replaysLatest, audience.isEmpty { return }
+        deliver(contentsOf: elements)
     }
+
+    @usableFromInline
+    func deliver(_ element: Element) { enqueue(element).complete() }
+
+    @usableFromInline
+    func deliver(contentsOf elements: [Element]) { enqueue(contentsOf: elements, isKept: false).complete() }
 
     /// A stream of its own for each call. It ends when the topic finishes; leaving the loop unsubscribes.
     ///
@@ -73,55 +94,203 @@ public final class Topic<Element: Sendable>: Sendable {
 
     /// A stream that begins with elements which the caller has kept for late subscribers.
     package func subscribe(startingWith kept: [Element]) -> AsyncStream<Element> {
-        let policy: AsyncStream<Element>.Continuation.BufferingPolicy =
-            switch overflow {
-            case .dropOldest: .bufferingNewest(bufferLimit)
-            case .dropNewest: .bufferingOldest(bufferLimit)
-            }
-        let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: policy)
-        // Nobody waits on the new stream yet, so that yielding to it wakes no task.
-        let id: UInt64? = turn.withLock { _ in
-            subscribers.withLock { subscribers in
-                guard !subscribers.isFinished else { return nil }
-                subscribers.nextID += 1
-                subscribers.continuations.append((subscribers.nextID, continuation))
-                audience.set(subscribers.continuations.count)
-                for element in kept { continuation.yield(element) }
-                if let latest = subscribers.latest { continuation.yield(latest) }
-                return subscribers.nextID
-            }
-        }
-        guard let id else {
-            continuation.finish()
-            return stream
-        }
-        continuation.onTermination = { [weak self] _ in self?.unsubscribe(id) }
-        return stream
+        let reader = makeReader(startingWith: kept)
+        return AsyncStream(unfolding: { await reader.next() }, onCancel: { reader.cancel() })
+    }
+
+    /// The same elements as `subscribe()`, in turns: all that have gathered, at most 256 and never none.
+    public func subscribeBatches() -> AsyncStream<[Element]> {
+        let reader = makeReader(startingWith: [])
+        return AsyncStream(unfolding: { await reader.nextBatch() }, onCancel: { reader.cancel() })
     }
 
     /// Ends every subscriber's stream after what it still holds. Idempotent.
     public func finish() {
-        let ended = subscribers.withLock { subscribers in
-            subscribers.isFinished = true
-            subscribers.latest = nil
+        let ended = state.withLock { state in
+            state.isFinished = true
+            state.latest = nil
+            state.kept = BatchBuffer()
+            state.roomNotice = nil
             audience.set(0)
-            defer { subscribers.continuations = [] }
-            return subscribers.continuations
+            defer { state.subscriptions = [] }
+            return state.subscriptions
         }
-        // Outside the lock: finishing calls `onTermination`, which takes it.
-        for (_, continuation) in ended { continuation.finish() }
+        for subscription in ended { subscription.finish() }
     }
 
-    public var subscriberCount: Int { subscribers.withLock { $0.continuations.count } }
+    public var subscriberCount: Int { state.withLock { $0.subscriptions.count } }
 
-    /// How many elements were dropped because a subscriber's buffer was full, over all subscribers so far.
-    public var droppedCount: UInt64 { subscribers.withLock { $0.droppedCount } }
+    /// How many elements were dropped because a buffer was full, over all subscribers so far.
+    public var droppedCount: UInt64 { state.withLock { $0.droppedCount } }
+}
 
-    private func unsubscribe(_ id: UInt64) {
-        subscribers.withLock { subscribers in
-            subscribers.continuations.removeAll { $0.id == id }
-            audience.set(subscribers.continuations.count)
+// MARK: - Handing over
+
+/// What is left to do once elements are in their subscribers' buffers: nobody may be woken while a lock is held.
+package struct TopicHandover {
+    fileprivate var waiters: [CheckedContinuation<Void, Never>] = []
+    fileprivate var report: (onDrop: @Sendable (UInt64) -> Void, droppedCount: UInt64)?
+
+    /// Wakes the subscribers that wait, and reports what was dropped.
+    package func complete() {
+        for waiter in waiters { waiter.resume() }
+        if let report { report.onDrop(report.droppedCount) }
+    }
+}
+
+extension Topic {
+    /// Puts an element into the subscribers' buffers. Who holds a lock completes the hand-over after letting go of it.
+    package func enqueue(_ element: Element) -> TopicHandover {
+        handOver(latest: element) { state, receipt in
+            for subscription in state.subscriptions {
+                receipt.merge(subscription.append(element, isKept: false))
+            }
         }
+    }
+
+    /// The same for several.
+    /// - Parameter isKept: without a subscriber they wait for the first one, up to `keptLimit`; and so does what the last
+    ///   subscriber leaves behind.
+    package func enqueue(contentsOf elements: [Element], isKept: Bool) -> TopicHandover {
+        handOver(latest: elements.last) { state, receipt in
+            for subscription in state.subscriptions {
+                receipt.merge(subscription.append(contentsOf: elements, isKept: isKept))
+            }
+            guard isKept else { return }
+            state.keptTotal += UInt64(elements.count)
+            guard state.subscriptions.isEmpty else { return }
+            let excess = min(max(0, state.kept.count + elements.count - keptLimit), elements.count)
+            state.kept.append(contentsOf: excess == 0 ? elements : Array(elements.dropLast(excess)), isKept: true)
+            receipt.droppedCount += excess
+        }
+    }
+
+    private func handOver(
+        latest: Element?, _ append: (inout State, inout TopicSubscription<Element>.Receipt) -> Void
+    ) -> TopicHandover {
+        state.withLock { state in
+            guard !state.isFinished, let latest else { return TopicHandover() }
+            if replaysLatest { state.latest = latest }
+            var receipt = TopicSubscription<Element>.Receipt()
+            append(&state, &receipt)
+            var handover = TopicHandover(waiters: receipt.waiters)
+            if receipt.droppedCount > 0 {
+                state.droppedCount += UInt64(receipt.droppedCount)
+                handover.report = onDrop.map { ($0, state.droppedCount) }
+            }
+            return handover
+        }
+    }
+}
+
+// MARK: - Room for what must not be lost
+
+extension Topic {
+    /// How many elements can be published now without dropping one: the room of the fullest subscriber that has not been
+    /// abandoned, or what can still be kept while there is none.
+    package var room: Int {
+        state.withLock { state in
+            guard !state.subscriptions.isEmpty else { return max(0, keptLimit - state.kept.count) }
+            return state.subscriptions.compactMap(\.room).min() ?? 0
+        }
+    }
+
+    /// Of all elements that must not be lost, how many every subscriber is done with: it has asked for what comes after.
+    package var keptDoneCount: UInt64 {
+        state.withLock { state in
+            let waiting = state.subscriptions.reduce(state.kept.count) { max($0, $1.keptWaiting) }
+            return state.keptTotal - min(UInt64(waiting), state.keptTotal)
+        }
+    }
+
+    /// Calls `body` once, when no subscriber's buffer is more than half full: at once if that is so, else on the thread
+    /// of the subscriber that has taken enough. Not when a full subscriber goes. A later call replaces an earlier one.
+    package func whenRoom(_ body: @escaping @Sendable () -> Void) {
+        let isThere = state.withLock { state in
+            if isHalfFree(state) { return true }
+            state.roomNotice = body
+            return false
+        }
+        if isThere { body() }
+    }
+
+    /// Full subscribers do not count for `room` any more, until they take something; while one has room.
+    package func abandonFullSubscribers() {
+        state.withLock { state in
+            guard state.subscriptions.contains(where: { $0.room ?? 0 > 0 }) else { return }
+            for subscription in state.subscriptions where subscription.room == 0 { subscription.abandon() }
+        }
+    }
+
+    private func isHalfFree(_ state: borrowing State) -> Bool {
+        guard !state.subscriptions.isEmpty else { return state.kept.count <= keptLimit / 2 }
+        // Every one that is fuller must be asked.
+        return state.subscriptions.reduce(true) { isFree, subscription in !subscription.askForRoom() && isFree }
+    }
+
+    private func roomReturned() {
+        let notice = state.withLock { state in
+            guard state.roomNotice != nil, isHalfFree(state) else { return nil as (@Sendable () -> Void)? }
+            defer { state.roomNotice = nil }
+            return state.roomNotice
+        }
+        notice?()
+    }
+}
+
+// MARK: - Subscribing
+
+extension Topic {
+    private func makeReader(startingWith elements: [Element]) -> TopicReader<Element> {
+        state.withLock { state in
+            var buffer = BatchBuffer<Element>()
+            if !state.isFinished {
+                swap(&buffer, &state.kept)
+                buffer.append(contentsOf: elements)
+                if let latest = state.latest { buffer.append(latest) }
+            }
+            let subscription = TopicSubscription(
+                limit: bufferLimit, dropsOldest: overflow == .dropOldest, buffer: buffer
+            ) { [weak self] in self?.roomReturned() }
+            if state.isFinished {
+                subscription.finish()
+            } else {
+                state.subscriptions.append(subscription)
+                audience.set(state.subscriptions.count)
+            }
+            return TopicReader(subscription) { [weak self] in self?.unsubscribe(subscription) }
+        }
+    }
+
+    private func unsubscribe(_ subscription: TopicSubscription<Element>) {
+        state.withLock { state in
+            guard let index = state.subscriptions.firstIndex(where: { $0 === subscription }) else { return }
+            state.subscriptions.remove(at: index)
+            audience.set(state.subscriptions.count)
+            let kept = subscription.takeKept()
+            if state.subscriptions.isEmpty { state.kept = kept }
+        }
+    }
+}
+
+/// What a subscriber's stream holds: when it goes, the subscriber has gone.
+private final class TopicReader<Element: Sendable>: Sendable {
+    private let subscription: TopicSubscription<Element>
+    private let unsubscribe: @Sendable () -> Void
+
+    init(_ subscription: TopicSubscription<Element>, unsubscribe: @escaping @Sendable () -> Void) {
+        self.subscription = subscription
+        self.unsubscribe = unsubscribe
+    }
+
+    deinit { unsubscribe() }
+
+    func next() async -> Element? { await subscription.next() }
+    func nextBatch() async -> [Element]? { await subscription.nextBatch() }
+
+    func cancel() {
+        unsubscribe()
+        subscription.finish()
     }
 }
 

@@ -129,6 +129,7 @@ extension DiagnosticsSession {
     }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { inbox.receiveEnvelopes() }
+    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { inbox.receiveEnvelopeBatches() }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { inbox.receiveSnapshots() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { inbox.receiveSnapshotRequests() }
     public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { inbox.reachabilityChanges() }

@@ -5,17 +5,22 @@ import MeshIdentity
 import MeshTransport
 
 extension SyncedSession {
-    func receive(_ erased: AnySessionSyncEnvelope) {
-        guard phase == .running, isMine(erased.metadata) else { return }
-        do {
-            if erased.metadata.payloadType == SessionControl.payloadType {
-                try receiveControl(erased)
-            } else {
-                try receiveEvent(erased)
+    /// One turn of the main actor for all: the state is shown once, and one round does what follows.
+    func receive(_ batch: [AnySessionSyncEnvelope]) {
+        guard phase == .running, batch.contains(where: { isMine($0.metadata) }) else { return }
+        var changesState = false
+        for erased in batch where isMine(erased.metadata) {
+            do {
+                if erased.metadata.payloadType == SessionControl.payloadType {
+                    changesState = try receiveControl(erased) || changesState
+                } else {
+                    changesState = try receiveEvent(erased) || changesState
+                }
+            } catch {
+                statistics.rejected += 1
             }
-        } catch {
-            statistics.rejected += 1
         }
+        if changesState { showState() }
         wake()
     }
 
@@ -68,7 +73,8 @@ extension SyncedSession {
 // MARK: - Events and controls
 
 extension SyncedSession {
-    private func receiveEvent(_ erased: AnySessionSyncEnvelope) throws {
+    /// - Returns: whether the state has changed.
+    private func receiveEvent(_ erased: AnySessionSyncEnvelope) throws -> Bool {
         let metadata = erased.metadata
         switch try take(erased) {
         case .applied: break
@@ -79,8 +85,9 @@ extension SyncedSession {
             // A member's engine sends the missing range; anybody else has nothing but snapshots.
             if !engine.isSealed || !isOpenMember(metadata.sourcePeerID) { requestSnapshot() }
         }
-        absorbApplied()
+        let changesState = announceApplied()
         acknowledgeSoon()
+        return changesState
     }
 
     private func take(_ erased: AnySessionSyncEnvelope) throws -> SessionSyncReceiveResult<State> {
@@ -104,16 +111,18 @@ extension SyncedSession {
         return result
     }
 
-    private func receiveControl(_ erased: AnySessionSyncEnvelope) throws {
+    /// - Returns: whether the state has changed.
+    private func receiveControl(_ erased: AnySessionSyncEnvelope) throws -> Bool {
         let envelope = SessionSyncEnvelope(
             metadata: erased.metadata, payload: try erased.decodePayload(as: SessionControl.self))
-        guard envelope.metadata.sourcePeerID != engine.localPeerID else { return }
+        guard envelope.metadata.sourcePeerID != engine.localPeerID else { return false }
         let isNew = heard[envelope.metadata.sourcePeerID] == nil
         try engine.receiveControl(envelope, at: configuration.now())
         statistics.controlsReceived += 1
         note(envelope.payload, from: envelope.metadata)
-        absorbApplied()
+        let changesState = announceApplied()
         if isNew { exchangeNow() } else { scheduleExchange(exchangePace) }
+        return changesState
     }
 
     func note(_ control: SessionControl, from metadata: SessionSyncMetadata) {
@@ -129,8 +138,9 @@ extension SyncedSession {
         heard[peerID] = peer
     }
 
-    /// What the last call to the engine put in its place becomes visible.
-    private func absorbApplied() {
+    /// Tells of the remote events that the last call to the engine put in their place.
+    /// - Returns: whether the state has changed.
+    private func announceApplied() -> Bool {
         let applied = engine.takeApplied()
         for event in applied where event.envelope.metadata.sourcePeerID != engine.localPeerID {
             guard event.outcome == .applied else { continue }
@@ -138,8 +148,7 @@ extension SyncedSession {
             if event.replayedCount > 0 { statistics.late += 1 }
             remoteEventTopic.publish(event.envelope)
         }
-        let changes = !applied.isEmpty || isProvisional != engine.isProvisional
-        if changes { showState() }
+        return !applied.isEmpty || isProvisional != engine.isProvisional
     }
 }
 
@@ -158,7 +167,7 @@ extension SyncedSession {
             return false
         }
         guard try engine.adopt(checkpoint, from: snapshot.metadata, at: configuration.now()) else {
-            absorbApplied()
+            if announceApplied() { showState() }
             return false
         }
         _ = engine.takeApplied()

@@ -222,13 +222,13 @@ where
     }
 
     private func listen() {
-        let envelopes = transport.receiveEnvelopes()
+        let envelopes = transport.receiveEnvelopeBatches()
         let snapshots = transport.receiveSnapshots()
         let requests = transport.receiveSnapshotRequests()
         let reachability = transport.reachabilityChanges()
         listeners.hold([
             Task { [weak self] in for await change in reachability { self?.receive(change) } },
-            Task { [weak self] in for await envelope in envelopes { self?.receive(envelope) } },
+            Task { [weak self] in for await batch in envelopes { self?.receive(batch) } },
             Task { [weak self] in for await snapshot in snapshots { self?.receive(snapshot) } },
             Task { [weak self] in for await request in requests { self?.receive(request) } },
         ])

@@ -152,4 +152,187 @@ import Testing
         }
         isDone.withLock { $0 = true }
     }
+
+    // MARK: Batches
+
+    @Test("Batches bring what single elements would, in the same order", arguments: [1, 2, 31, 32, 256, 257, 700])
+    func batches(count: Int) async {
+        let topic = Topic<Int>(bufferLimit: 2000)
+        let (single, batched) = (topic.subscribe(), topic.subscribeBatches())
+        topic.publish(-1)
+        topic.publish(contentsOf: Array(0..<count))
+        topic.publish(contentsOf: [])
+        topic.publish(count)
+        topic.finish()
+        let all = Array(-1...count)
+        #expect(await drain(single) == all)
+        let received = await drain(batched)
+        #expect(received.flatMap(\.self) == all)
+        #expect(received.allSatisfy { (1...256).contains($0.count) })
+    }
+
+    @Test("A batch that does not fit drops by the policy, element by element", arguments: 1...6, 0...9)
+    func boundedBatches(limit: Int, published: Int) async {
+        for overflow in [Topic<Int>.OverflowPolicy.dropOldest, .dropNewest] {
+            for first in 0...published {
+                let topic = Topic<Int>(bufferLimit: limit, overflow: overflow)
+                let stream = topic.subscribeBatches()
+                topic.publish(contentsOf: Array(0..<first))
+                topic.publish(contentsOf: Array(first..<published))
+                topic.finish()
+                let all = Array(0..<published)
+                let expected = overflow == .dropOldest ? all.suffix(limit) : all.prefix(limit)
+                #expect(await drain(stream).flatMap(\.self) == Array(expected))
+                #expect(topic.droppedCount == UInt64(max(0, published - limit)))
+            }
+        }
+    }
+
+    @Test func `What is dropped is reported with the number so far`() {
+        let reports = Locked<[UInt64]>([])
+        let topic = Topic<Int>(bufferLimit: 2, overflow: .dropNewest) { count in reports.withLock { $0.append(count) } }
+        let streams = [topic.subscribe(), topic.subscribe()]
+        topic.publish(contentsOf: [1, 2, 3])
+        topic.publish(4)
+        #expect(reports.withLock { $0 } == [2, 4])
+        withExtendedLifetime(streams) {}
+    }
+
+    @Test func `The latest of a batch is replayed`() async {
+        let topic = Topic<Int>(replaysLatest: true)
+        topic.publish(contentsOf: [1, 2, 3])
+        #expect(await topic.subscribeBatches().first { _ in true } == [3])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `A reader that waits is woken by what comes, by the end, and by cancelling`() async {
+        let topic = Topic<Int>()
+        let stream = topic.subscribeBatches()
+        let reader = Task { await drain(stream).flatMap(\.self) }
+        for round in 0..<100 {
+            topic.publish(contentsOf: [round])
+            await Task.yield()
+        }
+        topic.finish()
+        #expect(await reader.value == Array(0..<100))
+
+        let endless = Topic<Int>()
+        let waiting = endless.subscribe()
+        let cancelled = Task { await drain(waiting) }
+        while endless.subscriberCount == 0 { await Task.yield() }
+        for _ in 0..<10 { await Task.yield() }
+        cancelled.cancel()
+        #expect(await cancelled.value.isEmpty)
+        #expect(endless.subscriberCount == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `Two readers of one stream share what comes`() async {
+        let topic = Topic<Int>(bufferLimit: 2000)
+        let stream = topic.subscribe()
+        let readers = (0..<2).map { _ in Task { await drain(stream) } }
+        for element in 0..<1000 {
+            topic.publish(element)
+            if element % 10 == 0 { await Task.yield() }
+        }
+        topic.finish()
+        var all: [Int] = []
+        for reader in readers { all += await reader.value }
+        #expect(all.sorted() == Array(0..<1000))
+    }
+
+    // MARK: What must not be lost
+
+    private func keeping(_ keptLimit: Int, bufferLimit: Int = 8) -> Topic<Int> {
+        Topic(
+            bufferLimit: bufferLimit, overflow: .dropNewest, replaysLatest: false, keptLimit: keptLimit, onDrop: nil)
+    }
+
+    @Test func `Without a subscriber kept elements wait for the first one, others do not`() async {
+        let topic = keeping(4)
+        topic.enqueue(contentsOf: [1, 2], isKept: true).complete()
+        topic.publish(contentsOf: [3])
+        #expect(topic.room == 2)
+        topic.enqueue(contentsOf: [4, 5, 6], isKept: true).complete()
+        #expect(topic.droppedCount == 1)
+        #expect(topic.room == 0)
+        let (first, second) = (topic.subscribe(), topic.subscribe())
+        topic.publish(7)
+        topic.finish()
+        #expect(await drain(first) == [1, 2, 4, 5, 7])
+        #expect(await drain(second) == [7])
+    }
+
+    @Test("What the last subscriber leaves behind waits for the next", arguments: 0...6)
+    func leftBehind(taken: Int) async {
+        let topic = keeping(8)
+        do {
+            let leaving = topic.subscribe()
+            topic.enqueue(contentsOf: [0, 1, 2], isKept: true).complete()
+            topic.publish(3)
+            topic.enqueue(contentsOf: [4, 5], isKept: true).complete()
+            var iterator = leaving.makeAsyncIterator()
+            for element in 0..<taken { #expect(await iterator.next() == element) }
+        }
+        #expect(topic.subscriberCount == 0)
+        let next = topic.subscribe()
+        topic.finish()
+        #expect(await drain(next) == [0, 1, 2, 4, 5].filter { $0 >= taken })
+    }
+
+    @Test func `What one of several leaves behind is not doubled for the others`() async {
+        let topic = keeping(8)
+        let staying = topic.subscribe()
+        do {
+            let leaving = topic.subscribe()
+            topic.enqueue(contentsOf: [1, 2], isKept: true).complete()
+            withExtendedLifetime(leaving) {}
+        }
+        topic.finish()
+        #expect(await drain(staying) == [1, 2])
+    }
+
+    @Test func `Room is that of the fullest subscriber, and comes back when half of it is free`() async {
+        let topic = keeping(4, bufferLimit: 4)
+        let (slow, quick) = (topic.subscribe(), topic.subscribe())
+        var (slowReader, quickReader) = (slow.makeAsyncIterator(), quick.makeAsyncIterator())
+        topic.enqueue(contentsOf: [1, 2, 3, 4], isKept: true).complete()
+        let notices = Locked(0)
+        topic.whenRoom { notices.withLock { $0 += 1 } }
+        #expect(topic.room == 0)
+        for _ in 0..<4 { _ = await quickReader.next() }
+        #expect(topic.room == 0)
+        _ = await slowReader.next()
+        #expect(topic.room == 1)
+        #expect(notices.withLock { $0 } == 0)
+        _ = await slowReader.next()
+        #expect(topic.room == 2)
+        #expect(notices.withLock { $0 } == 1)
+        _ = await slowReader.next()
+        #expect(notices.withLock { $0 } == 1)
+        topic.whenRoom { notices.withLock { $0 += 1 } }
+        #expect(notices.withLock { $0 } == 2)
+    }
+
+    @Test func `An abandoned subscriber stops the others no more, until it takes something`() async {
+        let topic = keeping(4, bufferLimit: 2)
+        let stalled = topic.subscribe()
+        var stalledReader = stalled.makeAsyncIterator()
+        topic.enqueue(contentsOf: [1, 2], isKept: true).complete()
+        // Alone it is waited for, or everything would be lost.
+        topic.abandonFullSubscribers()
+        #expect(topic.room == 0)
+        let quick = topic.subscribe()
+        topic.abandonFullSubscribers()
+        #expect(topic.room == 2)
+        topic.enqueue(contentsOf: [3], isKept: true).complete()
+        #expect(topic.droppedCount == 1)
+        #expect(topic.room == 1)
+        _ = await stalledReader.next()
+        topic.enqueue(contentsOf: [4], isKept: true).complete()
+        #expect(topic.room == 0)
+        topic.finish()
+        #expect(await drain(quick) == [3, 4])
+        #expect(await drain(stalled) == [2, 4])
+    }
 }

@@ -118,6 +118,71 @@ import Testing
         }
     }
 
+    @Test func `Envelopes come in batches to those who ask for them, and alone to the others`() async throws {
+        let inbox = TransportInbox()
+        let (alone, batches) = (inbox.receiveEnvelopes(), inbox.receiveEnvelopeBatches())
+        inbox.deliver(try (1...300).map(Self.envelope))
+        inbox.deliver(try Self.envelope(301))
+        inbox.close()
+        #expect(await drain(alone).map(\.metadata.sequence) == Array(1...301))
+        let received = await drain(batches)
+        #expect(received.flatMap(\.self).map(\.metadata.sequence) == Array(1...301))
+        #expect(received.map(\.count).max() == 256)
+    }
+
+    @Test func `Durable envelopes lose nothing between subscriptions, others do`() async throws {
+        let inbox = TransportInbox(durableLimit: 4)
+        #expect(inbox.durableRoom == 4)
+        inbox.deliver([try Self.envelope(1)])
+        inbox.deliver([try Self.envelope(2), try Self.envelope(3)], isDurable: true)
+        #expect(inbox.durableRoom == 2)
+        do {
+            let first = inbox.receiveEnvelopeBatches()
+            #expect(await first.first { _ in true }?.map(\.metadata.sequence) == [2, 3])
+            inbox.deliver([try Self.envelope(4)], isDurable: true)
+            inbox.deliver([try Self.envelope(5)])
+        }
+        let second = inbox.receiveEnvelopes()
+        inbox.close()
+        #expect(await drain(second).map(\.metadata.sequence) == [4])
+    }
+
+    @Test func `A stream that drops is named, with the number so far`() throws {
+        let drops = Locked<[String]>([])
+        let inbox = TransportInbox(bufferLimit: 1, durableLimit: 1) { stream, count in
+            drops.withLock { $0.append("\(stream.rawValue) \(count)") }
+        }
+        inbox.deliver(try (1...3).map(Self.envelope), isDurable: true)
+        let streams = (
+            inbox.receiveEnvelopes(), inbox.receiveSnapshots(), inbox.receiveSnapshotRequests(),
+            inbox.reachabilityChanges()
+        )
+        for number in 1...2 as ClosedRange<UInt64> {
+            inbox.deliver(try Self.envelope(number))
+            inbox.deliver(try Self.snapshot(number, Self.metadata(number)))
+            inbox.deliver(SessionSnapshotRequest(sessionID: Self.session))
+            inbox.deliver(SessionPeerReachability(true))
+        }
+        #expect(
+            drops.withLock { $0 } == [
+                "envelopes 2", "envelopes 3", "envelopes 4", "snapshots 1", "requests 1", "reachability 1",
+            ])
+        withExtendedLifetime(streams) {}
+    }
+
+    @Test func `Room for durable envelopes comes back when a subscriber has read`() async throws {
+        let inbox = TransportInbox(bufferLimit: 2)
+        let stream = inbox.receiveEnvelopeBatches()
+        inbox.deliver([try Self.envelope(1), try Self.envelope(2)], isDurable: true)
+        let isThere = Locked(false)
+        inbox.whenDurableRoom { isThere.withLock { $0 = true } }
+        #expect(inbox.durableRoom == 0)
+        #expect(!isThere.withLock { $0 })
+        #expect(await stream.first { _ in true }?.count == 2)
+        #expect(inbox.durableRoom == 2)
+        #expect(isThere.withLock { $0 })
+    }
+
     private func drain<Element: Sendable>(_ stream: AsyncStream<Element>) async -> [Element] {
         var elements: [Element] = []
         for await element in stream { elements.append(element) }

@@ -18,7 +18,7 @@ public enum SessionDiagnosticEvent: Sendable {
     /// Sent again, because nothing said that they had arrived.
     case retransmitted(count: Int, peerID: String)
     /// Its time to live is over, here or at the peer.
-    case expired(SessionSyncMetadata?, peerID: String)
+    case expired(SessionSyncMetadata?, peerID: String?)
     /// Withdrawn by the caller before the peer acknowledged it.
     case cancelled(SessionSyncMetadata?, peerID: String)
     /// What waited for somebody to be known has been sent.
@@ -53,7 +53,8 @@ extension SessionDiagnosticEvent: CustomStringConvertible {
         case .rejected(let peer, let reason): "rejected a message from \(peer ?? "a peer"): \(reason)"
         case .acknowledged(let metadata, let peer): "\(peer) has \(metadata.place)"
         case .retransmitted(let count, let peer): "sent \(count) messages again to \(peer)"
-        case .expired(let metadata, let peer): "\(metadata?.place ?? "a message") to or from \(peer) has expired"
+        case .expired(let metadata, let peer):
+            "\(metadata?.place ?? "a message") to or from \(peer ?? "anybody") has expired"
         case .cancelled(let metadata, let peer): "withdrew \(metadata?.place ?? "a message") to \(peer)"
         case .pendingFlushed(let count): "sent \(count) messages that had waited for a peer"
         case .dropped(let count, let reason): "let \(count) messages go: \(reason)"

@@ -32,6 +32,9 @@ public protocol SessionSyncTransport: Sendable {
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws
 
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope>
+    /// The same as `receiveEnvelopes`, in turns: everything that has gathered since the last one, at most 256 envelopes.
+    /// Who receives much reads this one: a turn costs what one element costs. By default every envelope comes alone.
+    func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]>
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot>
     func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest>
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability>
@@ -46,6 +49,11 @@ public protocol SessionSyncTransport: Sendable {
 extension SessionSyncTransport {
     public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? { nil }
     public func close() async {}
+
+    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
+        let envelopes = receiveEnvelopes()
+        return AsyncStream { await envelopes.first { _ in true }.map { [$0] } }
+    }
 
     /// Sends to every known peer.
     public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode) async throws {

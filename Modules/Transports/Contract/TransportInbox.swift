@@ -4,13 +4,29 @@ public import MeshIdentity
 /// The receiving half that every transport needs: four multicast streams, the newest snapshot of each feature, and who
 /// is reachable now.
 ///
-/// Every subscriber is independent and bounded. When a subscriber is `bufferLimit` elements behind, further envelopes are
-/// dropped for it (the engine notices the gap and asks) and counted; of snapshots, requests and reachability the newest
-/// are kept. The newest snapshots are kept for up to `featureLimit` features; beyond it the one that has been silent
-/// longest is forgotten.
+/// Every subscriber is independent and bounded. What happens to one that is `bufferLimit` elements behind:
 ///
-/// Safe to use from any thread.
+/// | stream | is dropped | and then |
+/// |---|---|---|
+/// | envelopes | the new one | the engine notices the gap and asks |
+/// | durable envelopes | the new one, unless whoever delivers heeds `durableRoom` | the caller has lost it |
+/// | snapshots, requests, reachability | the oldest | newer ones say more |
+///
+/// Each drop is counted and told to `onDrop`. The newest snapshots are kept for up to `featureLimit` features; beyond it
+/// the one that has been silent longest is forgotten.
+///
+/// **Durable envelopes** have been acknowledged to their sender and must not be lost on the last few steps. While nobody
+/// subscribes to envelopes they are kept, `durableLimit` of them, and handed to the first who does; and so are those that
+/// the last subscriber leaves behind unread. `durableRoom` says how many more may be delivered without dropping one: stop
+/// acknowledging at 0, and go on when `whenDurableRoom` calls.
+///
+/// Safe to use from any thread. Nobody is called, and no subscriber woken, while a lock is held.
 public final class TransportInbox: Sendable {
+    /// One of the inbox's streams.
+    public enum Stream: String, Hashable, Sendable, CaseIterable {
+        case envelopes, snapshots, requests, reachability
+    }
+
     fileprivate struct Retained {
         var snapshots: [String: AnySessionSyncSnapshot] = [:]
         /// Features, the one that has been silent longest first.
@@ -26,34 +42,64 @@ public final class TransportInbox: Sendable {
     private let reachability: Topic<SessionPeerReachability>
     private let retained = Locked(Retained())
 
-    public init(bufferLimit: Int = 4096, featureLimit: Int = 256) {
+    /// - Parameters:
+    ///   - bufferLimit: elements that wait for one slow subscriber of one stream.
+    ///   - featureLimit: features of which the newest snapshot is kept.
+    ///   - durableLimit: durable envelopes that wait for the first subscriber.
+    ///   - onDrop: is told the stream and how many of its elements were dropped so far, over all subscribers, after each
+    ///     delivery that dropped some; on the thread that delivered.
+    public init(
+        bufferLimit: Int = 4096, featureLimit: Int = 256, durableLimit: Int = 4096,
+        onDrop: (@Sendable (Stream, _ droppedCount: UInt64) -> Void)? = nil
+    ) {
+        func reporting(_ stream: Stream) -> (@Sendable (UInt64) -> Void)? {
+            guard let onDrop else { return nil }
+            return { onDrop(stream, $0) }
+        }
         self.featureLimit = featureLimit
-        envelopes = Topic(bufferLimit: bufferLimit, overflow: .dropNewest)
-        snapshots = Topic(bufferLimit: bufferLimit, overflow: .dropOldest)
-        requests = Topic(bufferLimit: bufferLimit, overflow: .dropOldest)
-        reachability = Topic(bufferLimit: bufferLimit, overflow: .dropOldest)
+        envelopes = Topic(
+            bufferLimit: bufferLimit, overflow: .dropNewest, replaysLatest: false, keptLimit: durableLimit,
+            onDrop: reporting(.envelopes))
+        snapshots = Topic(bufferLimit: bufferLimit, overflow: .dropOldest, onDrop: reporting(.snapshots))
+        requests = Topic(bufferLimit: bufferLimit, overflow: .dropOldest, onDrop: reporting(.requests))
+        reachability = Topic(bufferLimit: bufferLimit, overflow: .dropOldest, onDrop: reporting(.reachability))
     }
 
     public func deliver(_ envelope: AnySessionSyncEnvelope) { envelopes.publish(envelope) }
     public func deliver(_ request: SessionSnapshotRequest) { requests.publish(request) }
 
-    public func deliver(_ snapshot: AnySessionSyncSnapshot) {
-        retained.withLock { retained in
-            retained.keep(snapshot, featureLimit: featureLimit)
-            snapshots.publish(snapshot)
+    /// Several at the price of one: each subscriber is woken once.
+    /// - Parameter isDurable: they must not be lost between subscriptions; see above.
+    public func deliver(_ envelopes: [AnySessionSyncEnvelope], isDurable: Bool = false) {
+        if isDurable {
+            self.envelopes.enqueue(contentsOf: envelopes, isKept: true).complete()
+        } else {
+            self.envelopes.publish(contentsOf: envelopes)
         }
     }
 
+    public func deliver(_ snapshot: AnySessionSyncSnapshot) {
+        let handover = retained.withLock { retained in
+            retained.keep(snapshot, featureLimit: featureLimit)
+            return snapshots.enqueue(snapshot)
+        }
+        handover.complete()
+    }
+
     public func deliver(_ change: SessionPeerReachability) {
-        retained.withLock { retained in
+        let handover = retained.withLock { retained in
             retained.reachable.removeAll { $0.peer?.id == change.peer?.id }
             if change.isReachable { retained.reachable.append(change) }
-            reachability.publish(change)
+            return reachability.enqueue(change)
         }
+        handover.complete()
     }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { envelopes.subscribe() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { requests.subscribe() }
+
+    /// The same as `receiveEnvelopes()`, in turns: all that have gathered, at most 256.
+    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { envelopes.subscribeBatches() }
 
     /// Begins with the peers that are reachable now.
     public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> {
@@ -71,7 +117,7 @@ public final class TransportInbox: Sendable {
         retained.withLock { $0.snapshots[featureID] }
     }
 
-    /// Ends every stream after what it still holds. Idempotent.
+    /// Ends every stream after what it still holds; durable envelopes that nobody subscribed to are gone. Idempotent.
     public func close() {
         envelopes.finish()
         snapshots.finish()
@@ -83,6 +129,29 @@ public final class TransportInbox: Sendable {
     public var droppedCount: UInt64 {
         envelopes.droppedCount + snapshots.droppedCount + requests.droppedCount + reachability.droppedCount
     }
+}
+
+// MARK: - Room for durable envelopes
+
+extension TransportInbox {
+    /// How many durable envelopes can be delivered now without dropping one for anybody; `durableLimit` less what is kept
+    /// while nobody subscribes. O(subscribers).
+    ///
+    /// The fullest subscriber decides, so that a slow one loses nothing. One that does not read at all must not stop the
+    /// others for ever: whoever delivers has a clock, and calls `abandonFullSubscribers` when its patience is at an end.
+    public var durableRoom: Int { envelopes.room }
+
+    /// Of all durable envelopes delivered so far, how many every subscriber is done with: it has asked for the next.
+    public var durableDoneCount: UInt64 { envelopes.keptDoneCount }
+
+    /// Calls `body` once, when no subscriber's buffer is more than half full: at once if that is so, else on the thread of
+    /// the subscriber that has taken enough. A later call replaces an earlier one. Not called when a full subscriber goes,
+    /// which may be within a cancellation; so ask `durableRoom` again now and then.
+    public func whenDurableRoom(_ body: @escaping @Sendable () -> Void) { envelopes.whenRoom(body) }
+
+    /// Subscribers to envelopes that are full do not count for `durableRoom` until they take something again: what is
+    /// delivered is dropped for them. Does nothing while there is no subscriber with room.
+    public func abandonFullSubscribers() { envelopes.abandonFullSubscribers() }
 }
 
 extension TransportInbox.Retained {

@@ -39,10 +39,13 @@ struct ArchiveLayout: ~Copyable {
     private var channels: [Channel: Int] = [:]
     private var sources: [Source: Int] = [:]
     private var nextNumber = 0
-    /// Where the inbox begins and where the next entry goes.
+    /// Where the inbox begins and where its next entry goes.
     private var inboxFirst: UInt64 = 0
     private var inboxNext: UInt64 = 0
-    private var inboxTruncated: UInt64 = 0
+    /// The positions of envelopes, which subscribers are to be done with before they are forgotten.
+    private var inboxEnvelopes = FirstInFirstOut<UInt64>()
+    /// Of how many envelopes since the start nothing is left.
+    private var inboxDone: UInt64 = 0
 
     init(_ store: any SessionStore, _ setup: LineSetup) throws {
         encoder = setup.makeEncoder(interning: false)
@@ -65,8 +68,10 @@ struct ArchiveLayout: ~Copyable {
 // MARK: - Writing
 
 extension ArchiveLayout {
-    /// - Parameter taken: how many elements of the inbox subscribers have taken since the start.
-    mutating func batch(of changes: [DeliveryChange], taken: UInt64) -> StoreBatch {
+    var hasInbox: Bool { inboxNext > inboxFirst }
+
+    /// - Parameter done: how many elements of the inbox subscribers are done with since the start.
+    mutating func batch(of changes: [DeliveryChange], done: UInt64) -> StoreBatch {
         var batch = StoreBatch()
         var cursors: [Source: UInt64] = [:]
         var order: [Source] = []
@@ -87,6 +92,7 @@ extension ArchiveLayout {
                 batch.append(
                     varint(UInt64(peerNumber(peerID, in: &batch))) + frame(message, mark), to: Self.inbox, at: inboxNext
                 )
+                if case .envelope = message { inboxEnvelopes.append(inboxNext) }
                 inboxNext += 1
             case .published(let offer):
                 let mark = WireMark(outbox: outbox, sequence: offer.version, first: offer.version, isLatest: true)
@@ -108,17 +114,21 @@ extension ArchiveLayout {
             bytes += varint(UInt64(source.key.outbox)) + varint(next) + Array(source.key.featureID.utf8)
             batch.set(bytes, for: "\(Self.root)from/\(sourceNumber(source))")
         }
-        let mark = min(inboxFirst + taken, inboxNext)
-        if mark > inboxTruncated {
+        while inboxDone < done, inboxEnvelopes.takeFirst() != nil { inboxDone += 1 }
+        let mark = inboxEnvelopes.first ?? inboxNext
+        if mark > inboxFirst {
             batch.truncate(Self.inbox, below: mark)
-            inboxTruncated = mark
+            inboxFirst = mark
         }
         return batch
     }
 
     /// What was not written takes its places in the inbox with it.
     mutating func forget(_ changes: [DeliveryChange]) {
-        for change in changes { if case .received = change, inboxNext > inboxFirst { inboxNext -= 1 } }
+        for case .received(_, _, _, let message) in changes.reversed() where inboxNext > inboxFirst {
+            inboxNext -= 1
+            if case .envelope = message { inboxEnvelopes.removeLast() }
+        }
     }
 
     private mutating func frame(_ message: WireMessage, _ mark: WireMark?) -> [UInt8] {
@@ -297,7 +307,6 @@ extension ArchiveLayout {
     ) throws {
         if journal.name == Self.inbox {
             (inboxFirst, inboxNext) = (journal.positions.lowerBound, journal.positions.upperBound)
-            inboxTruncated = inboxFirst
             for entry in try store.allEntries(of: journal.name) {
                 let frame = try entry.bytes.withUnsafeBytes { bytes in
                     var reader = WireReader(bytes)
@@ -305,7 +314,9 @@ extension ArchiveLayout {
                     return try decode(try reader.readRaw(reader.remaining))
                 }
                 switch frame.message {
-                case .envelope(let envelope): arrivals.envelopes.append(envelope)
+                case .envelope(let envelope):
+                    arrivals.envelopes.append(envelope)
+                    inboxEnvelopes.append(entry.position)
                 case .snapshot(let snapshot): arrivals.snapshots.append(snapshot)
                 case .hello, .snapshotRequest, .goodbye, .report: throw Self.damaged(journal.name)
                 }
@@ -335,9 +346,9 @@ extension ArchiveLayout {
                 let frame = try decode(try reader.readRaw(try reader.readLength()))
                 switch frame.message {
                 case .envelope(let envelope):
-                    try? core.pending.append(envelope, expiresAt: frame.mark?.expiresAt, now: now.wall)
+                    try? core.pending.append(envelope, expiresAt: frame.mark?.expiresAt)
                 case .snapshot(let snapshot):
-                    try? core.pending.append(snapshot, expiresAt: frame.mark?.expiresAt, now: now.wall)
+                    try? core.pending.append(snapshot, expiresAt: frame.mark?.expiresAt)
                 case .hello, .snapshotRequest, .goodbye, .report: throw Self.damaged(Self.root + "pending")
                 }
             }

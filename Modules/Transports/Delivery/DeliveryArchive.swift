@@ -18,7 +18,9 @@ final class DeliveryArchive: Sendable {
         var writtenCount: UInt64 = 0
         var isWriting = false
         /// Sends that wait for everything up to a count.
-        var waiters: [(count: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
+        var waiters: [(count: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+        /// The last failure, and up to which count it reached.
+        var failure: (count: UInt64, error: StorageError)?
         var layout: ArchiveLayout
     }
 
@@ -47,8 +49,12 @@ final class DeliveryArchive: Sendable {
         inbox.deliver(arrivals.envelopes, isDurable: true)
     }
 
+    /// Something has arrived of which subscribers may not be done with.
+    var hasInbox: Bool { state.withLock { $0.layout.hasInbox } }
+
     /// To be written with the next `write`.
     func note(_ changes: [DeliveryChange]) {
+        guard !changes.isEmpty else { return }
         state.withLock { state in
             state.noted += changes
             state.notedCount += UInt64(changes.count)
@@ -56,30 +62,32 @@ final class DeliveryArchive: Sendable {
     }
 
     /// Writes what is noted, now or soon.
-    /// - Parameter taken: how many durable elements subscribers have taken.
+    /// - Parameter doneCount: how many elements of the inbox subscribers are done with.
     func write(
-        taken: @escaping @Sendable () -> UInt64, done: @escaping @Sendable ([DeliveryChange], StorageError?) -> Void
+        doneCount: @escaping @Sendable () -> UInt64, done: @escaping @Sendable ([DeliveryChange], StorageError?) -> Void
     ) {
         if isInline {
-            writeAll(taken, done)
+            writeAll(doneCount, done)
         } else {
             let begins = state.withLock { state in
                 defer { state.isWriting = true }
                 return !state.isWriting
             }
-            if begins { queue.async { self.writeAll(taken, done) } }
+            if begins { queue.async { self.writeAll(doneCount, done) } }
         }
     }
 
-    private func writeAll(_ taken: () -> UInt64, _ done: ([DeliveryChange], StorageError?) -> Void) {
+    private func writeAll(_ doneCount: () -> UInt64, _ done: ([DeliveryChange], StorageError?) -> Void) {
         while true {
+            let inboxDone = doneCount()
             let (changes, batch): ([DeliveryChange], StoreBatch) = state.withLock { state in
                 let changes = state.noted
                 state.noted = []
-                if changes.isEmpty { state.isWriting = false }
-                return (changes, state.layout.batch(of: changes, taken: taken()))
+                let batch = state.layout.batch(of: changes, done: inboxDone)
+                if batch.isEmpty { state.isWriting = false }
+                return (changes, batch)
             }
-            guard !changes.isEmpty else { return }
+            guard !batch.isEmpty else { return }
             do {
                 try store.commit(batch)
                 finish(changes, nil, done)
@@ -96,8 +104,9 @@ final class DeliveryArchive: Sendable {
         let (failed, waiters) = state.withLock { state in
             var failed = changes
             state.writtenCount += UInt64(changes.count)
-            if error != nil {
+            if let error {
                 state.isWriting = false
+                state.failure = (state.writtenCount + UInt64(state.noted.count), error)
                 // Numbers given since build upon those that were not written.
                 failed += state.noted
                 state.writtenCount += UInt64(state.noted.count)
@@ -111,18 +120,19 @@ final class DeliveryArchive: Sendable {
             return (failed, state.waiters.filter { $0.count <= count })
         }
         done(failed, error)
-        for waiter in waiters {
-            if let error { waiter.continuation.resume(throwing: error) } else { waiter.continuation.resume() }
-        }
+        for waiter in waiters { waiter.continuation.resume() }
     }
 
     /// The store stays its owner's to close.
     func close() { queue.sync {} }
 
-    /// Returns when everything that was noted before has been written.
-    /// - Throws: `StorageError` when it was not.
-    func flush() async throws {
-        try await withCheckedThrowingContinuation { continuation in
+    /// So many changes have been noted.
+    var notedCount: UInt64 { state.withLock { $0.notedCount } }
+
+    /// Returns when everything that has been noted is written.
+    /// - Throws: `StorageError` when something that was noted after `count` was not.
+    func flush(since count: UInt64) async throws {
+        await withCheckedContinuation { continuation in
             let isWritten: Bool = state.withLock { state in
                 guard state.writtenCount < state.notedCount else { return true }
                 state.waiters.append((state.notedCount, continuation))
@@ -130,6 +140,7 @@ final class DeliveryArchive: Sendable {
             }
             if isWritten { continuation.resume() }
         }
+        if let failure = state.withLock({ $0.failure }), failure.count > count { throw failure.error }
     }
 }
 

@@ -80,7 +80,7 @@ extension DeliveryCore {
     /// Hands on what is in order, as far as there is room for it.
     private mutating func passOn(_ key: IncomingChannel.Key, _ index: Int, _ now: DeliveryTime) {
         while room > 0, let (number, message) = peers[index].incoming[key]?.removeNext() {
-            guard let metadata = message.metadata, peers[index].recent.insert(metadata.eventID) else { continue }
+            guard let metadata = message.metadata, peers[index].recent.insert(MessageID(metadata)) else { continue }
             room -= 1
             if settings.isDurable {
                 peers[index].incoming[key]?.unstoredCount += 1

@@ -140,11 +140,11 @@ extension DeliveryCore {
 
     /// Withdraws a message from whoever has not got it.
     /// - Returns: whether there was any such peer; it may get it all the same.
-    mutating func cancel(_ eventID: UUID) -> Bool {
-        var isCancelled = pending.cancel(eventID: eventID)
+    mutating func cancel(_ id: MessageID) -> Bool {
+        var isCancelled = pending.cancel(eventID: id.eventID, featureID: id.featureID)
         if isCancelled { notePending() }
         for index in peers.indices {
-            let gone = withdraw(index) { $0.message.metadata?.eventID == eventID }
+            let gone = withdraw(index) { $0.message.metadata.map(MessageID.init) == id }
             gone.forEach { report(.cancelled($0.message.metadata, peerID: peers[index].peer.id)) }
             isCancelled = isCancelled || !gone.isEmpty
         }
@@ -154,15 +154,20 @@ extension DeliveryCore {
     // MARK: Before anybody is known
 
     private mutating func keepPending(_ item: Item, _ now: DeliveryTime) throws(SessionSyncError) {
+        dropExpiredPending(now)
         let expiresAt = item.options.timeToLive.map { now.wall + max($0.nanoseconds / 1_000_000, 1) }
         switch item.message {
         case .envelope(let envelope):
-            try pending.append(envelope, options: item.options, expiresAt: expiresAt, now: now.wall)
+            try pending.append(envelope, options: item.options, expiresAt: expiresAt)
         case .snapshot(let snapshot):
-            try pending.append(snapshot, options: item.options, expiresAt: expiresAt, now: now.wall)
+            try pending.append(snapshot, options: item.options, expiresAt: expiresAt)
         case .hello, .snapshotRequest, .goodbye, .report: throw .unsupportedDeliveryMode
         }
         notePending()
+    }
+
+    private mutating func dropExpiredPending(_ now: DeliveryTime) {
+        for element in pending.removeExpired(now: now.wall) { report(.expired(element.metadata, peerID: nil)) }
     }
 
     private mutating func notePending() {
@@ -172,7 +177,8 @@ extension DeliveryCore {
     /// The first peer is known: it gets what waited.
     mutating func sendPending(_ now: DeliveryTime) {
         guard !pending.isEmpty else { return }
-        let waiting = pending.takeAll(now: now.wall)
+        dropExpiredPending(now)
+        let waiting = pending.takeAll()
         for (element, expiresAt) in waiting {
             var options = element.options
             options.timeToLive = expiresAt.map { .milliseconds(Int64(clamping: $0 - min($0, now.wall))) }

@@ -44,7 +44,7 @@ extension DeliveryCore {
         for item in received {
             peers[item.index].incoming[item.key]?.putBack([(item.number, item.message)])
             peers[item.index].incoming[item.key]?.unstoredCount -= 1
-            if let metadata = item.message.metadata { peers[item.index].recent.remove(metadata.eventID) }
+            if let metadata = item.message.metadata { peers[item.index].recent.remove(MessageID(metadata)) }
             if !peers[item.index].stalled.contains(item.key) { peers[item.index].stalled.append(item.key) }
         }
         if !received.isEmpty { wake(by: now.elapsed + Self.storeInterval) }

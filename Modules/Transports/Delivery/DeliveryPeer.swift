@@ -30,7 +30,7 @@ struct DeliveryPeer: Sendable {
     // What has come of it.
     var incoming: [IncomingChannel.Key: IncomingChannel] = [:]
     var newest: [IncomingChannel.Key: UInt64] = [:]
-    var recent = RecentEvents()
+    var recent = RecentMessages()
     /// Waits for room at the subscribers.
     var stalled: [IncomingChannel.Key] = []
 

@@ -86,9 +86,11 @@ final class DeliveryShell: LinkObserver {
         let directives = state.core.takeDirectives()
         handOver(directives.arrivals)
         work.diagnostics = directives.diagnostics
-        if let archive, !directives.changes.isEmpty {
+        if let archive {
             archive.note(directives.changes)
-            work.hasChanges = true
+            work.hasChanges = !directives.changes.isEmpty
+            // What subscribers are done with is forgotten with the next write, and soon if there is none.
+            if archive.hasInbox { state.core.wake(by: now.elapsed + Self.inboxInterval) }
         }
         for (address, farewell) in directives.hopeless {
             state.core.say(.goodbye(farewell), at: address)
@@ -147,6 +149,8 @@ final class DeliveryShell: LinkObserver {
         if let time = work.wakesAt { scheduleWake(at: time) }
     }
 
+    private static var inboxInterval: UInt64 { 200_000_000 }
+
     private func scheduleWake(at time: UInt64) {
         clock.wake(at: .nanoseconds(Int64(clamping: time))) { [weak self] in self?.tick() }
     }
@@ -158,6 +162,7 @@ final class DeliveryShell: LinkObserver {
             state.wakesAt = .max
             state.core.tick(now)
         }
+        if let archive, archive.hasInbox { store() }
     }
 
     // MARK: - To the link
@@ -292,6 +297,7 @@ extension DeliveryShell {
     /// Takes the messages, all for the same receivers, waiting for room where there is none.
     /// - Returns: the change that must be stored before they count.
     func submit(_ items: [DeliveryCore.Item], mode: SessionDeliveryMode, to peerID: String?) async throws {
+        let notedCount = archive?.notedCount ?? 0
         var next = 0
         while next < items.count {
             try Task.checkCancellation()
@@ -307,7 +313,7 @@ extension DeliveryShell {
             }
             if let waiter { try await wait(waiter) }
         }
-        if let archive, mode == .reliableEventually { try await archive.flush() }
+        if let archive, mode == .reliableEventually { try await archive.flush(since: notedCount) }
     }
 
     private func wait(_ waiter: UInt64) async throws {
@@ -376,7 +382,7 @@ extension DeliveryShell {
         }
         for waiter in waiters { waiter.resume() }
         guard isMine else { return }
-        try? await archive?.flush()
+        if let archive { try? await archive.flush(since: archive.notedCount) }
         let deadline = ContinuousClock.now + grace
         while hasUnsent(), ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(1)) }
         for address in say(goodbye: WireGoodbye(.closing)) { pump(address) }
@@ -427,7 +433,7 @@ extension DeliveryShell {
 extension DeliveryShell {
     func store() {
         let inbox = inbox
-        archive?.write(taken: { inbox.durableTakenCount }) { [weak self] changes, error in
+        archive?.write(doneCount: { inbox.durableDoneCount }) { [weak self] changes, error in
             self?.perform { state, now in
                 if let error {
                     state.core.notStored(changes, reason: "\(error)", now)

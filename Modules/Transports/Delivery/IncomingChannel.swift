@@ -102,16 +102,29 @@ struct IncomingChannel: Sendable {
     }
 }
 
-/// The events of one peer that came last, so that one that is sent again under another number is noticed.
-struct RecentEvents: Sendable {
+/// What names a message wherever and however often it comes. An event's derived id leaves its feature out.
+struct MessageID: Hashable {
+    let featureID: String
+    let eventID: UUID
+
+    init(featureID: String, eventID: UUID) {
+        self.featureID = featureID
+        self.eventID = eventID
+    }
+
+    init(_ metadata: SessionSyncMetadata) { self.init(featureID: metadata.featureID, eventID: metadata.eventID) }
+}
+
+/// The messages of one peer that came last, so that one that is sent again under another number is noticed.
+struct RecentMessages: Sendable {
     static let limit = 4096
 
-    private var order: [UUID] = []
+    private var order: [MessageID] = []
     private var place = 0
-    private var known: Set<UUID> = []
+    private var known: Set<MessageID> = []
 
     /// - Returns: whether it is new.
-    mutating func insert(_ id: UUID) -> Bool {
+    mutating func insert(_ id: MessageID) -> Bool {
         guard known.insert(id).inserted else { return false }
         if order.count < Self.limit {
             order.append(id)
@@ -123,5 +136,5 @@ struct RecentEvents: Sendable {
         return true
     }
 
-    mutating func remove(_ id: UUID) { known.remove(id) }
+    mutating func remove(_ id: MessageID) { known.remove(id) }
 }

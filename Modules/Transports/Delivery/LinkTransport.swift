@@ -89,6 +89,9 @@ public final class LinkTransport: SessionSyncTransport {
     public func diagnosticEvents() -> AsyncStream<SessionDiagnosticEvent> { shell.diagnostics.subscribe() }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { shell.inbox.receiveEnvelopes() }
+    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
+        shell.inbox.receiveEnvelopeBatches()
+    }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { shell.inbox.receiveSnapshots() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> {
         shell.inbox.receiveSnapshotRequests()
@@ -164,8 +167,8 @@ extension LinkTransport {
     /// Withdraws a reliable message from every peer that has not acknowledged it.
     /// - Returns: whether there was one. It may arrive all the same, if it was under way.
     @discardableResult
-    public func cancel(eventID: UUID) -> Bool {
-        shell.perform { state, _ in state.core.cancel(eventID) }
+    public func cancel(eventID: UUID, featureID: String) -> Bool {
+        shell.perform { state, _ in state.core.cancel(MessageID(featureID: featureID, eventID: eventID)) }
     }
 
     /// Gives up what a peer that will not come back was to get, and forgets that it is known.

@@ -37,7 +37,7 @@ struct OutgoingChannel: Sendable {
     /// The next number that has not been sent on this connection.
     private var cursor: UInt64
     private var resend = FirstInFirstOut<UInt64>()
-    /// When the peer was last told that numbers are void.
+    /// When the peer was last told where the channel begins.
     var floorSentAt: UInt64?
     private(set) var underWayCount = 0
     private(set) var underWayBytes = 0
@@ -49,8 +49,8 @@ struct OutgoingChannel: Sendable {
         cursor = first
     }
 
-    /// The peer waits for numbers that never come, and no entry that is sent to it says so.
-    var needsFloor: Bool { entries.first > acknowledged + 1 && underWayCount == 0 }
+    /// The peer waits for numbers that never come. What is under way may have been sent before that was known.
+    var needsFloor: Bool { entries.first > acknowledged + 1 }
 
     mutating func append(_ entry: Entry) -> UInt64 {
         entries.append(entry)
@@ -210,6 +210,9 @@ struct OutgoingChannel: Sendable {
     }
 
     private mutating func dropVoid() {
-        while !entries.isEmpty, entries[entries.first].progress == .void { _ = entries.removeFirst() }
+        while !entries.isEmpty, entries[entries.first].progress == .void {
+            _ = entries.removeFirst()
+            floorSentAt = nil
+        }
     }
 }

@@ -38,25 +38,22 @@ public struct PendingDeliveryQueue: Sendable {
     public var count: Int { entries.count }
 
     /// - Parameters:
-    ///   - expiresAt: milliseconds since 1970 after which nobody wants it.
-    ///   - now: the same clock.
-    /// - Throws: `queueFull`; nothing was taken then, and what is expired is gone.
-    /// - Complexity: O(1); O(count) when it is full.
+    ///   - expiresAt: milliseconds since 1970 after which nobody wants it. See `removeExpired`.
+    /// - Throws: `queueFull`; nothing was taken then.
+    /// - Complexity: O(count).
     public mutating func append(
-        _ envelope: AnySessionSyncEnvelope, options: DeliveryOptions = .init(), expiresAt: UInt64? = nil,
-        now: UInt64 = 0
+        _ envelope: AnySessionSyncEnvelope, options: DeliveryOptions = .init(), expiresAt: UInt64? = nil
     ) throws(SessionSyncError) {
-        try makeRoom(now: now)
+        guard queuedCount < envelopeLimit else { throw .queueFull(limit: envelopeLimit) }
         entries.append(Entry(element: .envelope(envelope, options), expiresAt: expiresAt))
     }
 
     /// A snapshot that must arrive, as an envelope must.
     /// - Throws: `queueFull`.
     public mutating func append(
-        _ snapshot: AnySessionSyncSnapshot, options: DeliveryOptions = .init(), expiresAt: UInt64? = nil,
-        now: UInt64 = 0
+        _ snapshot: AnySessionSyncSnapshot, options: DeliveryOptions = .init(), expiresAt: UInt64? = nil
     ) throws(SessionSyncError) {
-        try makeRoom(now: now)
+        guard queuedCount < envelopeLimit else { throw .queueFull(limit: envelopeLimit) }
         entries.append(Entry(element: .snapshot(snapshot, isLatest: false, options), expiresAt: expiresAt))
     }
 
@@ -74,32 +71,30 @@ public struct PendingDeliveryQueue: Sendable {
         entries.append(Entry(element: .snapshot(snapshot, isLatest: true, .init()), expiresAt: nil))
     }
 
-    /// Everything that is not expired, in the order in which it came; nothing is left.
-    public mutating func takeAll(now: UInt64 = 0) -> [(element: Element, expiresAt: UInt64?)] {
-        dropExpired(now: now)
+    /// Takes out what nobody wants any more.
+    /// - Parameter now: milliseconds since 1970.
+    public mutating func removeExpired(now: UInt64) -> [Element] {
+        let isExpired = { (entry: Entry) in entry.expiresAt.map { $0 <= now } ?? false }
+        let expired = entries.filter(isExpired).map(\.element)
+        if !expired.isEmpty { entries.removeAll(where: isExpired) }
+        return expired
+    }
+
+    /// Everything, in the order in which it came; nothing is left.
+    public mutating func takeAll() -> [(element: Element, expiresAt: UInt64?)] {
         defer { entries.removeAll() }
         return entries.map { ($0.element, $0.expiresAt) }
     }
 
     /// Withdraws an envelope or a snapshot that must arrive.
     /// - Returns: whether it was here.
-    public mutating func cancel(eventID: UUID) -> Bool {
+    public mutating func cancel(eventID: UUID, featureID: String) -> Bool {
         let before = entries.count
-        entries.removeAll { $0.latest == nil && $0.eventID == eventID }
+        entries.removeAll { $0.latest == nil && $0.metadata.eventID == eventID && $0.metadata.featureID == featureID }
         return entries.count < before
     }
 
-    private mutating func makeRoom(now: UInt64) throws(SessionSyncError) {
-        guard queuedCount >= envelopeLimit else { return }
-        dropExpired(now: now)
-        guard queuedCount < envelopeLimit else { throw .queueFull(limit: envelopeLimit) }
-    }
-
     private var queuedCount: Int { entries.count { $0.latest == nil } }
-
-    private mutating func dropExpired(now: UInt64) {
-        entries.removeAll { $0.expiresAt.map { $0 <= now } ?? false }
-    }
 }
 
 extension PendingDeliveryQueue.Entry {
@@ -108,10 +103,14 @@ extension PendingDeliveryQueue.Entry {
         return snapshot
     }
 
-    fileprivate var eventID: UUID {
-        switch element {
-        case .envelope(let envelope, _): envelope.metadata.eventID
-        case .snapshot(let snapshot, _, _): snapshot.metadata.eventID
+    fileprivate var metadata: SessionSyncMetadata { element.metadata }
+}
+
+extension PendingDeliveryQueue.Element {
+    var metadata: SessionSyncMetadata {
+        switch self {
+        case .envelope(let envelope, _): envelope.metadata
+        case .snapshot(let snapshot, _, _): snapshot.metadata
         }
     }
 }

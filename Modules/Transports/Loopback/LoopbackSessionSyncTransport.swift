@@ -63,6 +63,7 @@ public final class LoopbackSessionSyncTransport: SessionSyncTransport {
     }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { inbox.receiveEnvelopes() }
+    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { inbox.receiveEnvelopeBatches() }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { inbox.receiveSnapshots() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { inbox.receiveSnapshotRequests() }
     /// Stays silent: the local peer never goes away.

@@ -115,6 +115,9 @@ public final class PipeSessionSyncTransport: SessionSyncTransport {
     }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { connection.inbox.receiveEnvelopes() }
+    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
+        connection.inbox.receiveEnvelopeBatches()
+    }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { connection.inbox.receiveSnapshots() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> {
         connection.inbox.receiveSnapshotRequests()

@@ -1,0 +1,164 @@
+/// One subscriber's end of a topic: a bounded buffer, and whoever waits for what comes next.
+///
+/// Nobody is woken while a lock is held: waking takes the woken task's lock, and cancelling a task comes here while
+/// holding it. So whoever hands over receives the waiters, and wakes them when it has let go of its own locks.
+final class TopicSubscription<Element: Sendable>: Sendable {
+    typealias Waiter = CheckedContinuation<Void, Never>
+
+    private struct State: Sendable {
+        var buffer: BatchBuffer<Element>
+        var waiters: [Waiter] = []
+        /// Nothing more comes.
+        var hasEnded = false
+        /// Nobody waits for this subscriber any more; until it takes something.
+        var isAbandoned = false
+        /// Of what was taken last, how many must not be lost. They count as done when the subscriber asks for more.
+        var keptInHand = 0
+        /// Somebody wants to know when half of the buffer is free.
+        var tellsRoom = false
+
+        mutating func takeWaiters() -> [Waiter] {
+            guard !waiters.isEmpty else { return [] }
+            defer { waiters = [] }
+            return waiters
+        }
+    }
+
+    /// What became of a hand-over.
+    struct Receipt {
+        var droppedCount = 0
+        var waiters: [Waiter] = []
+
+        mutating func merge(_ other: Receipt) {
+            droppedCount += other.droppedCount
+            waiters += other.waiters
+        }
+    }
+
+    private let limit: Int
+    private let dropsOldest: Bool
+    private let roomReturned: @Sendable () -> Void
+    private let state: Locked<State>
+
+    /// - Parameter roomReturned: is called after an `askForRoom` that returned true, when the subscriber has taken enough.
+    init(
+        limit: Int, dropsOldest: Bool, buffer: BatchBuffer<Element>, roomReturned: @escaping @Sendable () -> Void
+    ) {
+        self.limit = limit
+        self.dropsOldest = dropsOldest
+        self.roomReturned = roomReturned
+        state = Locked(State(buffer: buffer))
+    }
+}
+
+// MARK: - For the topic
+
+extension TopicSubscription {
+    func append(_ element: Element, isKept: Bool) -> Receipt {
+        state.withLock { state in
+            let isFull = state.buffer.count >= limit
+            if isFull, !dropsOldest { return Receipt(droppedCount: 1) }
+            state.buffer.append(element, isKept: isKept)
+            if isFull { state.buffer.removeFirst(1) }
+            return Receipt(droppedCount: isFull ? 1 : 0, waiters: state.takeWaiters())
+        }
+    }
+
+    func append(contentsOf elements: [Element], isKept: Bool) -> Receipt {
+        state.withLock { state in
+            let excess = min(max(0, state.buffer.count + elements.count - limit), elements.count)
+            let accepted = excess == 0 || dropsOldest ? elements : Array(elements.dropLast(excess))
+            state.buffer.append(contentsOf: accepted, isKept: isKept)
+            if dropsOldest { state.buffer.removeFirst(excess) }
+            return Receipt(droppedCount: excess, waiters: state.takeWaiters())
+        }
+    }
+
+    /// How many more elements fit; nil for a subscriber that nobody waits for.
+    var room: Int? { state.withLock { $0.isAbandoned ? nil : max(0, limit - $0.buffer.count) } }
+
+    /// Elements that must not be lost and that the subscriber is not done with; none of one that nobody waits for.
+    var keptWaiting: Int { state.withLock { $0.isAbandoned ? 0 : $0.buffer.keptCount + $0.keptInHand } }
+
+    /// Makes the subscriber tell when half of its buffer is free.
+    /// - Returns: false when it is so already.
+    func askForRoom() -> Bool {
+        state.withLock { state in
+            state.tellsRoom = !state.isAbandoned && state.buffer.count > limit / 2
+            return state.tellsRoom
+        }
+    }
+
+    /// Nobody waits for this subscriber until it takes something again.
+    func abandon() {
+        state.withLock { $0.isAbandoned = true }
+    }
+
+    /// Ends the stream after what it still holds.
+    func finish() {
+        let waiters = state.withLock { state in
+            state.hasEnded = true
+            return state.takeWaiters()
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// What was not taken and must not be lost; the rest is forgotten.
+    func takeKept() -> BatchBuffer<Element> { state.withLock { $0.buffer.takeKept() } }
+}
+
+// MARK: - For the subscriber
+
+extension TopicSubscription {
+    private enum Step<Taken> {
+        case taken(Taken, tellsRoom: Bool)
+        case ended
+        case waits
+    }
+
+    /// The oldest element, as soon as there is one; nil when there will be none.
+    func next() async -> Element? {
+        await next { $0.popFirst() }
+    }
+
+    /// The oldest elements, as soon as there are any; nil when there will be none.
+    func nextBatch() async -> [Element]? {
+        await next { $0.popBatch() }
+    }
+
+    private func next<Taken>(_ pop: (inout BatchBuffer<Element>) -> Taken?) async -> Taken? {
+        while true {
+            switch step(pop) {
+            case .taken(let taken, let tellsRoom):
+                if tellsRoom { roomReturned() }
+                return taken
+            case .ended: return nil
+            case .waits: await somethingNew()
+            }
+        }
+    }
+
+    private func step<Taken>(_ pop: (inout BatchBuffer<Element>) -> Taken?) -> Step<Taken> {
+        state.withLock { state in
+            let countBefore = state.buffer.isFirstKept ? state.buffer.count : 0
+            state.keptInHand = 0
+            guard let taken = pop(&state.buffer) else { return state.hasEnded ? .ended : .waits }
+            if countBefore > 0 { state.keptInHand = countBefore - state.buffer.count }
+            state.isAbandoned = false
+            let tellsRoom = state.tellsRoom && state.buffer.count <= limit / 2
+            if tellsRoom { state.tellsRoom = false }
+            return .taken(taken, tellsRoom: tellsRoom)
+        }
+    }
+
+    private func somethingNew() async {
+        await withCheckedContinuation { waiter in
+            let isThere = state.withLock { state in
+                guard state.buffer.isEmpty, !state.hasEnded else { return true }
+                state.waiters.append(waiter)
+                return false
+            }
+            if isThere { waiter.resume() }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Testing
+
+@testable import MeshBus
+
+@Suite struct BatchBufferTests {
+    /// A buffer and what it ought to hold, as a plain array.
+    private struct Checked {
+        var buffer = BatchBuffer<Int>()
+        var expected: [(element: Int, isKept: Bool)] = []
+        var next = 0
+
+        mutating func append(_ count: Int, isKept: Bool) {
+            let elements = Array(next..<next + count)
+            next += count
+            if count == 1 {
+                buffer.append(elements[0], isKept: isKept)
+            } else {
+                buffer.append(contentsOf: elements, isKept: isKept)
+            }
+            expected += elements.map { ($0, isKept) }
+        }
+
+        /// - Returns: whether the buffer did as expected.
+        mutating func step(_ random: inout SplitMix64) -> Bool {
+            switch random.next() % 6 {
+            case 0: append(1, isKept: random.next() % 2 == 0)
+            case 1: append(Int(random.next() % 40), isKept: random.next() % 2 == 0)
+            case 2: append(Int(random.next() % 600), isKept: random.next() % 2 == 0)
+            case 3:
+                let number = Int(random.next() % 500)
+                buffer.removeFirst(number)
+                expected.removeFirst(min(number, expected.count))
+            case 4:
+                let element = expected.isEmpty ? nil : expected.removeFirst().element
+                guard buffer.popFirst() == element else { return false }
+            default:
+                let batch = buffer.popBatch() ?? []
+                guard batch.isEmpty == expected.isEmpty, batch.count <= 256,
+                    batch == expected.prefix(batch.count).map(\.element)
+                else { return false }
+                expected.removeFirst(batch.count)
+            }
+            return buffer.count == expected.count && buffer.isEmpty == expected.isEmpty
+        }
+    }
+
+    @Test("Whatever goes in and out, it holds what an array would", arguments: 0..<50 as Range<UInt64>)
+    func model(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var checked = Checked()
+        for step in 0..<400 {
+            guard checked.step(&random) else {
+                Issue.record("seed \(seed), step \(step)")
+                return
+            }
+        }
+        var kept = checked.buffer.takeKept()
+        #expect(checked.buffer.isEmpty)
+        var left: [Int] = []
+        while let element = kept.popFirst() { left.append(element) }
+        #expect(left == checked.expected.filter(\.isKept).map(\.element), "seed \(seed)")
+    }
+
+    @Test func `Small batches are gathered, and none is larger than 256`() {
+        var buffer = BatchBuffer<Int>()
+        for element in 0..<600 { buffer.append(element) }
+        var counts: [Int] = []
+        while let batch = buffer.popBatch() { counts.append(batch.count) }
+        #expect(counts == [256, 256, 88])
+        buffer.append(contentsOf: Array(0..<700))
+        while let batch = buffer.popBatch() { counts.append(batch.count) }
+        #expect(counts.dropFirst(3) == [256, 256, 188])
+    }
+
+    @Test func `A large batch is handed on without a copy`() {
+        var buffer = BatchBuffer<Int>()
+        let elements = Array(0..<100)
+        buffer.append(contentsOf: elements)
+        buffer.append(100)
+        let taken = buffer.popBatch() ?? []
+        let isShared = elements.withUnsafeBufferPointer { mine in
+            taken.withUnsafeBufferPointer { $0.baseAddress == mine.baseAddress }
+        }
+        #expect(isShared)
+        #expect(buffer.popBatch() == [100])
+    }
+}

@@ -1,0 +1,69 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+import Testing
+
+@testable import MeshDelivery
+
+/// Delivery in virtual time, on lanes that lose, double and reorder, over connections that break.
+@Suite struct DeliveryCoreTests {
+    @Test("M11: everything accepted arrives once and in order", arguments: 0..<12 as Range<UInt64>)
+    func reliable(seed: UInt64) throws {
+        var conditions = CoreWorld.Conditions()
+        conditions.lane = seed % 4 == 3 ? .stream : .datagram
+        conditions.breakRate = seed % 2 == 0 ? 0 : 0.01
+        conditions.features = 1 + Int(seed % 5)
+        var world = CoreWorld(seed: seed, conditions)
+        var random = SplitMix64(seed: seed &+ 1000)
+        let wanted = 800
+        var sent = 0
+        for _ in 0..<200_000 where sent < wanted {
+            let feature = "feature \(random.upTo(UInt64(conditions.features - 1)))"
+            if (try? world.send(feature: feature)) == true { sent += 1 } else { world.advance(by: 5_000_000) }
+            if random.happens(rate: 0.05) { world.advance(by: random.upTo(20_000_000)) }
+            if random.happens(rate: conditions.breakRate) { world.breakConnection(for: random.upTo(2_000_000_000)) }
+        }
+        #expect(sent == wanted, "seed \(seed)")
+        world.advance(by: 120_000_000_000)
+        check(world, seed)
+        #expect(world[.left].peers[0].outstandingCount == 0, "seed \(seed): everything is acknowledged")
+        #expect(world[.left].peers[0].outstandingBytes == 0, "seed \(seed)")
+    }
+
+    @Test("What was withdrawn or has expired holds nothing up", arguments: 0..<12 as Range<UInt64>)
+    func withdrawn(seed: UInt64) throws {
+        var conditions = CoreWorld.Conditions()
+        conditions.lane = seed % 4 == 3 ? .stream : .datagram
+        conditions.features = 3
+        var world = CoreWorld(seed: seed, conditions)
+        var random = SplitMix64(seed: seed &+ 1000)
+        for _ in 0..<600 {
+            let feature = "feature \(random.upTo(2))"
+            var options = DeliveryOptions()
+            if random.happens(rate: 0.2) { options.timeToLive = .milliseconds(Int64(random.upTo(300))) }
+            while (try? world.send(feature: feature, options: options)) != true { world.advance(by: 5_000_000) }
+            if random.happens(rate: 0.2), let last = world.sequences[feature] {
+                world.cancel(feature: feature, sequence: max(1, last - random.upTo(min(last - 1, 20))))
+            }
+            if random.happens(rate: 0.2) { world.advance(by: random.upTo(20_000_000)) }
+            if random.happens(rate: 0.005) { world.breakConnection(for: random.upTo(500_000_000)) }
+        }
+        world.advance(by: 120_000_000_000)
+        check(world, seed)
+        #expect(!world.withdrawn.isEmpty, "seed \(seed)")
+        #expect(world[.left].peers[0].outstandingCount == 0, "seed \(seed)")
+        for channel in world[.left].peers[0].channels { #expect(!channel.needsFloor, "seed \(seed)") }
+    }
+
+    /// Each feature in order, each message at most once, and missing are only those that were withdrawn.
+    private func check(_ world: CoreWorld, _ seed: UInt64) {
+        for (feature, accepted) in world.accepted.sorted(by: { $0.key < $1.key }) {
+            let delivered = world.delivered[1].filter { $0.feature == feature }.map(\.sequence)
+            #expect(delivered == delivered.sorted(), "seed \(seed): \(feature) out of order")
+            #expect(Set(delivered).count == delivered.count, "seed \(seed): \(feature) has doubles")
+            let missing = Set(accepted).subtracting(delivered).filter { !world.withdrawn.contains("\(feature)#\($0)") }
+            #expect(
+                missing.isEmpty, "seed \(seed): \(feature) lacks \(missing.count), the first is \(missing.min() ?? 0)")
+        }
+    }
+}
