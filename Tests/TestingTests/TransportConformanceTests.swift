@@ -43,21 +43,10 @@ import Testing
         }
     }
 
-    @Test func `Only a transport whose own sends come back is exempt from rules`() async throws {
-        for fixture in Self.fixtures {
-            let pair = try await fixture.value.makePair(CompactCodec())
-            let bench = TransportBench(pair: pair, patience: 1)
-            let exempt = TransportConformance.rules.filter { $0.exemption(bench) != nil }.map(\.id)
-            #expect(exempt.isEmpty || pair.ownSendsComeBack, "\(fixture.plugin) is exempt from \(exempt)")
-            await pair.first.close()
-            await pair.second.close()
-        }
-    }
-
     @Test func `Rules have distinct ids under one roof`() {
         let ids = TransportConformance.rules.map(\.id)
         #expect(Set(ids).count == ids.count)
-        #expect(ids.count >= 12)
-        #expect(ids.allSatisfy { $0.hasPrefix("transport.") })
+        #expect(ids.count >= 40)
+        #expect(ids.allSatisfy { $0.hasPrefix("transport.") || $0.hasPrefix("link.") })
     }
 }

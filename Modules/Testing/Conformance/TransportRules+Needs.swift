@@ -15,6 +15,8 @@ enum TransportNeed: Sendable {
     case liveLane
     /// The link has a lane on which nothing is lost.
     case orderedLane
+    /// What waits is replaced by what is newer.
+    case replacement
     /// Best effort has no other way than the connection to the other peer.
     case nothingKeepsBestEffort
     /// A third peer that knows both.
@@ -43,6 +45,10 @@ enum TransportNeed: Sendable {
         case .orderedLane:
             let lanes = pair.faults?.lanes ?? []
             return lanes.isDisjoint(with: [.stream, .queue]) ? "the link promises no lane that loses nothing" : nil
+        case .replacement:
+            let lanes = pair.faults?.lanes ?? [.latest]
+            return lanes.contains { $0.isLive || $0 == .latest }
+                ? nil : "the link promises no lane that keeps the newest only"
         case .nothingKeepsBestEffort:
             if pair.faults?.lanes.contains(.queue) == true { return "the lane queue takes what cannot be sent now" }
             return pair.bystander != nil && pair.faults == nil ? "a third peer is always there" : nil

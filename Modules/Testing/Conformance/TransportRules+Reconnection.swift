@@ -143,6 +143,6 @@ extension TransportConformance {
             await bench.settle()
             try requireEqual(received.revisions(), [1, 5], "what arrived of the one feature")
             try requireEqual(received.revisions(feature: "other"), [1], "what arrived of the other")
-        }.needs(.reconnection),
+        }.needs(.reconnection, .replacement),
     ]
 }

@@ -10,9 +10,20 @@ public import MeshTransport
 /// Time that moves when somebody says so. What is due on the way is called on the thread that moves it. Safe to use from
 /// any thread.
 public final class ManualClock: DeliveryClock {
+    private struct Call {
+        let deadline: Duration
+        let ticket: Int
+        let body: @Sendable () -> Void
+
+        static func < (left: Call, right: Call) -> Bool {
+            (left.deadline, left.ticket) < (right.deadline, right.ticket)
+        }
+    }
+
     private struct State {
         var elapsed = Duration.zero
-        var due: [(deadline: Duration, ticket: Int, body: @Sendable () -> Void)] = []
+        /// A binary heap, the earliest first.
+        var calls: [Call] = []
         var ticketCount = 0
     }
 
@@ -24,14 +35,20 @@ public final class ManualClock: DeliveryClock {
     public var wall: Date { Date(timeIntervalSince1970: 1_767_225_600 + elapsed.seconds) }
     public var passesByItself: Bool { false }
 
+    /// O(log calls that wait).
     public func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.ticketCount += 1
-            state.due.append((deadline, state.ticketCount, body))
+            state.calls.append(Call(deadline: deadline, ticket: state.ticketCount, body: body))
+            var child = state.calls.count - 1
+            while child > 0, state.calls[child] < state.calls[(child - 1) / 2] {
+                state.calls.swapAt(child, (child - 1) / 2)
+                child = (child - 1) / 2
+            }
         }
     }
 
-    /// O(calls that wait) for each call that is due.
+    /// O(log calls that wait) for each call that is due.
     public func advance(by duration: Duration) {
         let target = elapsed + duration
         while let body = next(until: target) { body() }
@@ -40,13 +57,19 @@ public final class ManualClock: DeliveryClock {
 
     private func next(until target: Duration) -> (@Sendable () -> Void)? {
         state.withLock { state in
-            let first = state.due.indices.min {
-                (state.due[$0].deadline, state.due[$0].ticket) < (state.due[$1].deadline, state.due[$1].ticket)
+            guard let first = state.calls.first, first.deadline <= target else { return nil }
+            state.elapsed = max(state.elapsed, first.deadline)
+            let last = state.calls.removeLast()
+            guard !state.calls.isEmpty else { return first.body }
+            state.calls[0] = last
+            var parent = 0
+            while true {
+                let least = [2 * parent + 1, 2 * parent + 2].filter { $0 < state.calls.count }
+                    .min { state.calls[$0] < state.calls[$1] }
+                guard let least, state.calls[least] < state.calls[parent] else { return first.body }
+                state.calls.swapAt(parent, least)
+                parent = least
             }
-            guard let first, state.due[first].deadline <= target else { return nil }
-            let (deadline, _, body) = state.due.remove(at: first)
-            state.elapsed = max(state.elapsed, deadline)
-            return body
         }
     }
 }
