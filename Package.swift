@@ -35,6 +35,8 @@ struct Module {
 // Third-party products. Each is needed by one module and stands behind a trait.
 let swiftLog = Target.Dependency.product(
     name: "Logging", package: "swift-log", condition: .when(traits: ["SwiftLog"]))
+let coreMetrics = Target.Dependency.product(
+    name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"]))
 let argumentParser = Target.Dependency.product(
     name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLineTools"]))
 let textTable = Target.Dependency.product(
@@ -79,14 +81,16 @@ let modules: [Module] = [
 
     Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"],
+        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"]),
     Module(
         "MeshScenarioTransport", "Modules/Transports/Scenario", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], tests: ["MeshBus", "MeshIdentity", "MeshTransport"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"]),
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"],
-        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshWire"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery"]),
     Module(
         "MeshLibdeflate", "Modules/Libdeflate", floor: 5,
         uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
@@ -106,7 +110,7 @@ let modules: [Module] = [
         ]),
     Module(
         "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog],
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog, coreMetrics],
         tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshLoopbackTransport"]),
     Module(
         "MeshSharedState", "Modules/SharedState", floor: 5,
@@ -135,14 +139,15 @@ let modules: [Module] = [
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshScenarioTransport", "MeshSession",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
+            "MeshScenarioTransport", "MeshSession",
         ],
         tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
-            "MeshGPX", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery",
-            "MeshTesting", "MeshSimulation",
+            "MeshGPX", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
+            "MeshDelivery", "MeshSession", "MeshTesting", "MeshSimulation",
         ],
         needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
@@ -203,6 +208,7 @@ let package = Package(
     },
     traits: [
         .trait(name: "SwiftLog", description: "MeshDiagnostics forwards diagnostic events to swift-log."),
+        .trait(name: "Metrics", description: "MeshDiagnostics counts diagnostic events in swift-metrics."),
         .trait(name: "CommandLineTools", description: "The executables plugins-tool and mesh."),
         .trait(name: "Libdeflate", description: "MeshLibdeflate compresses large bodies faster; needs libdeflate."),
         .trait(name: "SQLite", description: "MeshSQLiteStorage keeps sessions in a file; needs SQLite."),
@@ -210,6 +216,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/ordo-one/TextTable", from: "0.0.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),

@@ -43,5 +43,5 @@ struct DeliveryLedger {
 
     mutating func accept(through sequence: UInt64) { acceptedSequence = sequence }
     mutating func markSent(_ id: UUID) { entries[id]?.isSent = true }
-    mutating func confirm(_ id: UUID) { entries[id]?.isConfirmed = true }
+    mutating func confirm(_ ids: [UUID]) { for id in ids { entries[id]?.isConfirmed = true } }
 }

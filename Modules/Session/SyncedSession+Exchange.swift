@@ -50,8 +50,8 @@ extension SyncedSession {
         scheduleExchange(exchangePace)
     }
 
+    /// After a turn that has added to `exchange.unacknowledgedCount`.
     func acknowledgeSoon() {
-        exchange.unacknowledgedCount += 1
         // While something is missing: as soon as what was asked for last may have come.
         let limit = engine.gapCount > 0 || isLagging ? engine.options.rangeMax : ExchangeSchedule.unacknowledgedMax
         if exchange.unacknowledgedCount >= limit { return exchangeNow() }

@@ -8,19 +8,20 @@ extension SyncedSession {
     /// One turn of the main actor for all: the state is shown once, and one round does what follows.
     func receive(_ batch: [AnySessionSyncEnvelope]) {
         guard phase == .running, batch.contains(where: { isMine($0.metadata) }) else { return }
-        var changesState = false
+        var tally = IntakeTally()
         for erased in batch where isMine(erased.metadata) {
             do {
                 if erased.metadata.payloadType == SessionControl.payloadType {
-                    changesState = try receiveControl(erased) || changesState
+                    try receiveControl(erased, &tally)
                 } else {
-                    changesState = try receiveEvent(erased) || changesState
+                    try receiveEvent(erased, &tally)
                 }
             } catch {
-                statistics.rejected += 1
+                tally.rejected += 1
             }
         }
-        if changesState { showState() }
+        show(tally)
+        if tally.takesEvents { acknowledgeSoon() }
         wake()
     }
 
@@ -73,56 +74,57 @@ extension SyncedSession {
 // MARK: - Events and controls
 
 extension SyncedSession {
-    /// - Returns: whether the state has changed.
-    private func receiveEvent(_ erased: AnySessionSyncEnvelope) throws -> Bool {
+    private func receiveEvent(_ erased: AnySessionSyncEnvelope, _ tally: inout IntakeTally) throws {
         let metadata = erased.metadata
-        switch try take(erased) {
+        switch try take(erased, &tally) {
         case .applied: break
-        case .duplicate: statistics.duplicates += 1
-        case .ignored: statistics.ignored += 1
+        case .duplicate: tally.duplicates += 1
+        case .ignored: tally.ignored += 1
         case .snapshotRequired:
-            statistics.gaps += 1
+            tally.gaps += 1
             // A member's engine sends the missing range; anybody else has nothing but snapshots.
             if !engine.isSealed || !isOpenMember(metadata.sourcePeerID) { requestSnapshot() }
         }
-        let changesState = announceApplied()
-        acknowledgeSoon()
-        return changesState
+        announceApplied(&tally)
+        exchange.unacknowledgedCount += 1
+        tally.takesEvents = true
     }
 
-    private func take(_ erased: AnySessionSyncEnvelope) throws -> SessionSyncReceiveResult<State> {
+    private func take(
+        _ erased: AnySessionSyncEnvelope, _ tally: inout IntakeTally
+    ) throws -> SessionSyncReceiveResult<State> {
         let metadata = erased.metadata
-        guard metadata.payloadType == engine.payloadType else { return try takeUnread(erased) }
+        guard metadata.payloadType == engine.payloadType else { return try takeUnread(erased, &tally) }
         let event: Event
         do {
             event = try erased.decodePayload(as: Event.self)
         } catch {
             // A kind of event that this version does not know.
-            return try takeUnread(erased)
+            return try takeUnread(erased, &tally)
         }
         return try engine.receive(SessionSyncEnvelope(metadata: metadata, payload: event))
     }
 
-    private func takeUnread(_ erased: AnySessionSyncEnvelope) throws -> SessionSyncReceiveResult<State> {
+    private func takeUnread(
+        _ erased: AnySessionSyncEnvelope, _ tally: inout IntakeTally
+    ) throws -> SessionSyncReceiveResult<State> {
         let payload = try erased.encodedPayload(with: checkpoints.codec)
         let result = try engine.receiveOpaque(
             erased.metadata, bytes: payload.bytes, codec: payload.codec.id.number)
-        if case .ignored = result { statistics.unread += 1 }
+        if case .ignored = result { tally.unread += 1 }
         return result
     }
 
-    /// - Returns: whether the state has changed.
-    private func receiveControl(_ erased: AnySessionSyncEnvelope) throws -> Bool {
+    private func receiveControl(_ erased: AnySessionSyncEnvelope, _ tally: inout IntakeTally) throws {
         let envelope = SessionSyncEnvelope(
             metadata: erased.metadata, payload: try erased.decodePayload(as: SessionControl.self))
-        guard envelope.metadata.sourcePeerID != engine.localPeerID else { return false }
+        guard envelope.metadata.sourcePeerID != engine.localPeerID else { return }
         let isNew = heard[envelope.metadata.sourcePeerID] == nil
         try engine.receiveControl(envelope, at: configuration.now())
-        statistics.controlsReceived += 1
+        tally.controls += 1
         note(envelope.payload, from: envelope.metadata)
-        let changesState = announceApplied()
+        announceApplied(&tally)
         if isNew { exchangeNow() } else { scheduleExchange(exchangePace) }
-        return changesState
     }
 
     func note(_ control: SessionControl, from metadata: SessionSyncMetadata) {
@@ -139,16 +141,48 @@ extension SyncedSession {
     }
 
     /// Tells of the remote events that the last call to the engine put in their place.
-    /// - Returns: whether the state has changed.
-    private func announceApplied() -> Bool {
+    private func announceApplied(_ tally: inout IntakeTally) {
         let applied = engine.takeApplied()
         for event in applied where event.envelope.metadata.sourcePeerID != engine.localPeerID {
             guard event.outcome == .applied else { continue }
-            statistics.applied += 1
-            if event.replayedCount > 0 { statistics.late += 1 }
+            tally.applied += 1
+            if event.replayedCount > 0 { tally.late += 1 }
             remoteEventTopic.publish(event.envelope)
         }
-        return !applied.isEmpty || isProvisional != engine.isProvisional
+        if !applied.isEmpty { tally.changesState = true }
+    }
+
+    /// What has come in becomes visible.
+    private func show(_ tally: IntakeTally) {
+        tally.add(to: &statistics)
+        if tally.changesState || isProvisional != engine.isProvisional { showState() }
+    }
+}
+
+/// What one turn has taken in. Added up here because each access of an observed property of a generic class costs
+/// microseconds.
+private struct IntakeTally {
+    var applied = 0
+    var late = 0
+    var duplicates = 0
+    var ignored = 0
+    var unread = 0
+    var gaps = 0
+    var rejected = 0
+    var controls = 0
+    /// Something else than controls came.
+    var takesEvents = false
+    var changesState = false
+
+    func add(to statistics: inout SessionStatistics) {
+        statistics.applied += applied
+        statistics.late += late
+        statistics.duplicates += duplicates
+        statistics.ignored += ignored
+        statistics.unread += unread
+        statistics.gaps += gaps
+        statistics.rejected += rejected
+        statistics.controlsReceived += controls
     }
 }
 
@@ -167,7 +201,9 @@ extension SyncedSession {
             return false
         }
         guard try engine.adopt(checkpoint, from: snapshot.metadata, at: configuration.now()) else {
-            if announceApplied() { showState() }
+            var tally = IntakeTally()
+            announceApplied(&tally)
+            show(tally)
             return false
         }
         _ = engine.takeApplied()

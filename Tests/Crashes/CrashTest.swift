@@ -13,11 +13,13 @@
                 again, until the kills are used up and both have come to rest. The exit code is 1 when an accepted tap \
                 is missing that another store had, when one came twice, or when the two sides differ.
                 """,
-            subcommands: [Kills.self, CrashingPeer.self], defaultSubcommand: Kills.self)
+            subcommands: [Kills.self, Deliveries.self, CrashingPeer.self, DeliveringPeer.self],
+            defaultSubcommand: Kills.self)
     }
 
     struct Kills: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(commandName: "kills", abstract: "Runs the test.")
+        static let configuration = CommandConfiguration(
+            commandName: "kills", abstract: "Sessions: two peers share one over a pipe.")
 
         @Option(help: "How many times a peer is killed.")
         var kills = 200
@@ -26,32 +28,74 @@
             help: "Draws who is killed, when, and who loses its store; instants are the machine's own all the same.")
         var seed: UInt64?
 
+        @OptionGroup var output: CrashTestOutput
+
+        func run() async throws {
+            try output.inFolder { folder in
+                var run = try CrashRun(kills: kills, seed: seed ?? .random(in: 0...UInt64(UInt32.max)), folder: folder)
+                let report = try run.perform { output.say("\($0) of \(kills) kills") }
+                try output.print(report, text: report.text)
+                if !report.failures.isEmpty { throw ExitCode.failure }
+            }
+        }
+    }
+
+    struct Deliveries: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "delivery", abstract: "Delivery: two peers send to each other over a Unix socket.",
+            discussion: """
+                Two processes with durable stores send each other envelopes as `reliableEventually`. One of them, or both, \
+                are killed with SIGKILL and come back; the other lives on. The exit code is 1 when an envelope that was \
+                accepted did not arrive, or one came twice or out of order.
+                """)
+
+        @Option(help: "How many times a peer is killed.")
+        var kills = 100
+
+        @Option(help: "Draws who is killed and when; instants are the machine's own all the same.")
+        var seed: UInt64?
+
+        @OptionGroup var output: CrashTestOutput
+
+        func run() async throws {
+            try output.inFolder { folder in
+                var run = try DeliveryRun(
+                    kills: kills, seed: seed ?? .random(in: 0...UInt64(UInt32.max)), folder: folder)
+                let report = try run.perform { output.say("\($0) of \(kills) kills") }
+                try output.print(report, text: report.text)
+                if !report.failures.isEmpty { throw ExitCode.failure }
+            }
+        }
+    }
+
+    /// Where a run works, and how it tells what it found.
+    struct CrashTestOutput: ParsableArguments {
         @Option(help: ArgumentHelp("Keeps stores and ledgers there; by default they are removed.", valueName: "folder"))
         var keep: String?
 
         @Flag(help: "The counts as JSON.")
         var json = false
 
-        func run() async throws {
-            let seed = seed ?? .random(in: 0...UInt64(UInt32.max))
+        func inFolder(_ body: (URL) throws -> Void) throws {
+            let name = "crash-test-\(UUID().uuidString.prefix(8))"
             let folder =
                 keep.map { URL(fileURLWithPath: $0) }
-                ?? FileManager.default.temporaryDirectory.appendingPathComponent("crash-test-\(UUID().uuidString)")
+                ?? FileManager.default.temporaryDirectory.appendingPathComponent(name)
             defer { if keep == nil { try? FileManager.default.removeItem(at: folder) } }
-            var run = try CrashRun(kills: kills, seed: seed, folder: folder)
-            let isTerminal = isatty(STDERR_FILENO) == 1
-            let report = try run.perform { done in
-                if isTerminal { FileHandle.standardError.write(Data("\r\(done) of \(kills) kills".utf8)) }
-            }
-            if isTerminal { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
-            if json {
-                let encoder = JSONEncoder()
-                encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-                print(String(decoding: try encoder.encode(report), as: UTF8.self))
-            } else {
-                print(report.text)
-            }
-            if !report.failures.isEmpty { throw ExitCode.failure }
+            try body(folder)
+        }
+
+        /// On a terminal, in a line that changes.
+        func say(_ text: String) {
+            if isatty(STDERR_FILENO) == 1 { FileHandle.standardError.write(Data("\r\(text)".utf8)) }
+        }
+
+        func print(_ report: some Encodable, text: String) throws {
+            if isatty(STDERR_FILENO) == 1 { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+            guard json else { return Swift.print(text) }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            Swift.print(String(decoding: try encoder.encode(report), as: UTF8.self))
         }
     }
 #else

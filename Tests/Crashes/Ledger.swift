@@ -73,7 +73,7 @@
         }
     }
 
-    /// Appends lines, each with one call to the system.
+    /// Appends lines, each with one call to the system. What a crash has cut short is removed first.
     struct LineFile {
         private let handle: FileHandle
 
@@ -83,6 +83,9 @@
                 throw CrashTestError("cannot write \(url.path): \(String(cString: strerror(errno)))")
             }
             handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+            let bytes = try Data(contentsOf: url)
+            let whole = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+            if whole < bytes.count { try handle.truncate(atOffset: UInt64(whole)) }
         }
 
         func write(_ lines: some Sequence<String>) throws {

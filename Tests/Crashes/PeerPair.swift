@@ -52,7 +52,8 @@
         }
     }
 
-    private final class Child: Sendable {
+    /// A peer as a process of its own, and what it says on stderr.
+    final class Child: Sendable {
         private struct Said {
             var standing: Standing?
             var failure: String?
@@ -75,7 +76,8 @@
         private let process = Process()
         private let said = Locked(Said())
 
-        init(_ arguments: [String], input: FileHandle, output: FileHandle) throws {
+        /// - Parameter input: a `FileHandle`, or a `Pipe` of which this side keeps the other end.
+        init(_ arguments: [String], input: Any, output: FileHandle) throws {
             guard let executable = Bundle.main.executableURL else {
                 throw CrashTestError("cannot find the executable")
             }

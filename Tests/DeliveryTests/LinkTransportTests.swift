@@ -112,3 +112,70 @@ import Testing
         #expect(await log.sequences(2) == [1, 2])
     }
 }
+
+/// What lies between the last step of delivery and whoever reads.
+@Suite struct BackpressureTests {
+    @Test func `Without a subscriber the sender waits, and the first subscriber gets everything`() async throws {
+        let pair = try Pair()
+        pair.wire.connect()
+        pair.settle()
+        let sending = Task {
+            for sequence in 1...10_000 as ClosedRange<UInt64> {
+                try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
+            }
+        }
+        for _ in 0..<20 {
+            for _ in 0..<1000 { await Task.yield() }
+            pair.settle(.milliseconds(50))
+        }
+        let log = Log(pair.right.receiveEnvelopes())
+        for _ in 0..<40 {
+            for _ in 0..<1000 { await Task.yield() }
+            pair.settle(.milliseconds(200))
+        }
+        try await sending.value
+        #expect(await log.sequences(10_000) == Array(1...10_000))
+    }
+
+    @Test func `A subscriber that takes nothing delays the others for a while and no longer`() async throws {
+        var configuration = DeliveryConfiguration()
+        configuration.bufferLimit = 16
+        let pair = try Pair(configuration: configuration)
+        let idle = pair.right.receiveEnvelopes()
+        let log = Log(pair.right.receiveEnvelopes())
+        let events = Log(pair.right.diagnosticEvents())
+        pair.wire.connect()
+        pair.settle()
+        for sequence in 1...100 as ClosedRange<UInt64> {
+            try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
+        }
+        #expect(await log.sequences(16) == Array(1...16))
+        for _ in 0..<40 {
+            pair.settle(.seconds(1))
+            for _ in 0..<100 { await Task.yield() }
+        }
+        #expect(await log.sequences(100) == Array(1...100))
+        let told = await events.atLeast(3)
+        #expect(told.contains { if case .stalled("left", _) = $0 { true } else { false } })
+        #expect(told.contains { if case .subscriberFull(.envelopes, _) = $0 { true } else { false } })
+        withExtendedLifetime(idle) {}
+    }
+
+    @Test func `A transfer does not delay a tap`() async throws {
+        let pair = try Pair()
+        let log = Log(pair.right.receiveEnvelopes())
+        pair.wire.connect()
+        pair.settle()
+        pair.wire.setRoom(0)
+        let large = String(decoding: (0..<900_000).map { UInt8(97 + ($0 * 7919) % 23) }, as: UTF8.self)
+        try await pair.left.send(envelope(1, feature: "file", text: large), mode: .reliableEventually, to: nil)
+        pair.wire.setRoom(3)
+        try await pair.left.send(envelope(1, feature: "tap"), mode: .reliableEventually, to: nil)
+        try await pair.left.send(envelope(2, feature: "tap"), mode: .realtimeBestEffort, to: nil)
+        pair.wire.setRoom(4)
+        #expect(await log.atLeast(2).map(\.metadata.featureID) == ["tap", "tap"])
+        pair.wire.setRoom(nil)
+        pair.settle()
+        #expect(await log.atLeast(3).map(\.metadata.featureID).sorted() == ["file", "tap", "tap"])
+    }
+}

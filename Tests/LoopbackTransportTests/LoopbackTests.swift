@@ -99,6 +99,23 @@ import Testing
             mode: .reliableEventually)
     }
 
+    @Test func `When a send returns, its message is there`() async throws {
+        let transport = LoopbackSessionSyncTransport(localPeer: peer)
+        for revision in 1...100 as ClosedRange<UInt64> {
+            try await transport.sendSnapshot(snapshot(revision), mode: .latestSnapshot)
+            #expect(transport.latestPeerSnapshot(featureID: "workout")?.revision == revision)
+        }
+    }
+
+    @Test func `An event and a snapshot of one sequence both come back`() async throws {
+        let transport = LoopbackSessionSyncTransport(localPeer: peer)
+        var envelopes = transport.receiveEnvelopes().makeAsyncIterator()
+        try await transport.sendSnapshot(snapshot(1), mode: .reliableEventually)
+        try await transport.send(envelope(1), mode: .reliableEventually)
+        #expect(transport.latestPeerSnapshot(featureID: "workout")?.revision == 1)
+        #expect(await envelopes.next()?.metadata.sequence == 1)
+    }
+
     @Test func `Closing ends the streams after what they hold, and every send throws`() async throws {
         let transport = LoopbackSessionSyncTransport(localPeer: peer)
         let envelopes = transport.receiveEnvelopes()

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import MeshBus
+import MeshDelivery
 import MeshIdentity
 import MeshTransport
 import MeshWire
@@ -63,6 +64,26 @@ enum Plumbing {
     }
 }
 
+/// A socket's path in a folder of its own.
+final class Place: Sendable {
+    let folder: String
+    var path: String { folder + "/socket" }
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.path + "/" + UUID().uuidString.prefix(13)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    var contents: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
+
+    func mode(of path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        return (attributes[.posixPermissions] as? NSNumber)?.intValue ?? 0
+    }
+}
+
 struct JSONTestCodec: PayloadCodec {
     var id = PayloadCodecID(number: 200, name: "json-test")
 
@@ -76,6 +97,13 @@ struct JSONTestCodec: PayloadCodec {
 /// Peers and messages.
 enum Sample {
     static let session = UUID(uuid: (7, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
+
+    static var configuration: DeliveryConfiguration {
+        var configuration = DeliveryConfiguration()
+        configuration.codec = JSONTestCodec()
+        configuration.compression = .stored
+        return configuration
+    }
 
     static func peer(_ id: String) -> SessionPeer {
         SessionPeer(id: id, deviceClass: .unknown, appInstanceID: "1", topology: .sameHost)
@@ -132,12 +160,11 @@ struct Tapped {
     /// What the transport writes.
     let tap: Int32
 
-    init(queueLimit: Int = 4096) throws {
-        let input = try Plumbing.pipe()
-        let output = try Plumbing.pipe()
+    init() throws {
+        let (input, output) = (try Plumbing.pipe(), try Plumbing.pipe())
         transport = try PipeSessionSyncTransport(
-            localPeer: Sample.peer("watch"), input: input.read, output: output.write, codec: JSONTestCodec(),
-            compression: .stored, closesDescriptors: true, queueLimit: queueLimit, diagnostics: diagnostics)
+            localPeer: Sample.peer("watch"), input: input.read, output: output.write, closesDescriptors: true,
+            configuration: Sample.configuration, diagnostics: diagnostics)
         feed = input.write
         tap = output.read
     }

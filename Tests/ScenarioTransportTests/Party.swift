@@ -3,6 +3,7 @@ import MeshBus
 import MeshIdentity
 import MeshScenarioTransport
 import MeshTransport
+import Testing
 
 /// Peers by the letters a, b, c … and what they send.
 enum Party {
@@ -43,34 +44,51 @@ extension ScenarioSessionSyncTransport {
         try await sendSnapshot(
             Party.snapshot(revision, from: localPeer.id, feature: feature), mode: .latestSnapshot, to: peer)
     }
+
+    /// What it is told of reachability until it closes, in order.
+    func told(of peer: SessionPeer) -> Listener<SessionPeerReachability> { Listener(reachabilityChanges()) }
 }
 
-extension ScenarioNetwork {
-    /// The sequences or revisions that were delivered to that peer, in order.
-    func delivered(to id: String, feature: String = "workout") -> [UInt64] {
-        trace.compactMap { entry in
-            guard entry.receiverID == id, entry.outcome == .delivered else { return nil }
-            switch entry.subject {
-            case .envelope(feature, let number), .snapshot(feature, let number): return number
-            default: return nil
-            }
-        }
+/// Everything that a stream brings, as it comes.
+final class Listener<Element: Sendable>: Sendable {
+    private let heard = Locked<[Element]>([])
+    private let task: Task<Void, Never>
+
+    init(_ stream: AsyncStream<Element>) {
+        task = Task { [heard] in for await element in stream { heard.withLock { $0.append(element) } } }
     }
 
-    /// What that observer was told of reachability, in order.
-    func told(_ observer: String, of peer: String) -> [Bool] {
-        trace.compactMap { entry in
-            guard entry.receiverID == observer, entry.senderID == peer,
-                case .reachability(let isReachable) = entry.subject
-            else { return nil }
-            return isReachable
+    deinit { task.cancel() }
+
+    /// Waits until so many have come; the task that takes them out of the stream needs its turn.
+    func first(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) async -> [Element] {
+        for _ in 0..<1_000_000 {
+            let heard = heard.withLock { $0 }
+            if heard.count >= count { return heard }
+            await Task.yield()
         }
+        let heard = heard.withLock { $0 }
+        Issue.record("\(heard.count) of \(count) came", sourceLocation: sourceLocation)
+        return heard
+    }
+
+    /// Everything, once the transport has been closed.
+    func all() async -> [Element] {
+        await task.value
+        return heard.withLock { $0 }
     }
 }
 
-/// Everything that a stream still holds after its transport has been closed.
-func drain<Element: Sendable>(_ stream: AsyncStream<Element>) async -> [Element] {
-    var elements: [Element] = []
-    for await element in stream { elements.append(element) }
-    return elements
+extension Listener where Element == AnySessionSyncEnvelope {
+    convenience init(_ transport: ScenarioSessionSyncTransport) { self.init(transport.receiveEnvelopes()) }
+
+    func sequences(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) async -> [UInt64] {
+        await first(count, sourceLocation: sourceLocation).map(\.metadata.sequence)
+    }
+}
+
+extension [AnySessionSyncEnvelope] {
+    func sequences(of feature: String = "workout") -> [UInt64] {
+        filter { $0.metadata.featureID == feature }.map(\.metadata.sequence)
+    }
 }

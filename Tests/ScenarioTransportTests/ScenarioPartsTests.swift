@@ -37,17 +37,4 @@ import Testing
         #expect((30_000...50_000).contains(longest), "seed \(seed)")
         #expect((1800...2200).contains(quick), "seed \(seed)")
     }
-
-    @Test("A first-in-first-out queue gives back in order", arguments: 1...9)
-    func fifo(batch: Int) {
-        var queue = FirstInFirstOut<Int>()
-        var taken: [Int] = []
-        for index in 0..<100 {
-            queue.append(index)
-            if index % batch == 0 { for _ in 0..<batch { if let next = queue.takeFirst() { taken.append(next) } } }
-        }
-        while let next = queue.takeFirst() { taken.append(next) }
-        #expect(taken == Array(0..<100))
-        #expect(queue.isEmpty)
-    }
 }

@@ -52,6 +52,7 @@ private struct CrowdedTransport: SessionSyncTransport {
     @Test func `a burst that fills the transport's queue is slowed down and not dropped`() async throws {
         let here = phoneSession(refusals: 50)
         let there = world.session(world.transport(watch), incarnation: 2)
+        await world.meet()
         here.start()
         there.start()
         await world.settle()
@@ -64,6 +65,7 @@ private struct CrowdedTransport: SessionSyncTransport {
     @Test func `a queue that stays full fails the send, and the event arrives once there is room`() async throws {
         let here = phoneSession(refusals: 125)
         let there = world.session(world.transport(watch), incarnation: 2)
+        await world.meet()
         here.start()
         there.start()
         await world.settle()

@@ -102,6 +102,9 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
 
     func settle() async { await run(.seconds(5)) }
 
+    /// Long enough for transports that have just been made to know each other.
+    func meet() async { await run(.milliseconds(500)) }
+
     // MARK: - Devices
 
     func transport(_ peer: SessionPeer) -> ScenarioSessionSyncTransport { network.makeTransport(localPeer: peer) }
@@ -153,6 +156,7 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
     ) async -> (phone: CounterSession, watch: CounterSession) {
         let here = session(transport(phone), incarnation: 1, configure: configure)
         let there = session(transport(watch), incarnation: 2, clockAhead: clockAhead, configure: configure)
+        await meet()
         here.start()
         there.start()
         await settle(until: { here.isMember && there.isMember }, sourceLocation: sourceLocation)

@@ -151,6 +151,7 @@ import Testing
         let there = world.session(world.transport(watch), incarnation: 2) { configuration in
             configuration.requestInterval = .seconds(20)
         }
+        await world.meet()
         there.start()
         await world.settle()
         world.network.setConditions(ScenarioConditions(lossRate: 1), from: phone, to: watch)

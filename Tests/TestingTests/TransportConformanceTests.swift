@@ -1,8 +1,10 @@
 import MeshBus
+import MeshDelivery
 import MeshIdentity
 import MeshLoopbackTransport
 import MeshPipeTransport
 import MeshScenarioTransport
+import MeshStorage
 import MeshTesting
 import MeshTransport
 import MeshWire
@@ -14,7 +16,9 @@ import Testing
             let bus = try PluginBus {
                 IdentityPlugin()
                 WirePlugin()
+                StoragePlugin()
                 TransportPlugin()
+                DeliveryPlugin()
                 LoopbackTransportPlugin()
                 ScenarioTransportPlugin()
                 PipeTransportPlugin()

@@ -18,5 +18,6 @@ struct PluginsToolKitPlugin: Plugin {
             BenchmarkPayload(id: "track", value: track.payload(track.count), samples: track), to: .benchmarkPayloads)
         registry.add(CodecBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(FrameBenchmark.benchmarkCase, to: .benchmarks)
+        registry.add(LinkBenchmark.benchmarkCase, to: .benchmarks)
     }
 }

@@ -8,8 +8,10 @@
         static let configuration = CommandConfiguration(
             commandName: "peer", abstract: "Plays one peer of a replay over a link.",
             discussion: """
-                With `--link pipe` the link is standard input and output, so reports are on stderr. Both peers must be \
-                given the same recording: each derives the same plan from it and plays its own part.
+                With `--link pipe` the link is standard input and output, so reports are on stderr. With \
+                `--link unix:/path` the peers meet at a Unix socket, whoever comes first; one that is killed may be \
+                started again, and finds its place in the plan (unless `--concurrent`). Both peers must be given the \
+                same recording: each derives the same plan from it and plays its own part.
                 """)
 
         @Option(help: "Which peer this is.")
@@ -42,17 +44,21 @@
                 id: name.rawValue, deviceClass: SessionPeerDeviceClass(rawValue: name.rawValue),
                 appInstanceID: UUID().uuidString, topology: .sameHost)
             let codecs = try Codecs()
+            let codec = CountingCodec(try codecs.named(options.codec))
+            var configuration = DeliveryConfiguration()
+            configuration.codec = codec
+            configuration.readableCodecs = codecs.all
             let transport = try PipeSessionSyncTransport(
-                localPeer: peer, input: STDIN_FILENO, output: STDOUT_FILENO, codec: codecs.named(options.codec),
-                readableCodecs: codecs.all)
+                localPeer: peer, over: options.link.endpoint, configuration: configuration)
             let player = PeerPlayer(
                 plan: plan, actor: name, pace: options.speed, isConcurrent: options.concurrent,
-                patience: options.patience(for: plan), transport: transport, report: report)
+                peersComeBack: options.link.peersComeBack, patience: options.patience(for: plan), transport: transport,
+                report: report)
             try transport.start()
             let session = try await player.play()
             await transport.close()
             return PeerSummary(
-                name: name.rawValue, session: session, link: transport.statistics,
+                name: name.rawValue, session: session, bytesRaw: codec.encodedByteCount, link: transport.pipeStatistics,
                 seconds: (ContinuousClock.now - started).inSeconds)
         }
 
@@ -79,7 +85,7 @@
 
     extension PeerSummary {
         @MainActor
-        init(name: String, session: WorkoutSession, link: PipeStatistics, seconds: Double) {
+        init(name: String, session: WorkoutSession, bytesRaw: UInt64, link: PipeStatistics, seconds: Double) {
             let statistics = session.statistics
             self.init(
                 name: name, digest: session.state.digest, events: session.state.eventCount,
@@ -88,8 +94,8 @@
                 resent: statistics.resent, copies: statistics.copiesAdopted, gaps: statistics.gaps,
                 snapshots: statistics.snapshotsApplied,
                 snapshotsSent: statistics.snapshotsSent, snapshotRequests: statistics.snapshotRequestsSent,
-                sendFailures: statistics.sendFailures, bytesRaw: link.bytesRawSent,
-                bytesOnWire: link.bytesOnWireSent,
+                sendFailures: statistics.sendFailures, bytesRaw: bytesRaw,
+                bytesOnWire: link.bytesSent,
                 seconds: seconds)
         }
     }

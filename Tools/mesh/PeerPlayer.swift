@@ -10,6 +10,8 @@
         let actor: ReplayPlan.Actor
         let pace: ReplayPace
         let isConcurrent: Bool
+        /// The other one may go and come back; else its going is the end.
+        let peersComeBack: Bool
         let patience: Duration
         let transport: any SessionSyncTransport
         let report: @Sendable (PeerReport) -> Void
@@ -21,7 +23,7 @@
             let hangUps = transport.reachabilityChanges()
             return try await withThrowingTaskGroup(of: WorkoutSession.self) { group in
                 group.addTask { try await self.perform(progress) }
-                group.addTask { throw try await self.hangUp(hangUps, progress) }
+                if !peersComeBack { group.addTask { throw try await self.hangUp(hangUps, progress) } }
                 group.addTask { throw try await self.stall(progress) }
                 defer { group.cancelAll() }
                 guard let session = try await group.next() else { throw CancellationError() }
@@ -46,21 +48,38 @@
         }
 
         private func perform(_ progress: PeerProgress) async throws -> WorkoutSession {
-            let session = WorkoutSession.workout(sessionID: try await sessionID(), over: transport)
+            let underWay = try await sessionUnderWay()
+            let session = WorkoutSession.workout(sessionID: underWay ?? UUID(), over: transport)
             session.start()
             let runner = ReplayRunner(
                 plan: plan, actor: actor, session: session, pace: pace, isConcurrent: isConcurrent,
-                onProgress: progress.reached)
+                joinsLate: underWay != nil, onProgress: progress.reached)
             try await runner.run()
             try await session.close()
             return session
         }
 
-        /// The phone opens the session; the watch joins the one that it hears of.
-        private func sessionID() async throws -> UUID {
-            if actor == .phone { return UUID() }
-            for await id in transport.sessions(featureID: WorkoutSession.workoutFeatureID) { return id }
-            throw ToolError("\(otherName) hung up before it opened a session")
+        /// The watch joins the session that it hears of. The phone opens one, unless it comes back to one that is under
+        /// way, which it hears of soon.
+        private func sessionUnderWay() async throws -> UUID? {
+            let sessions = transport.sessions(featureID: WorkoutSession.workoutFeatureID)
+            if actor == .watch {
+                for await id in sessions { return id }
+                throw ToolError("\(otherName) hung up before it opened a session")
+            }
+            guard peersComeBack else { return nil }
+            return try await withThrowingTaskGroup(of: UUID?.self) { group in
+                group.addTask {
+                    for await id in sessions { return id }
+                    return nil
+                }
+                group.addTask {
+                    try await Task.sleep(for: .seconds(1))
+                    return nil
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? nil
+            }
         }
 
         private var otherName: String { actor == .phone ? "the watch" : "the phone" }

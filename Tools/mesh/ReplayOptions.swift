@@ -2,6 +2,7 @@
     public import ArgumentParser
     import Foundation
     import MeshGPX
+    import SessionMesh
     public import WorkoutExample
 
     /// What the replay and each of its peers must be told alike, so that they derive the same plan.
@@ -15,7 +16,7 @@
                 valueName: "factor"))
         var speed = ReplayPace.times(1)
 
-        @Option(help: "What joins the peers.")
+        @Option(help: ArgumentHelp("What joins the peers: 'pipe', or 'unix:' and a path.", valueName: "link"))
         var link = ReplayLink.pipe
 
         @Option(help: ArgumentHelp("What the peers write payloads with; they read every codec.", valueName: "codec"))
@@ -55,14 +56,43 @@
         /// The options as a child process takes them.
         var arguments: [String] {
             let recording = gpx.map { ["--gpx", $0] } ?? []
-            return recording + ["--speed", speed.defaultValueDescription, "--link", link.rawValue]
+            return recording + ["--speed", speed.defaultValueDescription, "--link", link.defaultValueDescription]
                 + ["--codec", codec, "--patience", "\(patience)"] + (concurrent ? ["--concurrent"] : [])
         }
     }
 
-    enum ReplayLink: String, CaseIterable, ExpressibleByArgument {
+    enum ReplayLink: Hashable, Sendable, ExpressibleByArgument {
         /// Standard input and output of one process, wired to those of the other.
         case pipe
+        /// A Unix socket at that path, at which the peers meet.
+        case unix(path: String)
+
+        init?(argument: String) {
+            if argument == "pipe" {
+                self = .pipe
+            } else if argument.hasPrefix("unix:"), argument.count > 5 {
+                self = .unix(path: String(argument.dropFirst(5)))
+            } else {
+                return nil
+            }
+        }
+
+        var defaultValueDescription: String {
+            switch self {
+            case .pipe: "pipe"
+            case .unix(let path): "unix:\(path)"
+            }
+        }
+
+        var endpoint: PipeEndpoint {
+            switch self {
+            case .pipe: .standardStreams
+            case .unix(let path): .meeting(path: path)
+            }
+        }
+
+        /// Whether one that is gone may be met again.
+        var peersComeBack: Bool { self != .pipe }
     }
 
     extension ReplayPlan.Actor: ExpressibleByArgument {}

@@ -22,6 +22,7 @@ await PluginsTool.main {
     EnginePlugin()
     StoragePlugin()
     TransportPlugin()
+    DeliveryPlugin()
     LoopbackTransportPlugin()
     ScenarioTransportPlugin()
     PipeTransportPlugin()
@@ -32,6 +33,7 @@ await PluginsTool.main {
     WorkoutPlugin()
     SimulationPlugin()
     WorkoutSimulationPlugin()
+    MeasuredLinksPlugin()
     #if Libdeflate
         LibdeflatePlugin()
     #endif

@@ -18,22 +18,26 @@ public final class ReplayRunner {
     private let session: WorkoutSession
     private let pace: ReplayPace
     private let isConcurrent: Bool
+    private let joinsLate: Bool
     private let onProgress: (Int) -> Void
     private let changes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
     ///   - session: started by the caller.
     ///   - isConcurrent: both devices tap at the same moments.
+    ///   - joinsLate: the session is under way, and this device may have been part of it before: it waits for what has
+    ///     happened, and leaves out what has been done.
     ///   - onProgress: called with the number of steps that are known here, each time it is seen to have changed.
     public init(
         plan: ReplayPlan, actor: ReplayPlan.Actor, session: WorkoutSession, pace: ReplayPace = .asFastAsPossible,
-        isConcurrent: Bool = false, onProgress: @escaping (Int) -> Void = { _ in }
+        isConcurrent: Bool = false, joinsLate: Bool = false, onProgress: @escaping (Int) -> Void = { _ in }
     ) {
         self.plan = plan
         self.actor = actor
         self.session = session
         self.pace = pace
         self.isConcurrent = isConcurrent
+        self.joinsLate = joinsLate
         self.onProgress = onProgress
     }
 
@@ -48,9 +52,12 @@ public final class ReplayRunner {
 
     private func takeTurns() async throws {
         var earlier: Date?
+        if joinsLate { try await until { $0.isMember } }
         for (index, step) in plan.steps.enumerated() {
             let moment = step.event.moment
-            if step.actor == actor {
+            if session.state.eventCount > index {
+                // Taps wait for everything before them, so this one was made, here before a relaunch or by the other.
+            } else if step.actor == actor {
                 if step.event.isTap { try await reach(index) }
                 try await wait(pace.wait(from: earlier ?? moment, to: moment))
                 try await submit(step.event)

@@ -40,11 +40,13 @@ public struct TransportBench: Sendable {
 
     /// Lets time pass until the condition holds.
     /// - Throws: `ConformanceFailure` naming `expectation` when patience ends first.
-    public func wait(for expectation: @autoclosure () -> String, until condition: () -> Bool) async throws {
+    public func wait(
+        in crowd: TransportCrowd? = nil, for expectation: @autoclosure () -> String, until condition: () -> Bool
+    ) async throws {
         for _ in 0..<patience {
             if condition() { return }
             try Task.checkCancellation()
-            await pair.settle()
+            await (crowd?.settle ?? pair.settle)()
         }
         guard condition() else { throw ConformanceFailure("waited in vain for \(expectation())") }
     }

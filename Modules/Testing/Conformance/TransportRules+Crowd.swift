@@ -12,7 +12,7 @@ extension TransportConformance {
             for sequence in 1...10 as ClosedRange<UInt64> {
                 try await crowd.ends[0].send(bench.envelope(sequence), mode: .reliableEventually, to: nil)
             }
-            try await bench.wait(for: "ten envelopes at each peer") { received.allSatisfy { $0.count >= 10 } }
+            try await bench.wait(in: crowd, for: "ten envelopes at each peer") { received.allSatisfy { $0.count >= 10 } }
             await bench.settle()
             for (index, recorder) in received.enumerated() {
                 try requireEqual(recorder.sequences(), Array(1...10), "what peer \(index + 1) received")
@@ -25,7 +25,7 @@ extension TransportConformance {
                 try await crowd.ends[0].send(
                     bench.envelope(sequence), mode: .reliableEventually, to: crowd.ends[crowdCount / 2].localPeer)
             }
-            try await bench.wait(for: "five envelopes") { received[crowdCount / 2].count >= 5 }
+            try await bench.wait(in: crowd, for: "five envelopes") { received[crowdCount / 2].count >= 5 }
             for _ in 0..<100 { await crowd.settle() }
             for (index, recorder) in received.enumerated() {
                 let expected: [UInt64] = index == crowdCount / 2 ? [1, 2, 3, 4, 5] : []
@@ -44,7 +44,7 @@ extension TransportConformance {
                 }
             }
             let count = 5 * (crowdCount - 1)
-            try await bench.wait(for: "\(count) envelopes") { received.count >= count }
+            try await bench.wait(in: crowd, for: "\(count) envelopes") { received.count >= count }
             for index in 1..<crowdCount {
                 try requireEqual(
                     received.sequences(feature: "from-\(index)"), Array(1...5), "the order of peer \(index)")

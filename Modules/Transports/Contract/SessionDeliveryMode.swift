@@ -1,11 +1,12 @@
 /// What a sender asks of the transport for one message. Each mode is its guarantee, not a hint.
 public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codable {
-    /// Now or never: may be lost, is never stored by the transport. (On the watch's message lane the system falls back
-    /// to its queue.)
+    /// Now or never: may be lost, is never stored by the transport. (A link whose platform keeps a queue falls back to
+    /// that when nobody is there, as WatchConnectivity's users expect.) Throws `notReachable` otherwise.
     case realtimeBestEffort
-    /// Arrives once and in order for each peer and feature, when the peer can next be reached.
+    /// Arrives once and in order for each peer and feature, when the peer can next be reached; with a durable store also
+    /// after relaunches. A full queue makes the send wait while the peer is there, and throw `queueFull` while it is not.
     case reliableEventually
-    /// Only the newest for each feature arrives; older ones may never.
+    /// Only the newest for each feature arrives, also at a peer that comes later; older ones may never. Snapshots only.
     case latestSnapshot
     /// A peer lacks something and asks. May be lost; the asker asks again.
     case snapshotRequest

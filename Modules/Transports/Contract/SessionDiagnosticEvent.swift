@@ -25,6 +25,8 @@ public enum SessionDiagnosticEvent: Sendable {
     case pendingFlushed(count: Int)
     /// Messages that were promised to nobody in particular were let go for want of room.
     case dropped(count: Int, reason: String)
+    /// A subscriber was too far behind, so that elements were dropped for it; so many so far, over all subscribers.
+    case subscriberFull(TransportInbox.Stream, droppedCount: UInt64)
     /// No subscriber takes what the peer sends reliably; it is told to wait.
     case stalled(peerID: String, featureID: String)
     case healthChanged(peerID: String, from: DeliveryHealth, to: DeliveryHealth)
@@ -58,6 +60,8 @@ extension SessionDiagnosticEvent: CustomStringConvertible {
         case .cancelled(let metadata, let peer): "withdrew \(metadata?.place ?? "a message") to \(peer)"
         case .pendingFlushed(let count): "sent \(count) messages that had waited for a peer"
         case .dropped(let count, let reason): "let \(count) messages go: \(reason)"
+        case .subscriberFull(let stream, let count):
+            "a subscriber to \(stream.rawValue) is full; \(count) dropped so far"
         case .stalled(let peer, let feature): "\(feature) from \(peer) waits for a subscriber"
         case .healthChanged(let peer, let from, let to): "\(peer) was \(from.rawValue) and is \(to.rawValue)"
         case .roundTrip(let peer, let duration): "round trip to \(peer): \(duration)"

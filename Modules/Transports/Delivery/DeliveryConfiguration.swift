@@ -25,6 +25,9 @@ public struct DeliveryConfiguration: Sendable {
     public var heartbeat: Duration = .seconds(5)
     /// How long a receiver may gather what it acknowledges.
     public var acknowledgementDelay: Duration = .milliseconds(10)
+    /// How long reliable messages wait for a subscriber that takes none, while others do. Then it loses what comes until
+    /// it takes something again, and is reported.
+    public var stallPatience: Duration = .seconds(10)
     /// Elements that wait for one slow subscriber.
     public var bufferLimit = 4096
     /// Features of which the newest snapshot is kept, own and others'.

@@ -80,7 +80,10 @@ extension DeliveryCore {
     /// Hands on what is in order, as far as there is room for it.
     private mutating func passOn(_ key: IncomingChannel.Key, _ index: Int, _ now: DeliveryTime) {
         while room > 0, let (number, message) = peers[index].incoming[key]?.removeNext() {
-            guard let metadata = message.metadata, peers[index].recent.insert(MessageID(metadata)) else { continue }
+            // A snapshot's id may be that of the next event; what is new of it its revision says.
+            if case .envelope(let envelope) = message, !peers[index].recent.insert(MessageID(envelope.metadata)) {
+                continue
+            }
             room -= 1
             if settings.isDurable {
                 peers[index].incoming[key]?.unstoredCount += 1
@@ -91,8 +94,11 @@ extension DeliveryCore {
         }
         if room == 0, peers[index].incoming[key]?.hasNext() == true, !peers[index].stalled.contains(key) {
             peers[index].stalled.append(key)
+            directives.isStalled = true
+            guard stalledSince == nil else { return }
+            stalledSince = now.elapsed
             report(.stalled(peerID: peers[index].peer.id, featureID: key.featureID))
-            wake(by: now.elapsed + 1)
+            wake(by: now.elapsed)
         }
     }
 

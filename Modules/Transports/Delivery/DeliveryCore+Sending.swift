@@ -29,6 +29,7 @@ extension DeliveryCore {
         _ item: Item, mode: SessionDeliveryMode, to peerID: String?, _ now: DeliveryTime
     ) throws(SessionSyncError) -> Admission {
         let receivers = try receivers(peerID)
+        if takeBack(item, mode: mode) { return .taken }
         switch (mode, item.message) {
         case (.reliableEventually, .envelope), (.reliableEventually, .snapshot):
             return try sendReliably(item, to: receivers, now)

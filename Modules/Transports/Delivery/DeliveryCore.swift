@@ -27,6 +27,7 @@ struct DeliveryCore: Sendable {
         var immediateLimit = 4096
         var heartbeat: UInt64 = 5_000_000_000
         var acknowledgementDelay: UInt64 = 10_000_000
+        var stallPatience: UInt64 = 10_000_000_000
         /// Changes are to be stored before they count.
         var isDurable = false
         /// Somebody listens to what was acknowledged.
@@ -57,6 +58,8 @@ struct DeliveryCore: Sendable {
     var deadline = UInt64.max
     /// How many more durable elements can be passed on now. Set by whoever drives the core before each call.
     var room = Int.max
+    /// Since when something waits for room; nil while nothing does.
+    var stalledSince: UInt64?
 
     init(localPeer: SessionPeer, settings: Settings, outbox: UInt32) {
         self.localPeer = localPeer
@@ -93,16 +96,26 @@ extension DeliveryCore {
             dropExpired(index, now)
             probe(index, now)
             resendOverdue(index, now)
-            if !peers[index].stalled.isEmpty {
-                passOnStalled(index, now)
-                if !peers[index].stalled.isEmpty { wake(by: now.elapsed + Self.stallInterval) }
-            }
+            if !peers[index].stalled.isEmpty { passOnStalled(index, now) }
             if peers[index].reportAt <= now.elapsed { markWritable(index) } else { wake(by: peers[index].reportAt) }
         }
+        lookAfterStalled(now)
     }
 
-    /// How often a stalled subscriber is looked after.
-    private static var stallInterval: UInt64 { 20_000_000 }
+    /// Whoever has room says so; it is asked again now and then all the same, and not for ever.
+    private mutating func lookAfterStalled(_ now: DeliveryTime) {
+        guard peers.contains(where: { !$0.stalled.isEmpty }), let since = stalledSince else {
+            stalledSince = nil
+            return
+        }
+        if now.elapsed >= since + settings.stallPatience {
+            directives.abandonsFull = true
+            stalledSince = now.elapsed
+        }
+        wake(by: now.elapsed + Self.stallInterval)
+    }
+
+    private static var stallInterval: UInt64 { 100_000_000 }
 
     private mutating func probe(_ index: Int, _ now: DeliveryTime) {
         guard let address = peers[index].address, connections[address]?.isOver == false else { return }

@@ -21,12 +21,12 @@ struct DeliveryDirectives {
     var writable: [LinkAddress] = []
     /// Connections of which nothing can come.
     var hopeless: [(address: LinkAddress, farewell: WireGoodbye)] = []
+    /// Something waits for room at the subscribers.
+    var isStalled = false
+    /// It has waited long enough for those that are full.
+    var abandonsFull = false
     /// Sends that were told to wait may be tried again.
     var hasRoom = false
-
-    var isEmpty: Bool {
-        arrivals.isEmpty && changes.isEmpty && diagnostics.isEmpty && writable.isEmpty && hopeless.isEmpty && !hasRoom
-    }
 }
 
 /// What is to be in the store before it counts.

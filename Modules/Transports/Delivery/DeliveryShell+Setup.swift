@@ -25,11 +25,15 @@ extension DeliveryShell {
             localPeer: localPeer,
             settings: configuration.settings(link, codecs, isDurable: archive != nil),
             outbox: outbox ?? UInt32(truncatingIfNeeded: random.next()))
-        let inbox = TransportInbox(bufferLimit: configuration.bufferLimit, featureLimit: configuration.featureLimit)
+        let inbox = TransportInbox(
+            bufferLimit: configuration.bufferLimit, featureLimit: configuration.featureLimit,
+            onDrop: { diagnostics.publish(.subscriberFull($0, droppedCount: $1)) })
         try archive?.restore(&core, inbox, DeliveryTime(clock))
         self.init(
             localPeer: localPeer, link: link, clock: clock, inbox: inbox, diagnostics: diagnostics,
             budget: PayloadBudget(limit: configuration.limit(link.lanes), codec: configuration.codec),
+            writesPayloads: !link.traits.returnsOwnPackets || archive != nil
+                || configuration.payloadLimit != .deliveryMessage,
             archive: archive, setup: setup, core: core)
     }
 }
@@ -66,6 +70,7 @@ extension DeliveryConfiguration {
             codec: codec.id.number, codecs: codecs.codecs.map(\.id.number), queueLimit: queueLimit,
             queueBytesMax: queueBytesMax, lossyBytesMax: lossyBytesMax, featureLimit: featureLimit,
             pendingLimit: pendingLimit, heartbeat: heartbeat.nanoseconds,
-            acknowledgementDelay: acknowledgementDelay.nanoseconds, isDurable: isDurable)
+            acknowledgementDelay: acknowledgementDelay.nanoseconds, stallPatience: stallPatience.nanoseconds,
+            isDurable: isDurable)
     }
 }

@@ -37,14 +37,17 @@ final class DeliveryShell: LinkObserver {
     let inbox: TransportInbox
     let diagnostics: Topic<SessionDiagnosticEvent>
     let budget: PayloadBudget
+    /// Payloads are written before they are accepted; otherwise values pass as they are.
+    let writesPayloads: Bool
     let archive: DeliveryArchive?
     let setup: LineSetup
     let state: Locked<State>
 
     init(
         localPeer: SessionPeer, link: any TransportLink, clock: any DeliveryClock, inbox: TransportInbox,
-        diagnostics: Topic<SessionDiagnosticEvent>, budget: PayloadBudget, archive: DeliveryArchive?, setup: LineSetup,
-        core: DeliveryCore
+        diagnostics: Topic<SessionDiagnosticEvent>, budget: PayloadBudget, writesPayloads: Bool,
+        archive: DeliveryArchive?,
+        setup: LineSetup, core: DeliveryCore
     ) {
         self.localPeer = localPeer
         self.link = link
@@ -52,6 +55,7 @@ final class DeliveryShell: LinkObserver {
         self.inbox = inbox
         self.diagnostics = diagnostics
         self.budget = budget
+        self.writesPayloads = writesPayloads
         self.archive = archive
         self.setup = setup
         state = Locked(State(core: core))
@@ -67,6 +71,8 @@ final class DeliveryShell: LinkObserver {
         var waiters: [CheckedContinuation<Void, any Error>] = []
         var wakesAt: UInt64?
         var hasChanges = false
+        var isStalled = false
+        var abandonsFull = false
     }
 
     /// Calls `body` on the state and does what follows.
@@ -83,9 +89,12 @@ final class DeliveryShell: LinkObserver {
 
     private func collect(_ state: inout State, _ now: DeliveryTime) -> Work {
         var work = Work()
+        state.core.takeBackFrames(now)
         let directives = state.core.takeDirectives()
         handOver(directives.arrivals)
         work.diagnostics = directives.diagnostics
+        work.isStalled = directives.isStalled
+        work.abandonsFull = directives.abandonsFull
         if let archive {
             archive.note(directives.changes)
             work.hasChanges = !directives.changes.isEmpty
@@ -144,6 +153,8 @@ final class DeliveryShell: LinkObserver {
         if work.hasChanges { store() }
         for address in work.addresses { pump(address) }
         for address in work.hopeless { link.disconnect(address) }
+        if work.abandonsFull { inbox.abandonFullSubscribers() }
+        if work.isStalled { inbox.whenDurableRoom { [weak self] in self?.tick() } }
         for event in work.diagnostics { diagnostics.publish(event) }
         for waiter in work.waiters { waiter.resume() }
         if let time = work.wakesAt { scheduleWake(at: time) }

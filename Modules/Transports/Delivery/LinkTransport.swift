@@ -34,7 +34,7 @@ import MeshWire
 ///
 /// Safe to use from any thread. Letting go of a transport without `close` ends it too, without a farewell.
 public final class LinkTransport: SessionSyncTransport {
-    private let shell: DeliveryShell
+    let shell: DeliveryShell
 
     /// - Parameters:
     ///   - link: opened by `start`, closed by `close`.
@@ -133,6 +133,7 @@ extension LinkTransport {
         try Task.checkCancellation()
         guard mode != .latestSnapshot else { throw SessionSyncError.unsupportedDeliveryMode }
         let items = try envelopes.map { envelope in
+            guard shell.writesPayloads else { return DeliveryCore.Item(.envelope(envelope), byteCount: 0, options) }
             let payload = try envelope.encodedPayload(with: shell.budget.codec)
             try shell.budget.check(byteCount: payload.bytes.count)
             let encoded = AnySessionSyncEnvelope(metadata: envelope.metadata, payload: payload)
@@ -146,6 +147,10 @@ extension LinkTransport {
         _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
         try Task.checkCancellation()
+        guard shell.writesPayloads else {
+            return try await shell.submit(
+                [DeliveryCore.Item(.snapshot(snapshot), byteCount: 0, nil)], mode: mode, to: peer?.id)
+        }
         let state = try snapshot.encodedState(with: shell.budget.codec)
         let byteCount = state.bytes.count + (snapshot.checkpoint?.count ?? 0)
         try shell.budget.check(byteCount: byteCount)

@@ -8,43 +8,37 @@
     import Android
 #endif
 
-/// The two file descriptors of a link and the one that wakes the threads which wait on them.
+/// The two file descriptors of a connection. Neither one's flags are changed, since other processes may share them.
 ///
-/// Owned by the link's two threads; `interrupt` may be called from any thread.
+/// One thread reads and one writes; `interrupt` may be called from any thread.
 final class Descriptors: Sendable {
-    enum Readiness {
-        case ready, interrupted
-        case failed(Int32)
-    }
-
     enum Outcome {
         /// So many bytes; reading 0 is the end of the input.
         case moved(Int)
+        /// It would have to wait, and may not or no longer.
         case interrupted
         case failed(Int32)
     }
 
-    let input: Int32
-    let output: Int32
+    let outputIsSocket: Bool
+    private let input: Int32
+    private let output: Int32
     private let closes: Bool
-    private let outputIsSocket: Bool
+    private let inputIsSocket: Bool
     /// The most that one write may move without blocking once `poll` has said that there is room.
     private let writeBytesMax: Int
-    private let wakeInput: Int32
-    private let wakeOutput: Int32
+    private let wake: WakePipe
 
     /// - Parameter closes: closes both descriptors with the object.
     /// - Throws: `PipeError` with `badDescriptor` or `systemCallFailed`; nothing has been closed then.
     init(input: Int32, output: Int32, closes: Bool) throws(PipeError) {
-        _ = try Self.status(of: input, named: "input")
+        let inputMode = try Self.status(of: input, named: "input").st_mode & S_IFMT
         let outputMode = try Self.status(of: output, named: "output").st_mode & S_IFMT
-        var wake: [Int32] = [-1, -1]
-        guard pipe(&wake) == 0 else { throw .systemCallFailed("pipe", errno) }
-        for descriptor in wake { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        wake = try WakePipe()
         self.input = input
         self.output = output
         self.closes = closes
-        (wakeInput, wakeOutput) = (wake[0], wake[1])
+        inputIsSocket = inputMode == S_IFSOCK
         outputIsSocket = outputMode == S_IFSOCK
         // A pipe that polls as writable has room for PIPE_BUF bytes; a longer write to it could block for ever when the
         // other side has stopped reading. Sockets are asked not to block, and files never do for long.
@@ -60,48 +54,57 @@ final class Descriptors: Sendable {
     }
 
     deinit {
-        for descriptor in [wakeInput, wakeOutput] { _ = systemClose(descriptor) }
         guard closes else { return }
         _ = systemClose(input)
         if output != input { _ = systemClose(output) }
     }
 
     /// Ends every wait, now and later.
-    func interrupt() {
-        var byte: UInt8 = 1
-        // The byte is never read, so the descriptor stays readable for whoever polls it.
-        _ = systemWrite(wakeOutput, &byte, 1)
-    }
+    func interrupt() { wake.signal() }
 
     /// The other side has closed its end.
     static func isPeerGone(_ errorNumber: Int32) -> Bool { errorNumber == EPIPE || errorNumber == ECONNRESET }
 
-    /// Waits for bytes and moves them into `buffer`.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
+    /// Moves bytes into `buffer`.
+    /// - Parameter waits: until there are some.
+    func read(into buffer: UnsafeMutableRawBufferPointer, waits: Bool = true) -> Outcome {
         while true {
-            switch wait(for: input, POLLIN) {
-            case .interrupted: return .interrupted
-            case .failed(let number): return .failed(number)
-            case .ready: break
-            }
-            let count = systemRead(input, buffer.baseAddress, buffer.count)
+            // A socket can be asked at once, which spares the call that waits while bytes keep coming.
+            if !inputIsSocket, let obstacle = obstacle(to: input, POLLIN, waits: waits) { return obstacle }
+            let count = readOnce(buffer)
             if count >= 0 { return .moved(count) }
-            if errno != EINTR, errno != EAGAIN { return .failed(errno) }
+            if errno == EINTR { continue }
+            guard errno == EAGAIN || errno == EWOULDBLOCK else { return .failed(errno) }
+            if let obstacle = obstacle(to: input, POLLIN, waits: waits) { return obstacle }
         }
     }
 
-    /// Waits for room and moves a part of `bytes`, at least one byte.
-    func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
+    /// Moves a part of `bytes`, at least one byte.
+    /// - Parameter waits: until there is room.
+    func write(_ bytes: UnsafeRawBufferPointer, waits: Bool = true) -> Outcome {
         while true {
-            switch wait(for: output, POLLOUT) {
-            case .interrupted: return .interrupted
-            case .failed(let number): return .failed(number)
-            case .ready: break
-            }
+            if !outputIsSocket, let obstacle = obstacle(to: output, POLLOUT, waits: waits) { return obstacle }
             let count = writeOnce(bytes.baseAddress, min(bytes.count, writeBytesMax))
             if count >= 0 { return .moved(count) }
-            if errno != EINTR, errno != EAGAIN { return .failed(errno) }
+            if errno == EINTR { continue }
+            guard errno == EAGAIN || errno == EWOULDBLOCK else { return .failed(errno) }
+            if let obstacle = obstacle(to: output, POLLOUT, waits: waits) { return obstacle }
         }
+    }
+
+    /// Waits, if it may; nil when the descriptor is ready.
+    private func obstacle(to descriptor: Int32, _ event: Int32, waits: Bool) -> Outcome? {
+        guard waits else { return WakePipe.isReady(descriptor, event) ? nil : .interrupted }
+        return switch wake.wait(for: descriptor, event) {
+        case .ready: nil
+        case .woken, .timedOut: .interrupted
+        case .failed(let number): .failed(number)
+        }
+    }
+
+    private func readOnce(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard inputIsSocket else { return systemRead(input, buffer.baseAddress, buffer.count) }
+        return recv(input, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
     }
 
     private func writeOnce(_ start: UnsafeRawPointer?, _ count: Int) -> Int {
@@ -111,22 +114,6 @@ final class Descriptors: Sendable {
         #else
             return send(output, start, count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
         #endif
-    }
-
-    private func wait(for descriptor: Int32, _ event: Int32) -> Readiness {
-        while true {
-            var waiting = [
-                pollfd(fd: descriptor, events: Int16(event), revents: 0),
-                pollfd(fd: wakeInput, events: Int16(POLLIN), revents: 0),
-            ]
-            let count = poll(&waiting, 2, -1)
-            if count < 0, errno != EINTR { return .failed(errno) }
-            guard count > 0 else { continue }
-            if waiting[1].revents != 0 { return .interrupted }
-            if waiting[0].revents & Int16(POLLNVAL) != 0 { return .failed(EBADF) }
-            // A hang-up or an error is found by the call that follows.
-            return .ready
-        }
     }
 
     private static func status(of descriptor: Int32, named name: String) throws(PipeError) -> stat {

@@ -8,20 +8,24 @@
     import Android
 #endif
 
-/// Why a pipe transport could not start.
+/// Why a pipe could not begin.
 public struct PipeError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
-            case badDescriptor, alreadyStarted, systemCallFailed
+            case badDescriptor, invalidPath, addressInUse, alreadyStarted, systemCallFailed
         }
 
         private let value: Value
 
         /// The file descriptor is not open.
         public static let badDescriptor = Code(value: .badDescriptor)
+        /// No Unix socket can be at that path: it is empty, too long, or something else is there.
+        public static let invalidPath = Code(value: .invalidPath)
+        /// Another process listens at that path.
+        public static let addressInUse = Code(value: .addressInUse)
         /// `start` has been called before.
         public static let alreadyStarted = Code(value: .alreadyStarted)
-        /// The system refused a thread or a descriptor.
+        /// The system refused a thread, a descriptor or a socket.
         public static let systemCallFailed = Code(value: .systemCallFailed)
 
         public var description: String { value.rawValue }

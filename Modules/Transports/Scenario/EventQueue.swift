@@ -1,22 +1,27 @@
 /// What is due, soonest first, and of two at the same time the one entered first.
 ///
-/// A binary heap: O(log n) to enter and to take.
+/// A binary heap: O(log n) to enter and to take. What is moved about in it are times and places; the events stay where
+/// they were put.
 package struct EventQueue<Event> {
     @usableFromInline struct Entry {
         @usableFromInline let time: UInt64
         @usableFromInline let ticket: UInt64
-        @usableFromInline let event: Event
+        @usableFromInline let place: Int
 
-        @inlinable init(time: UInt64, ticket: UInt64, event: Event) {
+        @inlinable init(time: UInt64, ticket: UInt64, place: Int) {
             self.time = time
             self.ticket = ticket
-            self.event = event
+            self.place = place
         }
 
-        @inlinable func precedes(_ other: Entry) -> Bool { (time, ticket) < (other.time, other.ticket) }
+        @inlinable func precedes(_ other: Entry) -> Bool {
+            time != other.time ? time < other.time : ticket < other.ticket
+        }
     }
 
     @usableFromInline var heap: [Entry] = []
+    @usableFromInline var events: [Event?] = []
+    @usableFromInline var free: [Int] = []
     @usableFromInline var nextTicket: UInt64 = 0
 
     @inlinable package init() {}
@@ -24,37 +29,50 @@ package struct EventQueue<Event> {
     @inlinable package var count: Int { heap.count }
     @inlinable package var nextTime: UInt64? { heap.first?.time }
 
-    @inlinable @inline(__always) package mutating func enter(_ event: Event, at time: UInt64) {
-        heap.append(Entry(time: time, ticket: nextTicket, event: event))
+    @inlinable package mutating func enter(_ event: Event, at time: UInt64) {
+        let place: Int
+        if let vacant = free.popLast() {
+            place = vacant
+            events[place] = event
+        } else {
+            place = events.count
+            events.append(event)
+        }
+        rise(Entry(time: time, ticket: nextTicket, place: place))
         nextTicket += 1
-        var index = heap.count - 1
+    }
+
+    @inlinable package mutating func take() -> (time: UInt64, event: Event)? {
+        guard let first = heap.first, let last = heap.popLast() else { return nil }
+        if !heap.isEmpty { sink(last) }
+        free.append(first.place)
+        return events[first.place].take().map { (first.time, $0) }
+    }
+
+    /// From the end upwards, past whatever is later.
+    @inlinable mutating func rise(_ entry: Entry) {
+        var index = heap.count
+        heap.append(entry)
         while index > 0 {
             let parent = (index - 1) / 2
-            guard heap[index].precedes(heap[parent]) else { break }
-            heap.swapAt(index, parent)
+            guard entry.precedes(heap[parent]) else { break }
+            heap[index] = heap[parent]
             index = parent
         }
+        heap[index] = entry
     }
 
-    @inlinable @inline(__always) package mutating func take() -> (time: UInt64, event: Event)? {
-        guard let first = heap.first else { return nil }
-        let last = heap.removeLast()
-        if !heap.isEmpty {
-            heap[0] = last
-            sink()
-        }
-        return (first.time, first.event)
-    }
-
-    @inlinable @inline(__always) mutating func sink() {
+    /// From the top downwards, past whatever is sooner.
+    @inlinable mutating func sink(_ entry: Entry) {
         var index = 0
         while true {
-            var soonest = index
-            for child in [2 * index + 1, 2 * index + 2]
-            where child < heap.count && heap[child].precedes(heap[soonest]) { soonest = child }
-            guard soonest != index else { return }
-            heap.swapAt(index, soonest)
-            index = soonest
+            var child = 2 * index + 1
+            guard child < heap.count else { break }
+            if child + 1 < heap.count, heap[child + 1].precedes(heap[child]) { child += 1 }
+            guard heap[child].precedes(entry) else { break }
+            heap[index] = heap[child]
+            index = child
         }
+        heap[index] = entry
     }
 }

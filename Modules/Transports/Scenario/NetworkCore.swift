@@ -1,204 +1,197 @@
 import MeshBus
-import MeshIdentity
 import MeshTransport
 
-/// One direction between two peers, by their ids.
-struct Route: Hashable {
-    let from: String
-    let to: String
-
-    var reversed: Route { Route(from: to, to: from) }
-}
-
-/// What travels.
-enum ScenarioMessage {
-    case envelope(AnySessionSyncEnvelope)
-    case snapshot(AnySessionSyncSnapshot)
-    case request(SessionSnapshotRequest)
-
-    /// Order is kept within a feature.
-    var featureID: String {
-        switch self {
-        case .envelope(let envelope): envelope.metadata.featureID
-        case .snapshot(let snapshot): snapshot.metadata.featureID
-        case .request: ""
-        }
-    }
-}
-
-/// The network as a value: sends and faults in, deliveries out, no clock but its own. `ScenarioNetwork` drives it.
+/// The network as a value: packets, faults and timers in, deliveries out, no clock but its own. `ScenarioNetwork` drives
+/// it.
 ///
-/// Every link draws from a generator of its own, seeded by the network's seed and its two ends, so that what one link
-/// does to its messages depends on nothing that others send.
+/// Every direction draws from a generator of its own, seeded by the network's seed and its two ends, so that what it does
+/// to its packets depends on nothing that others carry.
 struct NetworkCore {
     struct Member {
-        let peer: SessionPeer
-        /// Nil while no transport of this peer is open.
-        var inbox: TransportInbox?
-        /// The newest snapshot that it sent to all, by feature: what a late joiner receives.
-        var published: [String: AnySessionSyncSnapshot] = [:]
+        let id: String
+        /// Nil while no link of this peer is open.
+        var end: End?
+        /// Had a link once; the others know it for good.
+        var hasJoined = false
+        /// What its wall clock shows beyond the network's.
+        var clockOffset: Duration = .zero
     }
 
+    /// An open link.
+    struct End {
+        let linkID: UInt64
+        let lanes: [LinkLane: PayloadLimit]
+        let observer: any LinkObserver
+
+        var hasLiveLanes: Bool { lanes.keys.contains(where: \.isLive) }
+        var hasKeptLanes: Bool { lanes.keys.contains { !$0.isLive } }
+    }
+
+    /// Directions and pairs by index.
     enum Event {
-        case lossyArrival(Route, ScenarioMessage)
-        case reliableArrival(Route, featureID: String)
-        case latestArrival(Route, featureID: String)
-        case reachability(Route)
+        case datagram(Int, generation: UInt64, [UInt8])
+        /// Of the lane `stream`; without bytes it moves on what is held.
+        case piece(Int, generation: UInt64, [UInt8])
+        case kept(Int, LinkLane)
+        case latest(Int, key: String)
+        /// The sending side looks at its connection.
+        case tell(Int)
+        /// The last that a closed link sent has arrived.
+        case end(pair: Int, generation: UInt64)
+        /// A connection that was ended may begin anew.
+        case refresh(Int)
+        case wake(@Sendable () -> Void)
     }
 
     struct Delivery {
         enum Content {
-            case message(ScenarioMessage)
-            case reachability(SessionPeerReachability)
+            case found(LinkAddress)
+            case connected(LinkAddress)
+            case disconnected(LinkAddress, reason: String?)
+            case received([UInt8], on: LinkLane, from: LinkAddress)
+            case writable(LinkAddress)
         }
 
-        let inbox: TransportInbox
+        let member: Int
+        let linkID: UInt64
+        let observer: any LinkObserver
         let content: Content
     }
 
+    /// What `ScenarioNetwork` does next, outside of the lock.
+    enum Step {
+        case deliver(Delivery)
+        case wake(@Sendable () -> Void)
+    }
+
     let seed: UInt64
-    let queueLimit: Int
-    let featureLimit: Int
+    let limits: ScenarioLimits
     var conditions: ScenarioConditions
     /// Nanoseconds since the start.
     var now: UInt64 = 0
-    var members: [String: Member] = [:]
-    /// The ids of all peers that have ever joined, in that order; everything that concerns all iterates this.
-    var joined: [String] = []
-    var links: [Route: Link] = [:]
+    /// In the order in which they were first named; everything that concerns all iterates this.
+    var members: [Member] = []
+    var directions: [Direction] = []
+    var pairs: [Pair] = []
     var events = EventQueue<Event>()
+    /// How many of the events are timers.
+    var timerCount = 0
+    /// Due now.
+    var deliveries = FirstInFirstOut<Delivery>()
     var trace: ScenarioTrace
+    private var memberIndices: [String: Int] = [:]
+    private var directionIndices: [UInt64: Int] = [:]
+    private var linkCount: UInt64 = 0
 
-    init(seed: UInt64, conditions: ScenarioConditions, queueLimit: Int, featureLimit: Int, traceLimit: Int) {
+    init(seed: UInt64, conditions: ScenarioConditions, limits: ScenarioLimits, traceLimit: Int) {
         self.seed = seed
         self.conditions = conditions
-        self.queueLimit = queueLimit
-        self.featureLimit = featureLimit
+        self.limits = limits
         self.trace = ScenarioTrace(limit: traceLimit)
     }
 
-    /// The link as it is, or as it would be if nobody had used it yet.
-    func link(_ route: Route) -> Link { links[route] ?? Link(route, seed: seed) }
+    mutating func makeLinkID() -> UInt64 {
+        linkCount += 1
+        return linkCount
+    }
 
-    mutating func withLink<Result>(_ route: Route, _ body: (inout Link) throws -> Result) rethrows -> Result {
-        try body(&links[route, default: Link(route, seed: seed)])
+    /// The member of that id, who need not have joined yet.
+    mutating func member(_ id: String) -> Int {
+        if let index = memberIndices[id] { return index }
+        members.append(Member(id: id))
+        memberIndices[id] = members.count - 1
+        return members.count - 1
+    }
+
+    func knownMember(_ id: String) -> Int? { memberIndices[id] }
+
+    mutating func direction(from: Int, to: Int) -> Int {
+        let key = UInt64(from) << 32 | UInt64(to)
+        if let index = directionIndices[key] { return index }
+        // The lower id first, so that an index says the same whoever was named first.
+        let (low, high) = members[from].id < members[to].id ? (from, to) : (to, from)
+        for (from, to) in [(low, high), (high, low)] {
+            directionIndices[UInt64(from) << 32 | UInt64(to)] = directions.count
+            directions.append(
+                Direction(from: (from, members[from].id), to: (to, members[to].id), seed: seed))
+        }
+        pairs.append(Pair())
+        return directionIndices[key] ?? 0
+    }
+
+    mutating func direction(from sender: String, to receiver: String) -> Int {
+        direction(from: member(sender), to: member(receiver))
+    }
+
+    func conditions(of index: Int) -> ScenarioConditions { directions[index].conditions ?? conditions }
+
+    mutating func drawLatency(_ index: Int) -> UInt64 {
+        conditions(of: index).latency.draw(&directions[index].random)
     }
 
     mutating func schedule(_ event: Event, after delay: UInt64) {
         events.enter(event, at: now.advanced(byNanoseconds: delay))
     }
 
-    func isOpen(_ route: Route) -> Bool {
-        !link(route).isCut && members[route.to]?.inbox != nil
-    }
-
-    /// Draws the time that a message takes now, with the repeats that it needs until it is not lost.
-    mutating func reliableDelay(_ route: Route) -> UInt64 {
-        let conditions = link(route).conditions ?? conditions
-        return withLink(route) { link in
-            var delay = conditions.latency.draw(&link.random)
-            // A rate of 1 would repeat for ever; 64 repeats stand for "very long".
-            var repeats = 0
-            while link.random.happens(rate: conditions.lossRate), repeats < 64 {
-                delay = delay.advanced(byNanoseconds: 2 * conditions.latency.draw(&link.random))
-                repeats += 1
-            }
-            return delay
-        }
+    mutating func push(_ content: Delivery.Content, to member: Int) {
+        guard let end = members[member].end else { return }
+        deliveries.append(Delivery(member: member, linkID: end.linkID, observer: end.observer, content: content))
     }
 }
 
-// MARK: - Membership
+// MARK: - Time
 
 extension NetworkCore {
-    /// Lets a peer in. A transport of the same peer that is open still is replaced, as by a relaunch; its inbox is
-    /// returned for the caller to close.
-    mutating func join(_ peer: SessionPeer, inbox: TransportInbox) -> TransportInbox? {
-        let replaced = members[peer.id]?.inbox
-        let isRelaunch = members[peer.id] != nil
-        if !isRelaunch { joined.append(peer.id) }
-        members[peer.id] = Member(peer: peer, inbox: inbox)
-        for other in joined where other != peer.id {
-            for route in [Route(from: peer.id, to: other), Route(from: other, to: peer.id)] {
-                let claim = claim(route)
-                withLink(route) { link in
-                    link.isBelievedReachable = claim
-                    // The new inbox has been told of nobody, and a relaunch is news to the others.
-                    if route.from == peer.id || isRelaunch { link.isAnnouncedReachable = false }
-                }
-                announceReachability(route)
+    /// Packets and announcements that are under way; timers do not count.
+    var pendingCount: Int { events.count - timerCount + deliveries.count }
+
+    mutating func wake(at deadline: UInt64, _ body: @escaping @Sendable () -> Void) {
+        timerCount += 1
+        events.enter(.wake(body), at: max(deadline, now))
+    }
+
+    /// Moves to the next event that hands something to somebody, no later than `limit`; nil when there is none.
+    /// - Parameter stopsWhenIdle: says nil as soon as nothing but timers is left.
+    mutating func nextStep(until limit: UInt64, stopsWhenIdle: Bool) -> Step? {
+        while true {
+            while let delivery = deliveries.takeFirst() {
+                // Who has closed meanwhile is told nothing any more.
+                if members[delivery.member].end?.linkID == delivery.linkID { return .deliver(delivery) }
             }
-            publishAgain(Route(from: other, to: peer.id))
-            resume(Route(from: other, to: peer.id))
-        }
-        return replaced
-    }
-
-    /// Only the transport with that inbox is removed; another one of the same peer stays.
-    mutating func leave(_ id: String, inbox: TransportInbox) {
-        guard members[id]?.inbox === inbox else { return }
-        members[id]?.inbox = nil
-        members[id]?.published = [:]
-        for other in joined where other != id {
-            announceReachability(Route(from: other, to: id))
+            if stopsWhenIdle, pendingCount == 0 { return nil }
+            guard let time = events.nextTime, time <= limit, let (_, event) = events.take() else { return nil }
+            now = max(now, time)
+            if case .wake(let body) = event {
+                timerCount -= 1
+                return .wake(body)
+            }
+            handle(event)
         }
     }
 
-    func knownPeers(of id: String) -> [SessionPeer] {
-        joined.compactMap { $0 == id ? nil : members[$0]?.peer }
-    }
-
-    private mutating func publishAgain(_ route: Route) {
-        guard let published = members[route.from]?.published else { return }
-        for feature in published.keys.sorted() {
-            guard let snapshot = published[feature] else { continue }
-            enqueueLatest(snapshot, on: route)
+    private mutating func handle(_ event: Event) {
+        switch event {
+        case .datagram(let index, let generation, let bytes):
+            arriveDatagram(index, generation: generation, bytes)
+        case .piece(let index, let generation, let bytes): arrivePiece(index, generation: generation, bytes)
+        case .kept(let index, let lane): arriveKept(index, lane)
+        case .latest(let index, let key): arriveLatest(index, key: key)
+        case .tell(let index): tell(index)
+        case .end(let pair, let generation): end(pair, generation: generation)
+        case .refresh(let pair): refresh(pair)
+        case .wake: break
         }
     }
-}
 
-// MARK: - Faults
-
-extension NetworkCore {
-    mutating func setCut(_ isCut: Bool, _ route: Route) {
-        guard link(route).isCut != isCut else { return }
-        withLink(route) { $0.isCut = isCut }
-        announceReachability(route)
-        announceReachability(route.reversed)
-        if !isCut { resume(route) }
-    }
-
-    mutating func heal() {
-        let cut = links.filter(\.value.isCut).keys.sorted { ($0.from, $0.to) < ($1.from, $1.to) }
-        for route in cut { setCut(false, route) }
-    }
-
-    /// What `route.from` is told of `route.to` from now on; nil tells it the truth.
-    mutating func setClaim(_ claim: Bool?, _ route: Route) {
-        withLink(route) { $0.claim = claim }
-        let believed = self.claim(route)
-        withLink(route) { $0.isBelievedReachable = believed }
-        schedule(.reachability(route), after: 0)
-    }
-
-    /// Reachable means that messages pass both ways, unless somebody lies about it.
-    func claim(_ route: Route) -> Bool {
-        link(route).claim ?? (isOpen(route) && isOpen(route.reversed))
-    }
-
-    mutating func announceReachability(_ route: Route) {
-        let latency = (link(route).conditions ?? conditions).latency
-        let delay = withLink(route) { latency.draw(&$0.random) }
-        schedule(.reachability(route), after: delay)
-    }
-
-    /// Sets in motion again what waits for an open link.
-    mutating func resume(_ route: Route) {
-        guard isOpen(route), let link = links[route] else { return }
-        for feature in link.reliable.keys.sorted() {
-            guard let lane = link.reliable[feature] else { continue }
-            for _ in 0..<(lane.waiting.count - lane.scheduledCount) { scheduleReliable(route, featureID: feature) }
-        }
-        for feature in link.latest.keys.sorted() { launchLatest(route, featureID: feature) }
+    /// Forgets everybody and everything that is under way.
+    mutating func forget() {
+        members = []
+        memberIndices = [:]
+        directions = []
+        directionIndices = [:]
+        pairs = []
+        events = EventQueue()
+        timerCount = 0
+        deliveries = FirstInFirstOut()
     }
 }

@@ -1,15 +1,15 @@
 import MeshBus
 
-/// What a link between two peers does to messages.
+/// What a network does to packets in one direction between two peers.
 public struct ScenarioConditions: Hashable, Sendable {
     public var latency: ScenarioLatency
-    /// The share of messages that vanish, 0...1. A reliable message or a latest snapshot is sent again instead, each
-    /// time after one more round trip.
+    /// The share of datagrams that vanish, 0...1. On the other lanes what vanishes is sent again underneath, each time
+    /// after one more round trip.
     public var lossRate: Double
-    /// The share of lossy messages that arrive twice, 0...1.
+    /// The share of datagrams that arrive twice, 0...1.
     public var duplicationRate: Double
-    /// The share of lossy messages that are held back for up to four times their latency while others overtake, 0...1.
-    /// Without it messages of one link arrive in the order in which they were sent.
+    /// The share of datagrams that are held back for up to four times their latency while others overtake, 0...1.
+    /// Without it they arrive in the order in which they were sent.
     public var reorderingRate: Double
 
     public init(
@@ -32,12 +32,12 @@ public struct ScenarioConditions: Hashable, Sendable {
         reorderingRate: 0.33)
 }
 
-/// How long a message takes from one peer to another.
+/// How long a packet takes from one peer to another.
 public enum ScenarioLatency: Hashable, Sendable {
     case fixed(Duration)
     /// Any time between the two is equally likely.
     case uniform(Duration, Duration)
-    /// Half of the messages take up to `median`, a quarter from there to twice that, an eighth to four times, and
+    /// Half of the packets take up to `median`, a quarter from there to twice that, an eighth to four times, and
     /// so on; never more than `most`.
     case longTailed(median: Duration, most: Duration)
 }

@@ -1,4 +1,4 @@
-import MeshBus
+public import MeshBus
 public import MeshIdentity
 public import MeshTransport
 
@@ -8,7 +8,7 @@ public import MeshTransport
     public import Foundation
 #endif
 
-/// A network in virtual time: what it does to messages follows from one seed.
+/// A network in virtual time: what it does to packets follows from one seed.
 ///
 /// ```swift
 /// let network = ScenarioNetwork(seed: 7)
@@ -20,23 +20,27 @@ public import MeshTransport
 /// network.advance(by: .seconds(1))
 /// ```
 ///
-/// Nothing arrives by itself: deliveries happen inside `advance(by:)` and `runUntilIdle()`, on the thread that calls
-/// them. Equal seeds and equal calls give equal traces; what a link does depends on the seed, its two ends and what is
-/// sent on it, not on other links. Safe to use from any thread; calls of `advance` and `runUntilIdle` take turns.
+/// Nothing arrives by itself: packets arrive and timers run inside `advance(by:)` and `runUntilIdle()`, on the thread that
+/// calls them. Equal seeds and equal calls give equal traces; what a direction between two peers does depends on the
+/// seed, its two ends and what is sent on it, not on others. Safe to use from any thread; calls of `advance` and
+/// `runUntilIdle` take turns, and must not be made by what they call.
 ///
-/// Peers that have joined know each other for good. A new transport of a peer that has one already replaces it, as a
-/// relaunch does; reliable messages that wait for a closed one wait for the next of the same peer.
+/// Two peers are connected while packets pass both ways, and learn of it after a latency. When neither way is open any
+/// more the connection breaks, and what was under way on it is lost; a new one follows when both are. While only one way
+/// is cut nobody is told: what is sent that way vanishes, or waits on the lane `stream`. The network forgets its links
+/// when it goes.
 public final class ScenarioNetwork: Sendable {
     public let seed: UInt64
     /// The virtual wall clock's first moment.
     public let start: Date
-    private let core: Locked<NetworkCore>
+    let core: Locked<NetworkCore>
+    let transports = Locked(ScenarioTransports())
     private let turn = Locked(())
 
     /// - Parameters:
-    ///   - conditions: of every link without its own.
+    ///   - conditions: of every direction without its own.
     ///   - start: by default midnight UTC, 1 January 2026.
-    ///   - queueLimit: reliable messages that wait on one link before a send throws `queueFull`.
+    ///   - queueLimit: packets that the lanes `queue` and `file` keep in each direction before a send throws `full`.
     ///   - traceLimit: entries that `trace` keeps, the newest.
     public init(
         seed: UInt64, conditions: ScenarioConditions = .calm, start: Date = Date(timeIntervalSince1970: 1_767_225_600),
@@ -46,78 +50,119 @@ public final class ScenarioNetwork: Sendable {
         self.start = start
         core = Locked(
             NetworkCore(
-                seed: seed, conditions: conditions, queueLimit: queueLimit, featureLimit: 256, traceLimit: traceLimit))
+                seed: seed, conditions: conditions, limits: ScenarioLimits(keptPackets: queueLimit),
+                traceLimit: traceLimit))
     }
 
-    /// An end of the network for that peer. It receives the newest snapshot of each feature that others have sent.
-    /// - Parameter budget: refuses larger payloads; nil carries any size.
-    public func makeTransport(
-        localPeer: SessionPeer, budget: PayloadBudget? = nil
-    ) -> ScenarioSessionSyncTransport {
-        let inbox = TransportInbox()
-        let replaced = core.withLock { $0.join(localPeer, inbox: inbox) }
-        replaced?.close()
-        return ScenarioSessionSyncTransport(localPeer: localPeer, network: self, budget: budget, inbox: inbox)
+    deinit { core.withLock { $0.forget() } }
+
+    /// An end of the network for that peer, which joins when it is opened.
+    public func makeLink(
+        localPeer: SessionPeer, lanes: [LinkLane: PayloadLimit] = ScenarioLanes.network
+    ) -> ScenarioLink {
+        ScenarioLink(peerID: localPeer.id, lanes: lanes, core: core)
     }
 }
 
 // MARK: - Time
 
 extension ScenarioNetwork {
-    /// The virtual wall clock.
-    public var now: Date {
-        let nanoseconds = core.withLock { $0.now }
-        return start.addingTimeInterval(Double(nanoseconds) / 1_000_000_000)
+    /// Virtual time for whoever is no peer.
+    public var clock: ScenarioClock { ScenarioClock(core: core, start: start, peerID: nil) }
+
+    /// Virtual time as that peer sees it.
+    public func clock(of peer: SessionPeer) -> ScenarioClock {
+        ScenarioClock(core: core, start: start, peerID: peer.id)
     }
 
-    /// Virtual time since the start; never jumps back.
-    public var elapsed: Duration { Duration(nanoseconds: core.withLock { $0.now }) }
+    /// Sets by how much a peer's wall clock is ahead of the network's; a jump when it changes. Timers do not notice.
+    public func setClockOffset(_ offset: Duration, of peer: SessionPeer) {
+        core.withLock { core in
+            let member = core.member(peer.id)
+            core.members[member].clockOffset = offset
+        }
+    }
 
-    /// Delivers what is due within that time and moves the clock there. Negative durations move nothing.
-    /// - Returns: how many messages and announcements were handed over.
+    /// The virtual wall clock.
+    public var now: Date { clock.wall }
+
+    /// Virtual time since the start; never jumps back.
+    public var elapsed: Duration { clock.elapsed }
+
+    /// Delivers what is due within that time, runs the timers between, and moves the clock there. Negative durations move
+    /// nothing.
+    /// - Returns: how many packets and announcements were handed over.
     @discardableResult
     public func advance(by duration: Duration) -> Int {
         turn.withLock { _ in
             let target = core.withLock { $0.now.advanced(byNanoseconds: duration.nanoseconds) }
-            let count = deliver(until: target)
+            let count = run(until: target, stopsWhenIdle: false)
             core.withLock { $0.now = max($0.now, target) }
             return count
         }
     }
 
-    /// Delivers everything that is under way and moves the clock to the last arrival. What waits behind a partition
-    /// stays there.
-    /// - Returns: how many messages and announcements were handed over.
+    /// Delivers what is under way and runs the timers between, until nothing is under way and no transport of this network
+    /// waits for an answer; moves the clock to the last of it. Probes of peers that are well do not count, nor do timers
+    /// of others, nor what waits behind a partition.
+    ///
+    /// - Parameter limit: virtual time after which it ends in any case. Who talks to somebody who never answers goes on
+    ///   trying, and with long latencies there may always be a probe on its way.
+    /// - Returns: how many packets and announcements were handed over.
     @discardableResult
-    public func runUntilIdle() -> Int {
-        turn.withLock { _ in deliver(until: .max) }
+    public func runUntilIdle(within limit: Duration = .seconds(120)) -> Int {
+        turn.withLock { _ in
+            let end = core.withLock { $0.now.advanced(byNanoseconds: limit.nanoseconds) }
+            var count = run(until: end, stopsWhenIdle: true)
+            while isAwaitingAnswers, let step = core.withLock({ $0.nextStep(until: end, stopsWhenIdle: false) }) {
+                count += perform(step) + run(until: end, stopsWhenIdle: true)
+            }
+            return count
+        }
     }
 
-    /// Messages and announcements that are under way; 0 when `runUntilIdle` would do nothing.
-    public var pendingCount: Int { core.withLock { $0.events.count } }
+    /// Packets and announcements that are under way. Timers do not count.
+    public var pendingCount: Int { core.withLock { $0.pendingCount } }
 
     /// What was delivered and lost so far: the newest entries, up to `traceLimit`.
     public var trace: [ScenarioTraceEntry] { core.withLock { $0.trace.entries } }
 
-    private func deliver(until limit: UInt64) -> Int {
+    private func run(until limit: UInt64, stopsWhenIdle: Bool) -> Int {
         var count = 0
-        while let delivery = core.withLock({ $0.nextDelivery(until: limit) }) {
-            switch delivery.content {
-            case .message(.envelope(let envelope)): delivery.inbox.deliver(envelope)
-            case .message(.snapshot(let snapshot)): delivery.inbox.deliver(snapshot)
-            case .message(.request(let request)): delivery.inbox.deliver(request)
-            case .reachability(let change): delivery.inbox.deliver(change)
-            }
-            count += 1
+        while let step = core.withLock({ $0.nextStep(until: limit, stopsWhenIdle: stopsWhenIdle) }) {
+            count += perform(step)
         }
         return count
+    }
+
+    private func perform(_ step: NetworkCore.Step) -> Int {
+        switch step {
+        case .deliver(let delivery):
+            delivery.perform()
+            return 1
+        case .wake(let body):
+            body()
+            return 0
+        }
+    }
+}
+
+extension NetworkCore.Delivery {
+    fileprivate func perform() {
+        switch content {
+        case .found(let address): observer.found(address)
+        case .connected(let address): observer.connected(address, as: nil)
+        case .disconnected(let address, let reason): observer.disconnected(address, reason: reason)
+        case .received(let bytes, let lane, let address): observer.received(bytes, on: lane, from: address)
+        case .writable(let address): observer.writable(address)
+        }
     }
 }
 
 // MARK: - Faults
 
 extension ScenarioNetwork {
-    /// Of every link without its own. What is under way already keeps its time.
+    /// Of every direction without its own. What is under way already keeps its time.
     public var conditions: ScenarioConditions {
         get { core.withLock { $0.conditions } }
         set { core.withLock { $0.conditions = newValue } }
@@ -125,60 +170,58 @@ extension ScenarioNetwork {
 
     /// Conditions of one direction; nil gives it the network's again.
     public func setConditions(_ conditions: ScenarioConditions?, from sender: SessionPeer, to receiver: SessionPeer) {
-        core.withLock { $0.withLink(Route(from: sender.id, to: receiver.id)) { $0.conditions = conditions } }
+        withDirection(from: sender, to: receiver) { $0.directions[$1].conditions = conditions }
     }
 
     /// Lets nothing pass between peers of different groups, either way, until `heal`. Peers in no group are as before.
     ///
-    /// Both sides learn of it after a latency; until then best-effort messages are accepted and lost. Peers may be named
-    /// before they join.
+    /// Their connections break. Both sides learn of it after a latency; until then what they send is accepted and lost.
+    /// Peers may be named before they join.
     public func partition(_ groups: [SessionPeer]...) {
-        core.withLock { core in
-            for (index, group) in groups.enumerated() {
-                for other in groups[(index + 1)...].joined() {
-                    for peer in group where peer.id != other.id {
-                        core.setCut(true, Route(from: peer.id, to: other.id))
-                        core.setCut(true, Route(from: other.id, to: peer.id))
-                    }
+        for (index, group) in groups.enumerated() {
+            for other in groups[(index + 1)...].joined() {
+                for peer in group {
+                    partition(from: peer, to: other)
+                    partition(from: other, to: peer)
                 }
             }
         }
     }
 
-    /// Lets nothing pass in that direction; the other one stays as it is.
+    /// Lets nothing pass in that direction; the other one stays as it is, and nobody is told.
     public func partition(from sender: SessionPeer, to receiver: SessionPeer) {
-        core.withLock { $0.setCut(true, Route(from: sender.id, to: receiver.id)) }
+        withDirection(from: sender, to: receiver) { $0.setCut(true, $1) }
     }
 
-    /// Ends every partition and sets in motion what waited: reliable messages in order, and the newest snapshots.
+    /// Ends every partition: peers are connected anew, and what the network has kept for them goes on.
     public func heal() {
         core.withLock { $0.heal() }
     }
 
-    /// Tells one peer that another is reachable or not, whether that is true or not; nil tells the truth again.
+    /// Tells one peer at the next delivery that it is connected to another or not, whether that is true or not; nil tells
+    /// the truth again.
     ///
-    /// The observer's best-effort sends go by it at once; its streams announce it at the next delivery.
+    /// Who is told that there is no connection cannot use it, and misses what is sent to it. The other side notices nothing
+    /// until it is connected anew.
     public func setReachable(_ isReachable: Bool?, of peer: SessionPeer, seenBy observer: SessionPeer) {
-        core.withLock { $0.setClaim(isReachable, Route(from: observer.id, to: peer.id)) }
+        withDirection(from: observer, to: peer) { $0.setClaim(isReachable, $1) }
     }
-}
 
-// MARK: - For its transports
+    /// Ends a peer's link as if its process had died: what is under way from it is lost, except on lanes that the network
+    /// keeps. Another link of the same peer is its relaunch.
+    public func crash(_ peer: SessionPeer) {
+        let observer = core.withLock { $0.crash(peer.id) }
+        observer?.failed("crashed")
+        abandonTransport(of: peer)
+    }
 
-extension ScenarioNetwork {
-    func accept(
-        _ message: ScenarioMessage, mode: SessionDeliveryMode, from transport: ScenarioSessionSyncTransport,
-        to receiver: SessionPeer?
-    ) throws {
-        try core.withLock {
-            try $0.accept(
-                message, mode: mode, from: transport.localPeer.id, inbox: transport.inbox, to: receiver)
+    private func withDirection(
+        from sender: SessionPeer, to receiver: SessionPeer, _ body: (inout NetworkCore, Int) -> Void
+    ) {
+        guard sender.id != receiver.id else { return }
+        core.withLock { core in
+            let index = core.direction(from: sender.id, to: receiver.id)
+            body(&core, index)
         }
-    }
-
-    func knownPeers(of id: String) -> [SessionPeer] { core.withLock { $0.knownPeers(of: id) } }
-
-    func leave(_ transport: ScenarioSessionSyncTransport) {
-        core.withLock { $0.leave(transport.localPeer.id, inbox: transport.inbox) }
     }
 }

@@ -1,4 +1,4 @@
-import MeshBus
+public import MeshDelivery
 public import MeshIdentity
 public import MeshTransport
 
@@ -8,73 +8,43 @@ public import MeshTransport
     public import Foundation
 #endif
 
-/// One peer's end of a `ScenarioNetwork`.
+/// One peer's end of a `ScenarioNetwork`: delivery over a `ScenarioLink`, in the network's time.
 ///
-/// Values pass as they are and are never encoded, unless a budget asks for their size. `realtimeBestEffort`,
-/// `snapshotRequest` and `acknowledgement` obey the link's faults and go to peers that are said to be reachable;
-/// `reliableEventually` waits for them, bounded by the network's `queueLimit`; `latestSnapshot` is for snapshots only.
-/// Safe to use from any thread.
+/// What each mode guarantees, and what sends throw, is `LinkTransport`'s. Safe to use from any thread.
 public final class ScenarioSessionSyncTransport: SessionSyncTransport {
-    public let localPeer: SessionPeer
-    public let network: ScenarioNetwork
-    let inbox: TransportInbox
-    private let budget: PayloadBudget?
+    /// All of it: health, options, diagnostics.
+    public let delivery: LinkTransport
 
-    init(localPeer: SessionPeer, network: ScenarioNetwork, budget: PayloadBudget?, inbox: TransportInbox) {
-        self.localPeer = localPeer
-        self.network = network
-        self.budget = budget
-        self.inbox = inbox
-    }
+    init(_ delivery: LinkTransport) { self.delivery = delivery }
 
-    /// Everybody else who has ever joined, in that order.
-    public var knownPeers: [SessionPeer] { network.knownPeers(of: localPeer.id) }
+    public var localPeer: SessionPeer { delivery.localPeer }
+    public var knownPeers: [SessionPeer] { delivery.knownPeers }
+    public var capabilities: SessionTransportCapabilities { delivery.capabilities }
 
-    public var capabilities: SessionTransportCapabilities {
-        SessionTransportCapabilities(
-            supportsRealtime: true, supportsDurableQueue: true, supportsLatestStateReplacement: true,
-            supportsRequestReply: true, supportsBroadcast: true, supportsPeerDiscovery: true,
-            maximumPayloadSize: budget?.limit.bytes, expectedLatency: .interactive)
-    }
-
-    /// - Throws: `SessionSyncError` with `closed`, `unknownPeer`, `payloadTooLarge`, `notReachable`, `queueFull`, or
-    ///   `unsupportedDeliveryMode` for an envelope as `latestSnapshot`.
     public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     {
-        try Task.checkCancellation()
-        try budget?.check(envelope)
-        try network.accept(.envelope(envelope), mode: mode, from: self, to: peer)
+        try await delivery.send(envelope, mode: mode, to: peer)
     }
 
-    /// - Throws: `SessionSyncError` with `closed`, `unknownPeer`, `payloadTooLarge`, `notReachable` or `queueFull`.
     public func sendSnapshot(
         _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
-        try Task.checkCancellation()
-        try budget?.check(snapshot)
-        try network.accept(.snapshot(snapshot), mode: mode, from: self, to: peer)
+        try await delivery.sendSnapshot(snapshot, mode: mode, to: peer)
     }
 
-    /// - Throws: `SessionSyncError` with `closed`, `unknownPeer` or `notReachable`.
     public func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
-        try Task.checkCancellation()
-        let request = SessionSnapshotRequest(sessionID: sessionID, requester: localPeer)
-        try network.accept(.request(request), mode: .snapshotRequest, from: self, to: peer)
+        try await delivery.requestSnapshot(sessionID: sessionID, from: peer)
     }
 
-    public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { inbox.receiveEnvelopes() }
-    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { inbox.receiveEnvelopeBatches() }
-    public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { inbox.receiveSnapshots() }
-    public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { inbox.receiveSnapshotRequests() }
-    public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { inbox.reachabilityChanges() }
+    public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { delivery.receiveEnvelopes() }
+    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { delivery.receiveEnvelopeBatches() }
+    public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { delivery.receiveSnapshots() }
+    public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { delivery.receiveSnapshotRequests() }
+    public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { delivery.reachabilityChanges() }
 
     public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
-        inbox.latestSnapshot(featureID: featureID)
+        delivery.latestPeerSnapshot(featureID: featureID)
     }
 
-    /// What was accepted before is under way and still arrives.
-    public func close() async {
-        network.leave(self)
-        inbox.close()
-    }
+    public func close() async { await delivery.close() }
 }

@@ -1,12 +1,12 @@
-import MeshIdentity
+public import MeshTransport
 
 /// What happened in a scenario network, in order; two runs of one seed give the same.
 public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
     public enum Subject: Hashable, Sendable {
-        case envelope(featureID: String, sequence: UInt64)
-        case snapshot(featureID: String, revision: UInt64)
-        case snapshotRequest
-        case reachability(Bool)
+        /// On the lane `stream`: a piece as it was handed over.
+        case packet(LinkLane, byteCount: Int)
+        /// The receiver was told that it is connected to the sender, or no longer.
+        case connection(Bool)
     }
 
     public enum Outcome: String, Hashable, Sendable {
@@ -15,7 +15,7 @@ public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
 
     /// Virtual time since the network's start.
     public let time: Duration
-    /// The peer that sent, or of which reachability tells.
+    /// The peer that sent, or of whom the receiver was told.
     public let senderID: String
     public let receiverID: String
     public let subject: Subject
@@ -24,16 +24,14 @@ public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         let what =
             switch subject {
-            case .envelope(let featureID, let sequence): "\(featureID) #\(sequence)"
-            case .snapshot(let featureID, let revision): "\(featureID) snapshot \(revision)"
-            case .snapshotRequest: "snapshot request"
-            case .reachability(let isReachable): isReachable ? "reachable" : "unreachable"
+            case .packet(let lane, let byteCount): "\(lane), \(byteCount) bytes, \(outcome)"
+            case .connection(let isConnected): isConnected ? "connected" : "disconnected"
             }
-        return "\(time) \(senderID) → \(receiverID): \(what) \(outcome.rawValue)"
+        return "\(time) \(senderID) → \(receiverID): \(what)"
     }
 }
 
-/// The newest entries, up to a limit, and how many there were.
+/// The newest entries, up to a limit.
 struct ScenarioTrace {
     let limit: Int
     private var kept: [ScenarioTraceEntry] = []
@@ -42,34 +40,16 @@ struct ScenarioTrace {
 
     var entries: [ScenarioTraceEntry] { kept.suffix(limit) }
 
-    mutating func record(
-        _ message: ScenarioMessage, on route: Route, at time: UInt64, _ outcome: ScenarioTraceEntry.Outcome
-    ) {
-        let subject: ScenarioTraceEntry.Subject =
-            switch message {
-            case .envelope(let envelope):
-                .envelope(featureID: envelope.metadata.featureID, sequence: envelope.metadata.sequence)
-            case .snapshot(let snapshot):
-                .snapshot(featureID: snapshot.metadata.featureID, revision: snapshot.revision)
-            case .request: .snapshotRequest
-            }
-        record(
-            ScenarioTraceEntry(
-                time: Duration(nanoseconds: time), senderID: route.from, receiverID: route.to, subject: subject,
-                outcome: outcome))
-    }
-
-    mutating func record(_ isReachable: Bool, on route: Route, at time: UInt64) {
-        record(
-            ScenarioTraceEntry(
-                time: Duration(nanoseconds: time), senderID: route.to, receiverID: route.from,
-                subject: .reachability(isReachable), outcome: .delivered))
-    }
-
     /// Cuts back to the limit only once twice as many have gathered, so that recording stays O(1).
-    private mutating func record(_ entry: ScenarioTraceEntry) {
+    mutating func record(
+        _ subject: ScenarioTraceEntry.Subject, from sender: LinkAddress, to receiver: LinkAddress,
+        _ outcome: ScenarioTraceEntry.Outcome, at time: UInt64
+    ) {
         guard limit > 0 else { return }
-        kept.append(entry)
+        kept.append(
+            ScenarioTraceEntry(
+                time: Duration(nanoseconds: time), senderID: sender.rawValue, receiverID: receiver.rawValue,
+                subject: subject, outcome: outcome))
         if kept.count >= 2 * limit { kept.removeFirst(kept.count - limit) }
     }
 }

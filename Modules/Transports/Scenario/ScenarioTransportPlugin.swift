@@ -1,4 +1,5 @@
 public import MeshBus
+import MeshDelivery
 import MeshIdentity
 import MeshTransport
 
@@ -8,30 +9,36 @@ public struct ScenarioTransportPlugin: Plugin {
 
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
-            id: "transport.scenario", kind: .transport, module: "MeshScenarioTransport", version: "0.1.0",
-            summary: "A network in virtual time from one seed: latency, reordering, partitions, reachability",
-            requires: ["core.transport"],
-            capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast", "discovery"])
+            id: "transport.scenario", kind: .transport, module: "MeshScenarioTransport", version: "0.2.0",
+            summary: "A network in virtual time from one seed: latency, loss, reordering, partitions, lies, relaunches",
+            requires: ["core.delivery"],
+            capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast", "discovery"],
+            limits: Array(ScenarioLanes.network.values).sorted { $0.id < $1.id })
     }
 
     public func contribute(to registry: inout ExtensionRegistry) {
         registry.add(TransportFixture(patience: 1000, makePair: makePair), to: .transportFixtures)
     }
 
-    /// Phone and watch are apart until `connect`; the tablet sees both all along.
+    /// All three are apart until `connect`. Then phone and watch meet first.
     private func makePair(_ codec: any PayloadCodec) -> TransportPair {
         let network = ScenarioNetwork(seed: 1)
         let limit = PayloadLimit(
             id: "scenario.fixture", bytes: 65_536, summary: "what the conformance rules run under",
-            source: "chosen; a scenario network without a budget carries any size")
+            source: "chosen; without a budget delivery's own limit holds")
         let budget = PayloadBudget(limit: limit, codec: codec)
         let phone = fixturePeer("phone", .phone)
         let watch = fixturePeer("watch", .watch)
-        network.partition([phone], [watch])
+        let tablet = fixturePeer("tablet", .tablet)
+        network.partition([phone], [watch], [tablet])
+        for peer in [phone, watch] {
+            network.setConditions(ScenarioConditions(latency: .fixed(.milliseconds(200))), from: peer, to: tablet)
+            network.setConditions(ScenarioConditions(latency: .fixed(.milliseconds(200))), from: tablet, to: peer)
+        }
         return TransportPair(
             first: network.makeTransport(localPeer: phone, budget: budget),
             second: network.makeTransport(localPeer: watch, budget: budget),
-            bystander: network.makeTransport(localPeer: fixturePeer("tablet", .tablet), budget: budget),
+            bystander: network.makeTransport(localPeer: tablet, budget: budget),
             limit: limit,
             connect: { network.heal() },
             disconnect: { network.partition([phone], [watch]) },

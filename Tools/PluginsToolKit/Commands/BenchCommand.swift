@@ -20,6 +20,9 @@
         @Option(help: "For codecs: this payload only.")
         var payload: String?
 
+        @Option(help: "For links: this one only.")
+        var link: String?
+
         @Option(help: ArgumentHelp("For codecs: make the track from this recording.", valueName: "file"))
         var gpx: String?
 
@@ -31,6 +34,7 @@
             var options: [String: String] = [:]
             options["payload"] = payload
             options["gpx"] = gpx
+            options["link"] = link
             let context = BenchmarkContext(bus: bus, options: options) { progress.show($0) }
 
             var rows: [[BenchmarkRow]] = []

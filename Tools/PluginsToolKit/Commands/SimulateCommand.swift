@@ -14,7 +14,8 @@
                 there are any. Keys with --json: seeds, failures (seed, reason), operations, frames, faults (counts by \
                 kind), faultSeeds (seeds in which the kind happened), rollbacks, deepestRollback, snapshots, \
                 reincarnations, forks, confirmed, lostWithStores, lostByForks, doubledByForks, refused, \
-                simulatedSeconds, wallSeconds. Rows with --mutations: mutation, isCaught, seed, seeds, reason.
+                simulatedSeconds, wallSeconds. Rows with --mutations: mutation, isCaught, seed, seeds, reason. Rows with \
+                --delivery: seed, failure, envelopes, delivered, faults, simulatedSeconds, wallSeconds.
                 """)
 
         @Option(help: "How many seeds.")
@@ -48,6 +49,18 @@
         @Option(help: ArgumentHelp("Only this feature; all take turns otherwise.", valueName: "id"))
         var feature: String?
 
+        @Flag(
+            help: """
+                Instead of engines, simulate transports: reliable envelopes over datagrams of which three in ten are lost.
+                """)
+        var delivery = false
+
+        @Option(help: "With --delivery: how many envelopes each seed sends.")
+        var envelopes: UInt64 = 10_000
+
+        @Flag(help: "With --delivery: also cut connections, lie about them, and let both sides die and come back.")
+        var faults = false
+
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
@@ -63,6 +76,7 @@
         }
 
         func run(on bus: PluginBus) throws {
+            if delivery { return try simulateDelivery() }
             let subjects = try subjects(on: bus)
             if mutations { return try proveMutations(subjects) }
 
@@ -121,6 +135,40 @@
                 ).text()
             }
             if !rows.allSatisfy(\.isCaught) { throw ExitCode.failure }
+        }
+    }
+
+    extension SimulateCommand {
+        private func simulateDelivery() throws {
+            guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else {
+                throw ToolError("--delivery needs a newer system")
+            }
+            let simulation = DeliverySimulation(envelopes: envelopes, hasFaults: faults)
+            let progress = ProgressLine()
+            let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
+            var rows: [DeliverySimulation.Report] = []
+            for seed in range {
+                progress.show("seed \(seed)")
+                rows.append(simulation.run(seed: seed))
+            }
+            progress.clear()
+            try output.print(rows) {
+                let columns: [TableColumn] = [
+                    .number("Seed"), .number("Envelopes"), .number("Seconds simulated"), .number("Seconds"),
+                    .number("A second"), .number("Faults"), "Failure",
+                ]
+                return Table(
+                    columns: columns,
+                    rows: rows.map { row in
+                        [
+                            "\(row.seed)", row.delivered.grouped, row.simulatedSeconds.figure, row.wallSeconds.figure,
+                            row.wallSeconds > 0 ? (Double(row.delivered) / row.wallSeconds).figure : "-",
+                            "\(row.faults.values.reduce(0, +))", row.failure ?? "",
+                        ]
+                    }
+                ).text()
+            }
+            if rows.contains(where: { $0.failure != nil }) { throw ExitCode.failure }
         }
     }
 

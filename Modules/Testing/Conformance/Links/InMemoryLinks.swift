@@ -84,7 +84,8 @@ extension LinkFixture {
                 network.links, connect: { network.connect() }, disconnect: { network.disconnect() }, clock: clock,
                 settle: {
                     clock.advance(by: .milliseconds(10))
-                    await Task.yield()
+                    // What other threads do, subscribers above all, takes real time.
+                    try? await Task.sleep(for: .microseconds(50))
                 })
         }
     }

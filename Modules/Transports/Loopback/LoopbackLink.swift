@@ -1,0 +1,49 @@
+public import MeshBus
+public import MeshTransport
+
+/// A link to itself: what is sent comes back before `send` returns, on the caller's thread.
+///
+/// Safe to use from any thread; holds nothing.
+public final class LoopbackLink: TransportLink {
+    /// Where own packets go.
+    public static let address: LinkAddress = "loopback"
+
+    private enum Phase {
+        case idle
+        case open(any LinkObserver)
+        case closed
+    }
+
+    private let phase = Locked(Phase.idle)
+
+    public init() {}
+
+    public let lanes: [LinkLane: PayloadLimit] = [
+        .stream: PayloadLimit(
+            id: "loopback.stream", bytes: 1 << 20, summary: "bytes handed over at once",
+            source: "chosen; nothing is copied")
+    ]
+
+    public var traits: LinkTraits { LinkTraits(discoversPeers: false, returnsOwnPackets: true) }
+
+    /// - Throws: `LinkError.closed` once it was closed.
+    public func open(_ observer: any LinkObserver) throws {
+        try phase.withLock { phase in
+            guard case .idle = phase else { throw LinkError(.closed) }
+            phase = .open(observer)
+        }
+        observer.connected(Self.address, as: nil)
+    }
+
+    /// - Throws: `LinkError` with `unreachable`, `oversized` or `closed`.
+    public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        guard case .open(let observer) = phase.withLock({ $0 }) else { throw LinkError(.closed) }
+        guard address == Self.address, let limit = lanes[packet.lane] else { throw LinkError(.unreachable) }
+        guard packet.bytes.count <= limit.bytes else {
+            throw LinkError(.oversized, "\(packet.bytes.count) bytes, limit \(limit.bytes) (\(limit.id))")
+        }
+        observer.received(packet.bytes, on: packet.lane, from: address)
+    }
+
+    public func close() async { phase.withLock { $0 = .closed } }
+}

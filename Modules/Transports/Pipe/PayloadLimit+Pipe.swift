@@ -1,0 +1,8 @@
+public import MeshBus
+
+extension PayloadLimit {
+    /// One packet over a pipe.
+    public static let pipePacket = PayloadLimit(
+        id: "pipe.packet", bytes: 1 << 20, summary: "Packet over a pipe or a Unix socket; a message may take several",
+        source: "chosen: the largest frame of FrameLimits")
+}

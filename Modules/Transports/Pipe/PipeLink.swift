@@ -1,0 +1,201 @@
+public import MeshBus
+public import MeshTransport
+
+/// Moves bytes between processes of one machine, over a pair of file descriptors or a Unix socket.
+///
+/// One lane, `stream`. Of each connection one thread reads and one writes, both our own, so that no blocking call
+/// occupies Swift's thread pool; what gathers while the writer is busy goes out in one write. Up to 256 KiB wait for the
+/// other side; then `send` throws `full` until less than the half is left. A packet larger than the room there is, is
+/// taken once nothing waits. A write to a pipe whose reader is gone ends the connection and never the process: the
+/// writing thread blocks SIGPIPE for itself, and sockets are asked not to raise it.
+///
+/// Over descriptors there is one connection, with the address `pipe`, and none after it. Over a Unix socket the side that
+/// connects makes a new one of each that ends, after 100 ms doubling to 5 s with jitter; addresses are `unix:0` and so
+/// on, each of one connection at a time. What a connection had taken and not written when it broke is lost.
+///
+/// Safe to use from any thread.
+public final class PipeLink: TransportLink {
+    /// Connections at a time over a socket; more are closed at once.
+    public static let connectionsMax = 16
+
+    /// How long the other side has to take what is written last.
+    private static let patience = Duration.seconds(1)
+
+    private enum Phase {
+        case idle, open, closed
+    }
+
+    private struct State {
+        var phase = Phase.idle
+        /// Until the link is closed.
+        var observer: (any LinkObserver)?
+        /// Until `open`.
+        var descriptors: Descriptors?
+        var keeper: SocketKeeper?
+        var streams: [PipeStream] = []
+        /// The keeper and the streams that have not ended.
+        var activities = 0
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    public let endpoint: PipeEndpoint
+    public let lanes: [LinkLane: PayloadLimit] = [.stream: .pipePacket]
+    private let counters = Locked(PipeStatistics())
+    private let state: Locked<State>
+
+    /// - Parameter seed: of the jitter between tries to connect.
+    /// - Throws: `PipeError` with `badDescriptor`, `invalidPath` or `systemCallFailed`.
+    public init(_ endpoint: PipeEndpoint, seed: UInt64 = .random(in: 0 ... .max)) throws(PipeError) {
+        self.endpoint = endpoint
+        var state = State()
+        switch endpoint {
+        case .descriptors(let input, let output, let closes):
+            state.descriptors = try Descriptors(input: input, output: output, closes: closes)
+        case .listening(let path):
+            state.keeper = try SocketKeeper(path: path, role: .listens, seed: seed)
+        case .connecting(let path):
+            state.keeper = try SocketKeeper(path: path, role: .connects, seed: seed)
+        case .meeting(let path):
+            state.keeper = try SocketKeeper(path: path, role: .either, seed: seed)
+        }
+        self.state = Locked(state)
+    }
+
+    /// What has passed so far, over all connections.
+    public var statistics: PipeStatistics { counters.withLock { $0 } }
+
+    /// - Throws: `LinkError.closed`; `PipeError` with `alreadyStarted`, `addressInUse`, `invalidPath` or
+    ///   `systemCallFailed`.
+    public func open(_ observer: any LinkObserver) throws {
+        let (descriptors, keeper) = try state.withLock { state in
+            switch state.phase {
+            case .closed: throw LinkError(.closed)
+            case .open: throw PipeError(code: .alreadyStarted, message: "a link opens once", errorNumber: 0)
+            case .idle: break
+            }
+            state.phase = .open
+            state.observer = observer
+            state.activities = state.keeper == nil ? 0 : 1
+            defer { state.descriptors = nil }
+            return (state.descriptors, state.keeper)
+        }
+        if let descriptors { try begin("pipe", descriptors) }
+        do {
+            try keeper?.start(for: self)
+        } catch {
+            keeperEnded()
+            throw error
+        }
+    }
+
+    /// - Throws: `full`, `unreachable`, `oversized` or `closed`.
+    public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        guard packet.lane == .stream else { throw LinkError(.unreachable, "a pipe has no lane '\(packet.lane)'") }
+        guard packet.bytes.count <= PayloadLimit.pipePacket.bytes else { throw LinkError(.oversized) }
+        let (isOpen, stream) = state.withLock { state in
+            (state.phase == .open, state.streams.first { $0.address == address })
+        }
+        guard isOpen else { throw LinkError(.closed) }
+        guard let stream else { throw LinkError(.unreachable) }
+        try stream.send(packet.bytes)
+    }
+
+    var connections: [PipeStream] { state.withLock { $0.streams } }
+    /// Whether others connect to this side now.
+    var isListening: Bool { state.withLock { $0.keeper }?.isListening ?? false }
+
+    public func disconnect(_ address: LinkAddress) {
+        guard let stream = state.withLock({ $0.streams.first { $0.address == address } }) else { return }
+        stream.finish()
+        Task { [weak stream] in
+            try? await Task.sleep(for: Self.patience)
+            stream?.interrupt()
+        }
+    }
+
+    public func close() async { await close(grace: Self.patience) }
+
+    /// - Parameter grace: after which what the other side has not taken is given up.
+    func close(grace: Duration) async {
+        let (streams, keeper) = state.withLock { state in
+            state.phase = .closed
+            state.descriptors = nil
+            return (state.streams, state.keeper)
+        }
+        keeper?.stop()
+        for stream in streams { stream.finish() }
+        let giveUp = Task {
+            try await Task.sleep(for: grace)
+            for stream in streams { stream.interrupt() }
+        }
+        await withCheckedContinuation { waiter in
+            let hasEnded = state.withLock { state in
+                if state.activities > 0 { state.waiters.append(waiter) }
+                return state.activities == 0
+            }
+            if hasEnded { waiter.resume() }
+        }
+        giveUp.cancel()
+        state.withLock { state in
+            state.observer = nil
+            state.keeper = nil
+        }
+    }
+}
+
+// MARK: - Connections
+
+extension PipeLink {
+    /// Makes a connection of a socket, and closes the socket if it cannot.
+    func adopt(_ descriptor: Int32) -> PipeStream? {
+        guard let descriptors = try? Descriptors(input: descriptor, output: descriptor, closes: true) else {
+            UnixSocketPath.discard(descriptor)
+            return nil
+        }
+        let taken = state.withLock { Set($0.streams.map(\.address)) }
+        // Only the keeper's thread takes addresses.
+        let address = (0..<Self.connectionsMax).lazy.map { LinkAddress("unix:\($0)") }.first { !taken.contains($0) }
+        guard let address else { return nil }
+        return try? begin(address, descriptors)
+    }
+
+    func serves(_ stream: PipeStream) -> Bool { state.withLock { $0.streams.contains { $0 === stream } } }
+
+    func keeperEnded() { activityEnded { $0.keeper = nil } }
+
+    /// - Throws: `LinkError.closed`; `PipeError` with `systemCallFailed`.
+    @discardableResult
+    private func begin(_ address: LinkAddress, _ descriptors: Descriptors) throws -> PipeStream {
+        let stream = try state.withLock { state in
+            guard state.phase == .open, let observer = state.observer else { throw LinkError(.closed) }
+            let stream = PipeStream(
+                address: address, descriptors: descriptors, observer: observer, statistics: counters
+            ) { self.ended($0) }
+            state.streams.append(stream)
+            state.activities += 1
+            return stream
+        }
+        try stream.start(descriptors)
+        return stream
+    }
+
+    private func ended(_ stream: PipeStream) {
+        let keeper = state.withLock { state in
+            state.streams.removeAll { $0 === stream }
+            return state.keeper
+        }
+        keeper?.nudge()
+        activityEnded { _ in }
+    }
+
+    private func activityEnded(_ change: (inout State) -> Void) {
+        let waiters: [CheckedContinuation<Void, Never>] = state.withLock { state in
+            change(&state)
+            state.activities -= 1
+            guard state.activities == 0 else { return [] }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}

@@ -1,0 +1,141 @@
+import MeshBus
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// The thread that keeps a link joined to a Unix socket: it listens and accepts, or connects again and again.
+///
+/// Who may do both tries to listen first, and connects when somebody else does already. Only one process at a time can
+/// claim a path (`SocketListener`), so of two that start at once one listens; the other finds the path taken and soon
+/// somebody to connect to. A connection that ends brings it back to the beginning: when the one that listened has gone,
+/// whoever is first to claim the path listens from then on.
+final class SocketKeeper: Sendable {
+    enum Role {
+        case listens, connects, either
+    }
+
+    /// A connection counts as a success if it has lasted so long.
+    private static let successSeconds = 1.0
+
+    private let path: UnixSocketPath
+    private let role: Role
+    private let seed: UInt64
+    private let wake: WakePipe
+    private let isStopped = Locked(false)
+    private let listens = Locked(false)
+    /// What `start` has made for the thread.
+    private let first = Locked<SocketListener?>(nil)
+
+    /// - Throws: `PipeError` with `invalidPath` or `systemCallFailed`.
+    init(path: String, role: Role, seed: UInt64) throws(PipeError) {
+        self.path = try UnixSocketPath(path)
+        self.role = role
+        self.seed = seed
+        wake = try WakePipe()
+    }
+
+    /// Begins; what can be found out at once is thrown.
+    /// - Throws: what `SocketListener` throws, save `addressInUse` where connecting will do.
+    func start(for link: PipeLink) throws(PipeError) {
+        if role != .connects {
+            do throws(PipeError) {
+                let listener = try SocketListener(path)
+                first.withLock { $0 = listener }
+            } catch  where role == .either && error.code == .addressInUse {}
+        }
+        do throws(PipeError) {
+            try LinkThread.start {
+                self.run(for: link)
+                link.keeperEnded()
+            }
+        } catch {
+            first.withLock { $0 = nil }
+            throw error
+        }
+    }
+
+    func stop() {
+        isStopped.withLock { $0 = true }
+        wake.signal()
+    }
+
+    /// Whether this is the side that others connect to.
+    var isListening: Bool { listens.withLock { $0 } }
+
+    /// A connection has ended.
+    func nudge() { wake.signal() }
+
+    // MARK: - The thread
+
+    private func run(for link: PipeLink) {
+        var backoff = Backoff(seed: seed)
+        var isFirst = true
+        while goesOn {
+            if let listener = nextListener() { serve(listener, for: link) }
+            if !isFirst { pause(for: backoff.next()) }
+            isFirst = false
+            guard goesOn, role != .listens, let descriptor = try? path.connect() else { continue }
+            if keep(descriptor, for: link) { backoff.reset() }
+        }
+    }
+
+    private func nextListener() -> SocketListener? {
+        let prepared = first.withLock { first in
+            defer { first = nil }
+            return first
+        }
+        return prepared ?? (role == .connects ? nil : try? SocketListener(path))
+    }
+
+    private var goesOn: Bool { isStopped.withLock { !$0 } }
+
+    /// Returns when it is told to stop, or when the listener is broken.
+    private func serve(_ listener: SocketListener, for link: PipeLink) {
+        listens.withLock { $0 = true }
+        defer { listens.withLock { $0 = false } }
+        while goesOn {
+            switch wake.wait(for: listener.descriptor, POLLIN) {
+            case .woken, .timedOut: wake.clear()
+            case .failed: return
+            case .ready:
+                if let descriptor = UnixSocketPath.accept(from: listener.descriptor) {
+                    // Beyond the bound it is closed at once: the other side comes again, ever more slowly.
+                    _ = link.adopt(descriptor)
+                } else if [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) {
+                    pause(for: .milliseconds(100))
+                } else if ![EINTR, EAGAIN, EWOULDBLOCK, ECONNABORTED].contains(errno) {
+                    return
+                }
+            }
+        }
+    }
+
+    /// Returns when the connection has ended.
+    /// - Returns: whether it was of use.
+    private func keep(_ descriptor: Int32, for link: PipeLink) -> Bool {
+        let start = ContinuousClock.now
+        guard let stream = link.adopt(descriptor) else { return false }
+        while goesOn, link.serves(stream) {
+            _ = wake.wait()
+            wake.clear()
+        }
+        return stream.hasReceived && ContinuousClock.now - start > .seconds(Self.successSeconds)
+    }
+
+    private func pause(for duration: Duration) {
+        let deadline = ContinuousClock.now + duration
+        while goesOn, ContinuousClock.now < deadline {
+            let rest = (deadline - .now) / .milliseconds(1)
+            // A connection's end is no reason to hurry.
+            _ = wake.wait(timeoutMilliseconds: Int32(max(1, min(rest, 60_000))))
+            wake.clear()
+        }
+    }
+}

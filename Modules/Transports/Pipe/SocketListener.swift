@@ -1,0 +1,92 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// A Unix socket that this process listens at, and the claim that makes it the only one.
+///
+/// A socket's file outlives the process that made it, and two processes that both find it stale could each remove the
+/// other's. So whoever listens holds an advisory lock on a file beside it, `path.lock`, which the system releases however
+/// a process ends: who has the lock may replace the socket's file. The lock's file is removed in good order only, by its
+/// holder; whoever opened it before locks a file that is no longer there, notices, and begins again.
+final class SocketListener: Sendable {
+    let descriptor: Int32
+    private let path: UnixSocketPath
+    private let claim: Int32
+
+    /// - Throws: `PipeError` with `addressInUse`, `invalidPath` when something else is at the path, or
+    ///   `systemCallFailed`.
+    init(_ path: UnixSocketPath) throws(PipeError) {
+        let claim = try Self.claim(path)
+        do throws(PipeError) {
+            try Self.removeStale(path)
+            descriptor = try path.listen(backlog: Int32(PipeLink.connectionsMax))
+        } catch {
+            Self.release(claim, of: path)
+            throw error
+        }
+        self.path = path
+        self.claim = claim
+    }
+
+    /// Removes the socket's file, and lets another take its place.
+    deinit {
+        unlink(path.value)
+        close(descriptor)
+        Self.release(claim, of: path)
+    }
+
+    private static func lockPath(_ path: UnixSocketPath) -> String { path.value + ".lock" }
+
+    private static func claim(_ path: UnixSocketPath) throws(PipeError) -> Int32 {
+        while true {
+            let claim = open(lockPath(path), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard claim >= 0 else { throw .systemCallFailed("open \(lockPath(path))", errno) }
+            guard flock(claim, LOCK_EX | LOCK_NB) == 0 else {
+                defer { close(claim) }
+                guard errno == EWOULDBLOCK else { throw .systemCallFailed("flock \(lockPath(path))", errno) }
+                throw .addressInUse(path)
+            }
+            if isCurrent(claim, of: path) { return claim }
+            close(claim)
+        }
+    }
+
+    /// Whether the locked file is still the one that others find.
+    private static func isCurrent(_ claim: Int32, of path: UnixSocketPath) -> Bool {
+        var (mine, found) = (stat(), stat())
+        guard fstat(claim, &mine) == 0, lstat(lockPath(path), &found) == 0 else { return false }
+        return mine.st_ino == found.st_ino && mine.st_dev == found.st_dev
+    }
+
+    private static func release(_ claim: Int32, of path: UnixSocketPath) {
+        unlink(lockPath(path))
+        close(claim)
+    }
+
+    /// Called with the claim held: what is there belongs to a process that has gone, or to one that claims nothing.
+    private static func removeStale(_ path: UnixSocketPath) throws(PipeError) {
+        var status = stat()
+        guard lstat(path.value, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw PipeError(
+                code: .invalidPath, message: "\(path.value) exists and is no socket", errorNumber: 0)
+        }
+        if let descriptor = try? path.connect() {
+            close(descriptor)
+            throw .addressInUse(path)
+        }
+        unlink(path.value)
+    }
+}
+
+extension PipeError {
+    fileprivate static func addressInUse(_ path: UnixSocketPath) -> PipeError {
+        PipeError(code: .addressInUse, message: "another process listens at \(path.value)", errorNumber: 0)
+    }
+}

@@ -1,0 +1,251 @@
+import MeshBus
+import MeshTransport
+
+// MARK: - Sending
+
+extension NetworkCore {
+    /// Takes a packet, or says why not.
+    mutating func accept(_ packet: LinkPacket, from id: String, linkID: UInt64, to address: LinkAddress) -> LinkError? {
+        guard let sender = knownMember(id), let end = members[sender].end, end.linkID == linkID else {
+            return LinkError(.closed)
+        }
+        guard let limit = end.lanes[packet.lane] else { return LinkError(.unreachable, "no lane \(packet.lane)") }
+        guard packet.bytes.count <= limit.bytes else {
+            return LinkError(.oversized, "\(packet.bytes.count) bytes, limit \(limit.bytes) (\(limit.id))")
+        }
+        guard let receiver = knownMember(address.rawValue), receiver != sender, members[receiver].hasJoined else {
+            return LinkError(.unreachable, "nobody is at \(address)")
+        }
+        let index = direction(from: sender, to: receiver)
+        if packet.lane.isLive {
+            guard let generation = directions[index].view else {
+                return LinkError(.unreachable, "not connected to \(address)")
+            }
+            return packet.lane == .stream
+                ? stream(packet.bytes, on: index, generation: generation)
+                : launchDatagram(packet.bytes, on: index, generation: generation)
+        }
+        return packet.lane == .latest
+            ? replace(packet.bytes, key: packet.key, on: index) : keep(packet.bytes, on: index, packet.lane)
+    }
+
+    private func isCurrent(_ index: Int, _ generation: UInt64) -> Bool {
+        pairs[index / 2].isUp && pairs[index / 2].generation == generation
+    }
+
+    private mutating func launchDatagram(_ bytes: [UInt8], on index: Int, generation: UInt64) -> LinkError? {
+        let conditions = conditions(of: index)
+        let isLost = directions[index].random.happens(rate: conditions.lossRate)
+        let isHeldBack = directions[index].random.happens(rate: conditions.reorderingRate)
+        let isDoubled = directions[index].random.happens(rate: conditions.duplicationRate)
+        let latency = conditions.latency.draw(&directions[index].random)
+        guard !isLost, !directions[index].isCut, isCurrent(index, generation),
+            directions[index].datagramCount < limits.datagrams
+        else {
+            record(.datagram, bytes, on: index, .lost)
+            return nil
+        }
+        var arrival = now.advanced(byNanoseconds: latency)
+        if isHeldBack {
+            arrival = arrival.advanced(byNanoseconds: directions[index].random.upTo(3 * latency))
+        } else {
+            arrival = max(arrival, directions[index].lastDatagramArrival)
+            directions[index].lastDatagramArrival = arrival
+        }
+        directions[index].datagramCount += 1
+        events.enter(.datagram(index, generation: generation, bytes), at: arrival)
+        guard isDoubled else { return nil }
+        let repeated = arrival.advanced(byNanoseconds: drawLatency(index))
+        directions[index].datagramCount += 1
+        events.enter(.datagram(index, generation: generation, bytes), at: repeated)
+        return nil
+    }
+
+    private mutating func stream(_ bytes: [UInt8], on index: Int, generation: UInt64) -> LinkError? {
+        guard !bytes.isEmpty else { return nil }
+        guard isCurrent(index, generation) else {
+            // The sender has not been told yet that this connection is over.
+            record(.stream, bytes, on: index, .lost)
+            return nil
+        }
+        guard directions[index].stream.byteCount + bytes.count <= limits.streamBytes else {
+            directions[index].stream.isAwaited = true
+            return LinkError(.full, "\(directions[index].stream.byteCount) bytes are under way")
+        }
+        directions[index].stream.byteCount += bytes.count
+        schedulePiece(bytes, on: index, after: dependableDelay(index))
+        return nil
+    }
+
+    /// Never before the pieces that were sent earlier.
+    private mutating func schedulePiece(_ bytes: [UInt8], on index: Int, after delay: UInt64) {
+        let arrival = max(now.advanced(byNanoseconds: delay), directions[index].stream.lastArrival)
+        directions[index].stream.lastArrival = arrival
+        directions[index].stream.scheduledCount += 1
+        events.enter(.piece(index, generation: pairs[index / 2].generation, bytes), at: arrival)
+    }
+
+    private mutating func keep(_ bytes: [UInt8], on index: Int, _ lane: LinkLane) -> LinkError? {
+        guard directions[index].kept[lane]?.waiting.count ?? 0 < limits.keptPackets else {
+            directions[index].kept[lane]?.isAwaited = true
+            return LinkError(.full, "\(limits.keptPackets) packets are kept")
+        }
+        directions[index].kept[lane, default: KeptLane()].waiting.append(bytes)
+        scheduleKept(index, lane)
+        return nil
+    }
+
+    private mutating func scheduleKept(_ index: Int, _ lane: LinkLane) {
+        let earliest = now.advanced(byNanoseconds: dependableDelay(index))
+        let arrival = max(earliest, directions[index].kept[lane]?.lastArrival ?? 0)
+        directions[index].kept[lane]?.lastArrival = arrival
+        directions[index].kept[lane]?.scheduledCount += 1
+        events.enter(.kept(index, lane), at: arrival)
+    }
+
+    private mutating func replace(_ bytes: [UInt8], key: String, on index: Int) -> LinkError? {
+        guard directions[index].latest[key] != nil || directions[index].latest.count < limits.latestKeys else {
+            directions[index].isLatestAwaited = true
+            return LinkError(.full, "\(limits.latestKeys) keys are kept")
+        }
+        directions[index].latest[key, default: LatestLane()].waiting = bytes
+        launchLatest(index, key: key)
+        return nil
+    }
+
+    /// Sends what waits, unless something is under way already.
+    private mutating func launchLatest(_ index: Int, key: String) {
+        guard isOpen(index, .latest), let lane = directions[index].latest[key], lane.underWay == nil,
+            let next = lane.waiting
+        else { return }
+        directions[index].latest[key] = LatestLane(underWay: next, waiting: nil)
+        let delay = dependableDelay(index)
+        schedule(.latest(index, key: key), after: delay)
+    }
+
+    /// Draws the time that a packet takes on a lane that loses nothing, with the repeats that it needs underneath.
+    private mutating func dependableDelay(_ index: Int) -> UInt64 {
+        let conditions = conditions(of: index)
+        var delay = conditions.latency.draw(&directions[index].random)
+        // A rate of 1 would repeat for ever; 64 repeats stand for "very long".
+        var repeats = 0
+        while directions[index].random.happens(rate: conditions.lossRate), repeats < 64 {
+            let roundTrip = 2 * conditions.latency.draw(&directions[index].random)
+            delay = delay.advanced(byNanoseconds: roundTrip)
+            repeats += 1
+        }
+        return delay
+    }
+
+    /// Whether a lane that the network keeps reaches its receiver now.
+    private func isOpen(_ index: Int, _ lane: LinkLane) -> Bool {
+        !directions[index].isCut && members[directions[index].to].end?.lanes[lane] != nil
+    }
+}
+
+// MARK: - Arriving
+
+extension NetworkCore {
+    mutating func arriveDatagram(_ index: Int, generation: UInt64, _ bytes: [UInt8]) {
+        if pairs[index / 2].generation == generation { directions[index].datagramCount -= 1 }
+        guard !directions[index].isCut, admits(index, generation: generation) else {
+            return record(.datagram, bytes, on: index, .lost)
+        }
+        deliver(bytes, on: index, .datagram)
+    }
+
+    mutating func arrivePiece(_ index: Int, generation: UInt64, _ bytes: [UInt8]) {
+        guard isCurrent(index, generation) else { return record(.stream, bytes, on: index, .lost) }
+        directions[index].stream.scheduledCount -= 1
+        directions[index].stream.held += bytes
+        // What is held up goes on once the direction opens again.
+        guard !directions[index].isCut else { return }
+        let held = directions[index].stream.held.count
+        // A stream has no boundaries: here and there the end of a piece comes with the next one, or a little later.
+        let isCut = !bytes.isEmpty && directions[index].random.happens(rate: 0.125)
+        let rest = isCut ? Int(directions[index].random.upTo(UInt64(held - 1))) : 0
+        releaseHeld(index, except: rest)
+        guard rest > 0, directions[index].stream.scheduledCount == 0 else { return }
+        let delay = drawLatency(index)
+        schedulePiece([], on: index, after: delay)
+    }
+
+    /// Hands over what has arrived of a stream, as far as its receiver takes it, but for the last `rest` bytes.
+    mutating func releaseHeld(_ index: Int, except rest: Int = 0) {
+        var piece = directions[index].stream.held
+        guard !directions[index].isCut, piece.count > rest else { return }
+        directions[index].stream.held = Array(piece.suffix(rest))
+        piece.removeLast(rest)
+        directions[index].stream.byteCount -= piece.count
+        if admits(index, generation: pairs[index / 2].generation) {
+            deliver(piece, on: index, .stream)
+        } else {
+            record(.stream, piece, on: index, .lost)
+        }
+        guard directions[index].stream.isAwaited, directions[index].stream.byteCount <= limits.streamBytes / 2 else {
+            return
+        }
+        directions[index].stream.isAwaited = false
+        push(.writable(directions[index].toAddress), to: directions[index].from)
+    }
+
+    mutating func arriveKept(_ index: Int, _ lane: LinkLane) {
+        directions[index].kept[lane]?.scheduledCount -= 1
+        // While the direction is cut or nobody is there it stays where it is; `resumeKept` schedules it again.
+        guard isOpen(index, lane), let bytes = directions[index].kept[lane]?.waiting.takeFirst() else { return }
+        deliver(bytes, on: index, lane)
+        guard let kept = directions[index].kept[lane], kept.isAwaited, kept.waiting.count <= limits.keptPackets / 2
+        else { return }
+        directions[index].kept[lane]?.isAwaited = false
+        push(.writable(directions[index].toAddress), to: directions[index].from)
+    }
+
+    mutating func arriveLatest(_ index: Int, key: String) {
+        guard var lane = directions[index].latest[key], let arrived = lane.underWay else { return }
+        lane.underWay = nil
+        guard isOpen(index, .latest) else {
+            lane.waiting = lane.waiting ?? arrived
+            directions[index].latest[key] = lane
+            return
+        }
+        directions[index].latest[key] = lane.waiting == nil ? nil : lane
+        deliver(arrived, on: index, .latest)
+        launchLatest(index, key: key)
+        guard directions[index].isLatestAwaited, directions[index].latest.count < limits.latestKeys else { return }
+        directions[index].isLatestAwaited = false
+        push(.writable(directions[index].toAddress), to: directions[index].from)
+    }
+
+    private mutating func deliver(_ bytes: [UInt8], on index: Int, _ lane: LinkLane) {
+        record(lane, bytes, on: index, .delivered)
+        push(.received(bytes, on: lane, from: directions[index].fromAddress), to: directions[index].to)
+    }
+
+    private mutating func record(
+        _ lane: LinkLane, _ bytes: [UInt8], on index: Int, _ outcome: ScenarioTraceEntry.Outcome
+    ) {
+        trace.record(
+            .packet(lane, byteCount: bytes.count), from: directions[index].fromAddress,
+            to: directions[index].toAddress, outcome, at: now)
+    }
+}
+
+// MARK: - Going on
+
+extension NetworkCore {
+    /// Sets in motion again what the network keeps.
+    mutating func resumeKept(_ index: Int) {
+        for lane in directions[index].kept.keys.sorted(by: { $0.rawValue < $1.rawValue }) where isOpen(index, lane) {
+            guard let kept = directions[index].kept[lane] else { continue }
+            for _ in 0..<(kept.waiting.count - kept.scheduledCount) { scheduleKept(index, lane) }
+        }
+        for key in directions[index].latest.keys.sorted() { launchLatest(index, key: key) }
+    }
+
+    /// Sets in motion again what has waited for its direction to open.
+    mutating func resumeStream(_ index: Int) {
+        guard pairs[index / 2].isUp, !directions[index].stream.held.isEmpty else { return }
+        let delay = drawLatency(index)
+        schedulePiece([], on: index, after: delay)
+    }
+}

@@ -1,0 +1,38 @@
+import MeshBus
+public import MeshTransport
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Virtual time as one peer of a `ScenarioNetwork` sees it: the same for all but for what its wall clock shows.
+///
+/// Timers run inside `advance(by:)` and `runUntilIdle()`, in one order with the deliveries, on the thread that calls
+/// them. Safe to use from any thread.
+public struct ScenarioClock: DeliveryClock {
+    let core: Locked<NetworkCore>
+    let start: Date
+    /// The peer's; nil is a clock that is always right.
+    let peerID: String?
+
+    public var elapsed: Duration { Duration(nanoseconds: core.withLock { $0.now }) }
+
+    public var wall: Date {
+        let (now, offset) = core.withLock { core in
+            let member = peerID.flatMap { core.knownMember($0) }
+            return (core.now, member.map { core.members[$0].clockOffset } ?? .zero)
+        }
+        let (seconds, attoseconds) = offset.components
+        return start.addingTimeInterval(
+            Double(now) / 1_000_000_000 + Double(seconds) + Double(attoseconds) / 1_000_000_000_000_000_000)
+    }
+
+    /// Only `advance(by:)` and `runUntilIdle()` move it.
+    public var passesByItself: Bool { false }
+
+    public func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
+        core.withLock { $0.wake(at: deadline.nanoseconds, body) }
+    }
+}

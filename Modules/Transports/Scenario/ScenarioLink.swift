@@ -1,0 +1,44 @@
+public import MeshBus
+public import MeshTransport
+
+/// One peer's end of a `ScenarioNetwork`: packets to the other peers, whose addresses are their ids.
+///
+/// While it is open, a second link of the same peer replaces it, as the relaunch of an app that has crashed does; its
+/// observer is told that it has failed. Safe to use from any thread; the observer is called inside `advance(by:)` and
+/// `runUntilIdle()` only.
+public final class ScenarioLink: TransportLink {
+    /// The peer's id, which is its address too.
+    public let peerID: String
+    public let lanes: [LinkLane: PayloadLimit]
+    private let id: UInt64
+    private let core: Locked<NetworkCore>
+
+    init(peerID: String, lanes: [LinkLane: PayloadLimit], core: Locked<NetworkCore>) {
+        self.peerID = peerID
+        self.lanes = lanes
+        self.core = core
+        id = core.withLock { $0.makeLinkID() }
+    }
+
+    public var traits: LinkTraits { LinkTraits(expectedLatency: .interactive) }
+
+    public func open(_ observer: any LinkObserver) {
+        let replaced = core.withLock { $0.join(peerID, linkID: id, lanes: lanes, observer: observer) }
+        replaced?.failed("another link of this peer was opened")
+    }
+
+    /// - Throws: `LinkError` with `full`, `unreachable`, `oversized` or `closed`.
+    public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        if let refusal = core.withLock({ $0.accept(packet, from: peerID, linkID: id, to: address) }) { throw refusal }
+    }
+
+    /// What was taken before still arrives. A second later the two are connected anew.
+    public func disconnect(_ address: LinkAddress) {
+        core.withLock { $0.disconnect(peerID, linkID: id, from: address) }
+    }
+
+    /// What was taken before is under way and still arrives.
+    public func close() async {
+        core.withLock { $0.leave(peerID, linkID: id) }
+    }
+}

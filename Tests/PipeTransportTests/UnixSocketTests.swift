@@ -1,0 +1,207 @@
+import Foundation
+import MeshBus
+import MeshTransport
+import Testing
+
+@testable import MeshPipeTransport
+
+/// Links over Unix sockets: who listens, who connects, and who takes over.
+@Suite(.timeLimit(.minutes(2))) struct UnixSocketTests {
+    struct Member {
+        let link: PipeLink
+        let recorder: LinkRecorder
+
+        init(_ endpoint: PipeEndpoint, seed: UInt64 = 1, whenChanged: @escaping @Sendable () -> Void = {}) throws {
+            recorder = LinkRecorder(whenChanged: whenChanged)
+            link = try PipeLink(endpoint, seed: seed)
+            try link.open(recorder)
+        }
+    }
+
+    @Test func `Two processes' ends meet, and files are for this user and gone afterwards`() async throws {
+        let place = try Place()
+        let listener = try Member(.listening(path: place.path))
+        #expect(try place.mode(of: place.path) == 0o600)
+        #expect(try place.mode(of: place.path + ".lock") == 0o600)
+        let connector = try Member(.connecting(path: place.path))
+        #expect(await listener.recorder.next() == .connected("unix:0"))
+        #expect(await connector.recorder.next() == .connected("unix:0"))
+        try listener.link.send(.text("ping"), to: "unix:0")
+        #expect(await connector.recorder.bytes(4) == Array("ping".utf8))
+        try connector.link.send(.text("pong"), to: "unix:0")
+        #expect(await listener.recorder.bytes(4) == Array("pong".utf8))
+        await connector.link.close()
+        #expect(await listener.recorder.untilEnd() == ([], nil))
+        await listener.link.close()
+        #expect(place.contents == [])
+    }
+
+    @Test func `Each connection has an address of its own, and beyond the bound they are turned away`() async throws {
+        let place = try Place()
+        let listener = try Member(.listening(path: place.path))
+        var members: [Member] = []
+        for number in 0..<PipeLink.connectionsMax {
+            members.append(try Member(.connecting(path: place.path), seed: UInt64(number)))
+            #expect(await members[number].recorder.connection() == "unix:0")
+            #expect(await listener.recorder.connection() == LinkAddress("unix:\(number)"))
+        }
+        for number in 0..<PipeLink.connectionsMax {
+            try listener.link.send(.text("\(number % 10)"), to: LinkAddress("unix:\(number)"))
+            #expect(await members[number].recorder.bytes(1) == Array("\(number % 10)".utf8))
+        }
+        let oneTooMany = try Member(.connecting(path: place.path))
+        #expect(await oneTooMany.recorder.untilEnd().reason == "the other side ended before it said anything")
+        #expect(listener.recorder.connections.count == PipeLink.connectionsMax)
+        // It keeps trying, and takes the place of one that leaves.
+        await members[3].link.close()
+        #expect(await listener.recorder.connection() == "unix:3")
+        try listener.link.send(.text("welcome"), to: "unix:3")
+        #expect(await oneTooMany.recorder.bytes(7) == Array("welcome".utf8))
+        for member in members + [oneTooMany, listener] { await member.link.close() }
+        #expect(place.contents == [])
+    }
+
+    @Test func `A connector waits for a listener, and finds one that went and came back`() async throws {
+        let place = try Place()
+        let connector = try Member(.connecting(path: place.path))
+        for round in 0..<3 {
+            let listener = try Member(.listening(path: place.path))
+            #expect(await connector.recorder.connection() == "unix:0", "round \(round)")
+            #expect(await listener.recorder.connection() == "unix:0", "round \(round)")
+            try connector.link.send(.text("round \(round)"), to: "unix:0")
+            #expect(await listener.recorder.bytes(7) == Array("round \(round)".utf8))
+            await listener.link.close()
+        }
+        await connector.link.close()
+    }
+
+    @Test func `The socket of a process that has gone is replaced`() async throws {
+        let place = try Place()
+        // What a killed process leaves: both files, and nobody behind them.
+        let dead = try UnixSocketPath(place.path).listen(backlog: 1)
+        close(dead)
+        try Data().write(to: URL(fileURLWithPath: place.path + ".lock"))
+        for endpoint in [PipeEndpoint.listening(path: place.path), .meeting(path: place.path)] {
+            let listener = try Member(endpoint)
+            let connector = try Member(.connecting(path: place.path))
+            #expect(await connector.recorder.connection() == "unix:0")
+            await connector.link.close()
+            await listener.link.close()
+        }
+    }
+
+    @Test func `A path at which somebody listens is refused`() async throws {
+        let place = try Place()
+        let listener = try Member(.listening(path: place.path))
+        let second = try PipeLink(.listening(path: place.path))
+        let error = #expect(throws: PipeError.self) { try second.open(LinkRecorder()) }
+        #expect(error?.description == "addressInUse: another process listens at \(place.path)")
+        await second.close()
+        // The first was not disturbed.
+        let connector = try Member(.connecting(path: place.path))
+        #expect(await connector.recorder.connection() == "unix:0")
+        await connector.link.close()
+        await listener.link.close()
+
+        // Somebody who knows nothing of our claims.
+        let stranger = try UnixSocketPath(place.path).listen(backlog: 4)
+        let third = try PipeLink(.listening(path: place.path))
+        let refusal = #expect(throws: PipeError.self) { try third.open(LinkRecorder()) }
+        #expect(refusal?.code == .addressInUse)
+        await third.close()
+        let guest = try Member(.meeting(path: place.path))
+        #expect(await guest.recorder.connection() == "unix:0")
+        await guest.link.close()
+        close(stranger)
+    }
+
+    @Test func `Something else at the path is left alone`() async throws {
+        let place = try Place()
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: place.path))
+        for endpoint in [PipeEndpoint.listening(path: place.path), .meeting(path: place.path)] {
+            let link = try PipeLink(endpoint)
+            let error = #expect(throws: PipeError.self) { try link.open(LinkRecorder()) }
+            #expect(error?.code == .invalidPath)
+            await link.close()
+        }
+        #expect(FileManager.default.contents(atPath: place.path) == Data("precious".utf8))
+        #expect(place.contents == ["socket"])
+        let nowhere = try PipeLink(.listening(path: place.folder + "/missing/socket"))
+        let error = #expect(throws: PipeError.self) { try nowhere.open(LinkRecorder()) }
+        #expect(error?.code == .systemCallFailed)
+        await nowhere.close()
+    }
+
+    @Test func `A path must fit the system's address`() throws {
+        for count in 0...200 {
+            let path = String(repeating: "x", count: count)
+            let fits = (1...UnixSocketPath.bytesMax).contains(count)
+            for endpoint in [PipeEndpoint.listening(path: path), .connecting(path: path), .meeting(path: path)] {
+                let code: PipeError.Code?
+                do throws(PipeError) {
+                    _ = try PipeLink(endpoint)
+                    code = nil
+                } catch { code = error.code }
+                #expect(code == (fits ? nil : .invalidPath), "\(count) bytes")
+            }
+        }
+        #expect(throws: PipeError.self) { try PipeLink(.listening(path: "a\0b")) }
+    }
+
+    @Test("Of many that come at once one listens; when it goes another does", arguments: 0..<10 as Range<UInt64>)
+    func meeting(round: UInt64) async throws {
+        let place = try Place()
+        let changes = AsyncStream.makeStream(of: Void.self)
+        var members = try await withThrowingTaskGroup(of: Member.self) { group in
+            for number in 0..<5 as Range<UInt64> {
+                group.addTask {
+                    try Member(.meeting(path: place.path), seed: round &* 100 &+ number) {
+                        changes.continuation.yield()
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        var random = SplitMix64(seed: round)
+        var change = changes.stream.makeAsyncIterator()
+        while members.count > 1 {
+            while Self.listener(of: members) == nil { await change.next() }
+            // Mostly the one that listens.
+            let listener = try #require(Self.listener(of: members))
+            let gone = members.remove(at: random.upTo(3) == 0 ? 0 : listener)
+            await gone.link.close()
+        }
+        await members[0].link.close()
+        #expect(place.contents == [])
+    }
+
+    /// The one that listens, once all others are connected to it and to nobody else.
+    private static func listener(of members: [Member]) -> Int? {
+        let listeners = members.indices.filter { members[$0].link.isListening }
+        guard listeners.count == 1, let listener = listeners.first else { return nil }
+        let isStar = members.indices.allSatisfy { index in
+            members[index].recorder.connections.count == (index == listener ? members.count - 1 : 1)
+        }
+        return isStar ? listener : nil
+    }
+
+    @Test func `Waits double from 100 ms to 5 s, less up to the half`() {
+        for seed in 0..<200 as Range<UInt64> {
+            var (backoff, again) = (Backoff(seed: seed), Backoff(seed: seed))
+            for round in 0..<2 {
+                for longest in [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000] {
+                    let wait = backoff.next()
+                    #expect(wait == again.next(), "seed \(seed)")
+                    #expect(wait > .milliseconds(longest / 2) && wait <= .milliseconds(longest), "seed \(seed)")
+                }
+                if round == 0 {
+                    backoff.reset()
+                    again.reset()
+                }
+            }
+        }
+        var first = Backoff(seed: 1)
+        var second = Backoff(seed: 2)
+        #expect(first.next() != second.next())
+    }
+}

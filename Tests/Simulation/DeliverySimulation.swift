@@ -1,0 +1,255 @@
+public import MeshBus
+import MeshDelivery
+import MeshIdentity
+public import MeshScenarioTransport
+import MeshStorage
+public import MeshTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Sends reliable envelopes through two whole transports over a bad network in virtual time, on one thread, and checks
+/// that each arrives once and in order.
+///
+/// The sender waits in `send` whenever there is no room, as any caller does. With `hasFaults`, connections are cut, one
+/// way or both, and healed; links say what is not true; the sender's process dies and comes back with its store, and the
+/// receiver is closed and comes back. Everything follows from the seed.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+public struct DeliverySimulation: Sendable {
+    public var envelopes: UInt64
+    public var conditions = ScenarioConditions(
+        latency: .uniform(.milliseconds(5), .milliseconds(50)), lossRate: 0.3, duplicationRate: 0.1,
+        reorderingRate: 0.33)
+    public var lanes = ScenarioLanes.datagrams
+    public var hasFaults: Bool
+    /// Virtual time after which it gives up.
+    public var patience: Duration = .seconds(3600)
+
+    public init(envelopes: UInt64, hasFaults: Bool = false) {
+        self.envelopes = envelopes
+        self.hasFaults = hasFaults
+    }
+
+    /// What became of one seed.
+    public struct Report: Sendable, Encodable {
+        public let seed: UInt64
+        /// What went wrong; nil when nothing did.
+        public let failure: String?
+        public let envelopes: UInt64
+        public let delivered: UInt64
+        /// By kind.
+        public let faults: [String: Int]
+        public let simulatedSeconds: Double
+        public let wallSeconds: Double
+    }
+
+    public func run(seed: UInt64) -> Report {
+        let run = DeliveryRun(self, seed: seed)
+        let start = ContinuousClock.now
+        let failure = run.play()
+        return Report(
+            seed: seed, failure: failure, envelopes: envelopes, delivered: run.delivered, faults: run.faults,
+            simulatedSeconds: run.network.elapsed / .seconds(1),
+            wallSeconds: start.duration(to: .now) / .seconds(1))
+    }
+}
+
+/// What the tasks of a run share; only ever used on the run's thread.
+private struct DeliveryProgress {
+    /// The last that was accepted.
+    var accepted: UInt64 = 0
+    /// The receiver is away and the queue full: the sender tries again in a while.
+    var isStalled = false
+    var delivered: UInt64 = 0
+    var failure: String?
+
+    mutating func take(_ batch: [AnySessionSyncEnvelope]) {
+        for envelope in batch where failure == nil {
+            let sequence = envelope.metadata.sequence
+            if sequence == delivered + 1 {
+                delivered = sequence
+            } else {
+                failure = "\(sequence) came after \(delivered)"
+            }
+        }
+    }
+}
+
+/// Any caller: sends one after the other and waits where `send` does.
+private struct DeliverySender: Sendable {
+    let transport: LinkTransport
+    let progress: Locked<DeliveryProgress>
+    let last: UInt64
+    let batch: UInt64
+
+    func run() async {
+        while !Task.isCancelled {
+            let accepted = progress.withLock { $0.accepted }
+            guard accepted < last else { return }
+            let numbers = accepted + 1...min(accepted + batch, last)
+            do {
+                try await transport.send(numbers.map(envelope), mode: .reliableEventually)
+                progress.withLock { $0.accepted = numbers.upperBound }
+            } catch SessionSyncError.queueFull {
+                return progress.withLock { $0.isStalled = true }
+            } catch SessionSyncError.closed {
+                return
+            } catch is CancellationError {
+                return
+            } catch {
+                return progress.withLock { $0.failure = "send threw \(error)" }
+            }
+        }
+    }
+
+    private static let session = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 6))
+
+    private func envelope(_ sequence: UInt64) throws -> AnySessionSyncEnvelope {
+        try AnySessionSyncEnvelope(
+            SessionSyncEnvelope(
+                metadata: SessionSyncMetadata(
+                    sessionID: Self.session, featureID: "simulation", sourcePeerID: transport.localPeer.id,
+                    sequence: sequence,
+                    causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "number"),
+                payload: sequence))
+    }
+}
+
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+private final class DeliveryRun {
+    let simulation: DeliverySimulation
+    let network: ScenarioNetwork
+    private(set) var faults: [String: Int] = [:]
+    private let executor = ManualExecutor()
+    private let progress = Locked(DeliveryProgress())
+    private let stores = (sender: MemoryStore(), receiver: MemoryStore())
+    private var random: SplitMix64
+    private var transport: LinkTransport?
+    private var receiving: LinkTransport?
+    private var sending: Task<Void, Never>?
+
+    private let sender = SessionPeer(
+        id: "sender", deviceClass: .phone, appInstanceID: "simulation", topology: .localNetwork)
+    private let receiver = SessionPeer(
+        id: "receiver", deviceClass: .watch, appInstanceID: "simulation", topology: .localNetwork)
+
+    init(_ simulation: DeliverySimulation, seed: UInt64) {
+        self.simulation = simulation
+        random = SplitMix64(seed: seed)
+        network = ScenarioNetwork(seed: seed, conditions: simulation.conditions, traceLimit: 0)
+    }
+
+    var delivered: UInt64 { progress.withLock { $0.delivered } }
+
+    /// - Returns: what went wrong.
+    func play() -> String? {
+        do {
+            try launchReceiver()
+            try launchSender()
+            while network.elapsed < simulation.patience {
+                executor.runAll()
+                let progress = progress.withLock { $0 }
+                if let failure = progress.failure { return failure }
+                if progress.delivered == simulation.envelopes { return try lingerAndCheck() }
+                if simulation.hasFaults { try causeFaults() }
+                if progress.isStalled { startSending() }
+                network.advance(by: .milliseconds(1))
+            }
+            return "\(delivered) of \(simulation.envelopes) had arrived after \(simulation.patience)"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// Whether something comes once more.
+    private func lingerAndCheck() throws -> String? {
+        network.heal()
+        network.advance(by: .seconds(20))
+        executor.runAll()
+        let progress = progress.withLock { $0 }
+        sending?.cancel()
+        return progress.failure
+    }
+
+    // MARK: - The two sides
+
+    private func makeTransport(_ peer: SessionPeer, _ store: MemoryStore) throws -> LinkTransport {
+        try network.makeTransport(
+            localPeer: peer, lanes: simulation.lanes, configuration: DeliveryConfiguration(),
+            store: simulation.hasFaults ? store : nil
+        ).delivery
+    }
+
+    private func launchSender() throws {
+        transport = try makeTransport(sender, stores.sender)
+        startSending()
+    }
+
+    private func startSending() {
+        guard let transport else { return }
+        progress.withLock { $0.isStalled = false }
+        // One by one where each must be known to be accepted.
+        let sender = DeliverySender(
+            transport: transport, progress: progress, last: simulation.envelopes,
+            batch: simulation.hasFaults ? 1 : 256)
+        sending = Task(executorPreference: executor) { await sender.run() }
+    }
+
+    private func launchReceiver() throws {
+        let transport = try makeTransport(receiver, stores.receiver)
+        receiving = transport
+        let batches = transport.receiveEnvelopeBatches()
+        let progress = progress
+        Task(executorPreference: executor) {
+            for await batch in batches { progress.withLock { $0.take(batch) } }
+        }
+    }
+
+    private func closeReceiver() {
+        executor.runAll()
+        guard let receiving else { return }
+        let isClosed = Locked(false)
+        Task(executorPreference: executor) {
+            await receiving.close()
+            isClosed.withLock { $0 = true }
+        }
+        while !isClosed.withLock({ $0 }) { executor.runAll() }
+    }
+
+    // MARK: - Faults
+
+    /// About two a second.
+    private func causeFaults() throws {
+        guard random.happens(rate: 0.002) else { return }
+        switch random.upTo(9) {
+        case 0: note("partition") { network.partition([sender], [receiver]) }
+        case 1: note("one way cut") { network.partition(from: sender, to: receiver) }
+        case 2: note("one way cut") { network.partition(from: receiver, to: sender) }
+        case 3: note("lie") { network.setReachable(random.happens(rate: 0.5), of: receiver, seenBy: sender) }
+        case 4: note("lie") { network.setReachable(random.happens(rate: 0.5), of: sender, seenBy: receiver) }
+        case 5:
+            note("crash of the sender") {
+                network.crash(sender)
+                sending?.cancel()
+                executor.runAll()
+            }
+            try launchSender()
+        case 6:
+            // What it has been handed it has dealt with.
+            note("relaunch of the receiver") { closeReceiver() }
+            try launchReceiver()
+        default:
+            network.heal()
+            network.setReachable(nil, of: receiver, seenBy: sender)
+            network.setReachable(nil, of: sender, seenBy: receiver)
+        }
+    }
+
+    private func note(_ kind: String, _ body: () -> Void) {
+        faults[kind, default: 0] += 1
+        body()
+    }
+}

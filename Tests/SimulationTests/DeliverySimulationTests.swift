@@ -1,0 +1,35 @@
+import MeshScenarioTransport
+import MeshSimulation
+import MeshTransport
+import Testing
+
+/// Whole transports over a network that loses three datagrams in ten.
+@Suite struct DeliverySimulationTests {
+    @Test("Ten thousand envelopes arrive once and in order", arguments: 0..<3 as Range<UInt64>)
+    func lossy(seed: UInt64) {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let report = DeliverySimulation(envelopes: 10_000).run(seed: seed)
+        #expect(report.failure == nil, "seed \(seed)")
+        #expect(report.delivered == 10_000)
+    }
+
+    @Test(
+        "They do so over partitions, lies, crashes of the sender and relaunches of the receiver",
+        arguments: 0..<6 as Range<UInt64>)
+    func faulty(seed: UInt64) {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        var simulation = DeliverySimulation(envelopes: 10_000, hasFaults: true)
+        simulation.lanes = [ScenarioLanes.datagrams, ScenarioLanes.network, ScenarioLanes.streams][Int(seed % 3)]
+        let report = simulation.run(seed: seed)
+        #expect(report.failure == nil, "seed \(seed)")
+        #expect(report.faults.count >= 3, "seed \(seed): nothing went wrong")
+    }
+
+    @Test func `One seed goes the same way every time`() {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let simulation = DeliverySimulation(envelopes: 2_000, hasFaults: true)
+        let (first, second) = (simulation.run(seed: 7), simulation.run(seed: 7))
+        #expect(first.simulatedSeconds == second.simulatedSeconds)
+        #expect(first.faults == second.faults)
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshTransport
+
+/// One end of a measured link: an engine, a transport, and nothing between them. Used by one task.
+struct EngineEnd {
+    /// Events that are submitted, and acknowledged, together.
+    static let batch = 256
+    /// Events that may be under way: less than an engine or a transport keeps.
+    private static let window: UInt64 = 2048
+    private static let acknowledgedTogether = 512
+
+    private let transport: any SessionSyncTransport
+    private let pump: @Sendable () -> Void
+    private let other: SessionSource
+    private var engine: LinkEngine
+    private var incoming: AsyncStream<[AnySessionSyncEnvelope]>.Iterator
+    private var unacknowledgedCount = 0
+    private var unansweredCount = 0
+
+    init(_ local: SessionPeer, on transport: any SessionSyncTransport, pump: @escaping @Sendable () -> Void = {}) {
+        self.transport = transport
+        self.pump = pump
+        other = LinkPeers.members.first { $0.peerID != local.id } ?? LinkPeers.members[0]
+        engine = LinkPeers.engine(of: local)
+        incoming = transport.receiveEnvelopeBatches().makeAsyncIterator()
+    }
+
+    private var source: SessionSource { engine.source }
+    private var acknowledgedCount: UInt64 { engine.acknowledged(by: other)[source] }
+    private var submittedCount: UInt64 { engine.held[source] }
+}
+
+// MARK: - Asking
+
+extension EngineEnd {
+    /// Greets until the other answers.
+    mutating func meet() async throws {
+        engine.tick(at: Date())
+        let controls = engine.takeDirectives().outgoing.compactMap(\.control)
+        // Said again until there is an answer: the other may not be there, or not be listening yet.
+        let greeting = Task { [transport, pump] in
+            while !Task.isCancelled {
+                for control in controls { try? await transport.send(control, mode: .acknowledgement, to: nil) }
+                pump()
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        while try await !take() {}
+        greeting.cancel()
+        try await exchange()
+    }
+
+    /// - Returns: the time until so many new events have been acknowledged.
+    mutating func flood(_ count: Int) async throws -> Duration {
+        let goal = acknowledgedCount + UInt64(count)
+        let start = ContinuousClock.now
+        // More than are counted: the other may acknowledge the last ones together with what follows.
+        while acknowledgedCount < goal {
+            while submittedCount + UInt64(Self.batch) <= acknowledgedCount + Self.window {
+                try await submit((0..<Self.batch).map { _ in .plain })
+            }
+            _ = try await take()
+        }
+        return start.duration(to: .now)
+    }
+
+    /// - Returns: the times of that many questions until each was answered, one after the other.
+    mutating func ask(_ count: Int) async throws -> [Duration] {
+        var times: [Duration] = []
+        for number in 1...count {
+            let start = ContinuousClock.now
+            let expected = engine.held[other] + 1
+            try await submit([.question])
+            while engine.held[other] < expected { _ = try await take() }
+            times.append(start.duration(to: .now))
+            if number % Self.batch == 0 { try await exchange() }
+        }
+        return times
+    }
+}
+
+// MARK: - Answering
+
+extension EngineEnd {
+    /// Answers and acknowledges until the stream ends.
+    mutating func serve() async throws {
+        while true {
+            let isControl: Bool
+            do { isControl = try await take() } catch is LinkEnded { return }
+            if unansweredCount > 0 {
+                let answers = Array(repeating: LinkMessage.plain, count: unansweredCount)
+                unansweredCount = 0
+                try await submit(answers)
+            }
+            if isControl || unacknowledgedCount >= Self.acknowledgedTogether { try await exchange() }
+        }
+    }
+}
+
+/// The other end, or the measurement's patience, is at its end.
+struct LinkEnded: Error {}
+
+// MARK: - Both
+
+extension EngineEnd {
+    private mutating func submit(_ messages: [LinkMessage]) async throws {
+        let now = Date()
+        let events = try messages.map { try engine.submitLocal($0, at: now) }
+        for event in events {
+            try await transport.send(AnySessionSyncEnvelope(event), mode: .realtimeBestEffort, to: nil)
+        }
+        pump()
+    }
+
+    /// Says what is held here.
+    private mutating func exchange() async throws {
+        unacknowledgedCount = 0
+        engine.tick(at: Date())
+        try await sendDirectives()
+    }
+
+    private mutating func sendDirectives() async throws {
+        let directives = engine.takeDirectives()
+        if let last = directives.confirmed.last { engine.markSideEffects(through: last.position) }
+        for message in directives.outgoing {
+            // What the other lacks is under way: these links lose nothing.
+            guard let control = message.control else { continue }
+            try await transport.send(control, mode: .acknowledgement, to: nil)
+        }
+        pump()
+    }
+
+    /// Waits for what comes next and applies it.
+    /// - Returns: whether the other has said what it holds.
+    private mutating func take() async throws -> Bool {
+        guard let batch = await incoming.next(isolation: nil) else { throw LinkEnded() }
+        var isControl = false
+        for envelope in batch where envelope.metadata.sourcePeerID == other.peerID {
+            if envelope.metadata.payloadType == SessionControl.payloadType {
+                isControl = true
+                let control = try envelope.decodePayload(as: SessionControl.self)
+                try engine.receiveControl(
+                    SessionSyncEnvelope(metadata: envelope.metadata, payload: control), at: Date())
+            } else {
+                let message = try envelope.decodePayload(as: LinkMessage.self)
+                let event = SessionSyncEnvelope(metadata: envelope.metadata, payload: message)
+                guard case .applied = try engine.receive(event) else { throw LinkEnded() }
+                unacknowledgedCount += 1
+                if message.wantsAnswer { unansweredCount += 1 }
+            }
+        }
+        if isControl { try await sendDirectives() }
+        return isControl
+    }
+}
+
+extension SessionOutgoing {
+    fileprivate var control: AnySessionSyncEnvelope? {
+        if case .control(let control, _) = self { try? AnySessionSyncEnvelope(control) } else { nil }
+    }
+}

@@ -1,0 +1,53 @@
+public import MeshBus
+public import MeshIdentity
+public import MeshTransport
+
+/// A transport as `plugins-tool bench links` measures it: between two processes, or within one.
+public struct MeasuredLink: Sendable {
+    /// What joins two processes.
+    public enum Channel: String, Sendable {
+        case pipes, unixSocket
+    }
+
+    public enum Form: Sendable {
+        /// The tool starts itself once more, with the channel as its standard input and output. Called in both processes
+        /// with the descriptors to read from and to write to; must return a transport that has begun.
+        case processes(
+            Channel,
+            makeEnd:
+                @Sendable (_ localPeer: SessionPeer, _ input: Int32, _ output: Int32) async throws
+                -> any SessionSyncTransport)
+        case oneProcess(makeEnds: @Sendable (_ first: SessionPeer, _ second: SessionPeer) async throws -> Ends)
+    }
+
+    /// Two ends in one process.
+    public struct Ends: Sendable {
+        public let first: any SessionSyncTransport
+        /// The same as `first` where own sends come back.
+        public let second: any SessionSyncTransport
+        /// Lets what was sent arrive.
+        public let pump: @Sendable () -> Void
+
+        public init(
+            first: any SessionSyncTransport, second: any SessionSyncTransport, pump: @escaping @Sendable () -> Void = {}
+        ) {
+            self.first = first
+            self.second = second
+            self.pump = pump
+        }
+    }
+
+    /// What the row is called, such as `pipe`. Unique.
+    public let id: String
+    public let form: Form
+
+    public init(id: String, form: Form) {
+        self.id = id
+        self.form = form
+    }
+}
+
+extension ExtensionPoint where Value == MeasuredLink {
+    /// Where plugins offer links to `bench links`.
+    public static let measuredLinks = ExtensionPoint("sessionmesh.measured-links")
+}

@@ -1,0 +1,22 @@
+#if CommandLineTools
+    import ArgumentParser
+    import MeshBus
+
+    /// The other process of `bench links`.
+    struct LinkEndCommand: ToolCommand {
+        static let configuration = CommandConfiguration(
+            commandName: LinkRole.command, abstract: "Be the other end of a link that is measured.",
+            shouldDisplay: false)
+
+        @Argument var link: String
+        @Argument var role: LinkRole
+
+        func run(on bus: PluginBus) async throws {
+            let links = bus.contributions(to: .measuredLinks).map(\.value)
+            guard let link = links.first(where: { $0.id == link }) else { throw ToolError("no link \(link)") }
+            try await role.play(link)
+        }
+    }
+
+    extension LinkRole: ExpressibleByArgument {}
+#endif

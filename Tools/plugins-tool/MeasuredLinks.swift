@@ -1,0 +1,43 @@
+import MeshBus
+import PluginsToolKit
+import SessionMesh
+
+/// Offers the transports of this package to `bench links`.
+struct MeasuredLinksPlugin: Plugin {
+    var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "tool.measured-links", kind: "tool", module: "plugins-tool", version: "0.1.0",
+            summary: "Pipes, sockets and transports within one process, measured from engine to engine",
+            requires: ["transport.pipe", "transport.loopback", "transport.scenario", "core.engine", "feature.session"])
+    }
+
+    func contribute(to registry: inout ExtensionRegistry) {
+        registry.add(MeasuredLink(id: "pipe", form: .processes(.pipes, makeEnd: pipe)), to: .measuredLinks)
+        registry.add(MeasuredLink(id: "unix socket", form: .processes(.unixSocket, makeEnd: pipe)), to: .measuredLinks)
+        registry.add(
+            MeasuredLink(
+                id: "loopback",
+                form: .oneProcess { first, _ in
+                    let transport = LoopbackSessionSyncTransport(localPeer: first)
+                    return MeasuredLink.Ends(first: transport, second: transport)
+                }), to: .measuredLinks)
+        registry.add(
+            MeasuredLink(
+                id: "scenario",
+                form: .oneProcess { first, second in
+                    let network = ScenarioNetwork(seed: 1, conditions: .ideal)
+                    return MeasuredLink.Ends(
+                        first: network.makeTransport(localPeer: first), second: network.makeTransport(localPeer: second)
+                    ) { network.runUntilIdle() }
+                }), to: .measuredLinks)
+    }
+
+    private func pipe(
+        _ localPeer: SessionPeer, _ input: Int32, _ output: Int32
+    ) async throws -> any SessionSyncTransport {
+        let transport = try PipeSessionSyncTransport(
+            localPeer: localPeer, input: input, output: output, closesDescriptors: true)
+        try transport.start()
+        return transport
+    }
+}
