@@ -31,14 +31,14 @@ import Testing
     }()
 
     @Test func `Every transport of this package offers itself for examination`() {
-        #expect(Self.fixtures.map(\.plugin) == ["transport.loopback", "transport.scenario", "transport.pipe"])
+        #expect(Set(Self.fixtures.map(\.plugin)) == ["transport.loopback", "transport.scenario", "transport.pipe"])
     }
 
     static let codecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
 
-    @Test("A transport keeps every rule", arguments: fixtures.map(\.plugin), TransportConformance.rules.map(\.id))
-    func conforms(plugin: PluginID, rule: String) async throws {
-        let fixture = try #require(Self.fixtures.first { $0.plugin == plugin }?.value)
+    @Test("A transport keeps every rule", arguments: fixtures.indices, TransportConformance.rules.map(\.id))
+    func conforms(index: Int, rule: String) async throws {
+        let (plugin, fixture) = (Self.fixtures[index].plugin, Self.fixtures[index].value)
         let rules = TransportConformance.rules.filter { $0.id == rule }
         for codec in Self.codecs {
             let report = await TransportConformance.examine(fixture, as: plugin, codec: codec, rules: rules)

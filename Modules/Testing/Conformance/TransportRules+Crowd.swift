@@ -12,7 +12,9 @@ extension TransportConformance {
             for sequence in 1...10 as ClosedRange<UInt64> {
                 try await crowd.ends[0].send(bench.envelope(sequence), mode: .reliableEventually, to: nil)
             }
-            try await bench.wait(in: crowd, for: "ten envelopes at each peer") { received.allSatisfy { $0.count >= 10 } }
+            try await bench.wait(in: crowd, for: "ten envelopes at each peer") {
+                received.allSatisfy { $0.count >= 10 }
+            }
             await bench.settle()
             for (index, recorder) in received.enumerated() {
                 try requireEqual(recorder.sequences(), Array(1...10), "what peer \(index + 1) received")
