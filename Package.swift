@@ -119,11 +119,10 @@ let modules: [Module] = [
 
     Module(
         "MeshTesting", "Modules/Testing", floor: 6,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport"],
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery"],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery",
-            "MeshLoopbackTransport", "MeshScenarioTransport",
-            "MeshPipeTransport",
+            "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport",
         ]),
     Module(
         "SessionMesh", "Modules/Umbrella", floor: 6,
@@ -148,7 +147,7 @@ let modules: [Module] = [
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
             "MeshGPX", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
-            "MeshSession", "MeshTesting", "MeshSimulation",
+            "MeshDelivery", "MeshSession", "MeshTesting", "MeshSimulation",
         ],
         needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(

@@ -1,6 +1,10 @@
+import Foundation
 import MeshBus
+import MeshDelivery
+import MeshIdentity
 import MeshTesting
 import MeshTransport
+import MeshWire
 import Testing
 
 @Suite struct BrokenTransportTests {
@@ -42,18 +46,63 @@ import Testing
         (.holdsTheLastBack, "transport.close.flushes"),
         (.takesAnyMode, "transport.mode.unsupported"),
         (.ignoresCancellation, "transport.cancellation.honoured"),
+        (.dropsWhatWaits, "transport.order.after-reconnect"),
+        (.dropsWhatWaits, "transport.reconnect.mid-transfer"),
+        (.dropsWhatWaits, "transport.reconnect.large"),
+        (.storesBestEffort, "transport.realtime.refused"),
+        (.knowsTwice, "transport.peers.remembered"),
+        (.announcesTwice, "transport.reachability.alternates"),
+        (.believesTheCable, "transport.reachability.proven"),
+        (.replaysEverySnapshot, "transport.snapshot.returning-peer"),
+        (.acceptsWithoutEnd, "transport.backpressure.reliable"),
+        (.acceptsWithoutEnd, "transport.backpressure.realtime"),
+        (.ignoresCancellation, "transport.backpressure.cancelled"),
+        (.sendsAfterClosing, "transport.close.full-link"),
+        (.sendsAfterClosing, "transport.close.while-sending"),
+        (.sendsAfterClosing, "transport.close.twice"),
+        (.leavesStreamsOpen, "transport.close.unconnected"),
+        (.losesOneInTen, "transport.order.both-ways"),
+        (.losesOneInTen, "transport.order.concurrent"),
+        (.sharesOneQueue, "transport.large.lets-pass"),
+        (.changesThePayload, "transport.payload.shapes"),
+        (.mixesFeatures, "transport.features.names"),
+        (.overhearsGarbage, "transport.garbage.ends-connection"),
+        (.passesGarbageOn, "transport.garbage.packets"),
+        (.believesAnyGreeting, "transport.garbage.forged-greeting"),
+        (.dropsWhatWaits, "transport.loss.reliable"),
+        (.dropsWhatWaits, "transport.loss.large"),
+        (.publishesOnce, "transport.loss.snapshot"),
+        (.dropsWhatWaits, "transport.loss.greeting"),
+        (.trustsTheWall, "transport.clock.jumps"),
+        (.deliversTwice, "transport.once.event"),
+        (.tellsOnlyTheFirst, "transport.crowd.all"),
+        (.tellsEveryone, "transport.crowd.one"),
+        (.swapsNeighbours, "transport.crowd.sources"),
+        (.mixesFeatures, "transport.features.many"),
+        (.returnsToOldSnapshots, "transport.snapshot.collapse"),
+        (.tellsEveryone, "transport.snapshot.target"),
+        (.announcesToTheFirst, "transport.reachability.late-subscriber"),
+        (.neverReportsLoss, "transport.close.announced"),
+        (.dropsWhatWaits, "transport.relaunch.outbox"),
+        (.dropsWhatWaits, "transport.relaunch.pending"),
+        (.dropsWhatWaits, "transport.relaunch.inbox"),
+        (.deliversTwice, "transport.relaunch.once"),
+        (.publishesOnce, "transport.relaunch.snapshot"),
+        (.looksUpNothing, "transport.relaunch.lookup"),
+        (.forgetsAtRelaunch, "transport.relaunch.peers"),
     ]
 
     @Test func `Every rule has a fault that it must notice, and every fault a rule`() {
-        #expect(Set(Self.noticed.map(\.rule)) == Set(TransportConformance.rules.map(\.id)))
+        let rules = TransportConformance.rules.map(\.id).filter { $0.hasPrefix("transport.") }
+        #expect(Set(Self.noticed.map(\.rule)) == Set(rules))
         #expect(Set(Self.noticed.map(\.fault)) == Set(Fault.allCases))
     }
 
-    @Test("A broken transport fails the rule that it breaks", arguments: noticed.map(\.fault))
-    func noticesFault(fault: Fault) async throws {
-        let rule = try #require(Self.noticed.first { $0.fault == fault }?.rule)
+    @Test("A broken transport fails the rule that it breaks", arguments: noticed.indices)
+    func noticesFault(index: Int) async throws {
+        let (fault, rule) = Self.noticed[index]
         let report = await TransportConformance.examine(
-            try fixture(fault), as: "transport.broken",
+            fixture(fault), as: "transport.broken",
             rules: TransportConformance.rules.filter { $0.id == rule },
             limit: fault == .neverReturns ? .milliseconds(50) : .seconds(60))
         let row = try #require(report[rule: rule])
@@ -65,7 +114,7 @@ import Testing
 
     @Test func `The decorator without a fault keeps every rule`() async throws {
         let report = await TransportConformance.examine(
-            try fixture(nil), as: "transport.sound")
+            fixture(nil), as: "transport.sound")
         #expect(report.failures == [])
         #expect(report.isConformant)
     }
@@ -78,18 +127,58 @@ import Testing
         #expect(report.rows.allSatisfy { $0.detail.contains("NoNetwork") })
     }
 
-    /// The scenario's fixture with both ends decorated.
-    private func fixture(_ fault: Fault?) throws -> TransportFixture {
-        let sound = try #require(
-            TransportConformanceTests.fixtures.first { $0.plugin == "transport.scenario" }?.value)
+    /// A sound link's transports, decorated.
+    private func fixture(_ fault: Fault?) -> TransportFixture {
+        let sound = LinkFixture.inMemory().transports()
         return TransportFixture(patience: sound.patience) { codec in
-            let pair = try await sound.makePair(codec)
-            func wrap(_ transport: any SessionSyncTransport) -> any SessionSyncTransport {
-                FaultyTransport(transport, fault)
-            }
-            return TransportPair(
-                first: wrap(pair.first), second: wrap(pair.second), bystander: pair.bystander, limit: pair.limit,
-                connect: pair.connect, disconnect: pair.disconnect, settle: pair.settle)
+            try await decorated(sound.makePair(codec), fault)
         }
     }
 }
+
+private func decorated(_ pair: TransportPair, _ fault: Fault?, isRelaunched: Bool = false) -> TransportPair {
+    @Sendable func wrap(_ transport: any SessionSyncTransport) -> FaultyTransport {
+        FaultyTransport(transport, fault, isRelaunched: isRelaunched)
+    }
+    let (first, second) = (wrap(pair.first), wrap(pair.second))
+    var result = TransportPair(
+        first: first, second: second, bystander: pair.bystander, limit: pair.limit, connect: pair.connect,
+        disconnect: pair.disconnect, settle: pair.settle)
+    result.reconnects = pair.reconnects
+    result.faults = pair.faults.map { faults in
+        TransportFaults(
+            lanes: faults.lanes, cut: faults.cut, mend: faults.mend, swallow: faults.swallow, setRoom: faults.setRoom,
+            inject: { bytes, lane in
+                switch fault {
+                case .overhearsGarbage: break
+                case .passesGarbageOn: second.memory.echo(nonsense)
+                case .believesAnyGreeting: second.memory.meet(nobody)
+                default: faults.inject(bytes, lane)
+                }
+            },
+            disturb: faults.disturb,
+            jumpClock: { duration in
+                faults.jumpClock(duration)
+                first.memory.jump()
+            })
+    }
+    if let makeDurable = pair.makeDurable { result.makeDurable = { decorated(try await makeDurable(), fault) } }
+    if let relaunch = pair.relaunch {
+        result.relaunch = { decorated(try await relaunch(), fault, isRelaunched: true) }
+    }
+    if let makeCrowd = pair.makeCrowd {
+        result.makeCrowd = { count in
+            let crowd = try await makeCrowd(count)
+            return TransportCrowd(ends: crowd.ends.map(wrap), connect: crowd.connect, settle: crowd.settle)
+        }
+    }
+    return result
+}
+
+private let nobody = SessionPeer(id: "nobody", deviceClass: .unknown, appInstanceID: "0", topology: .unknown)
+
+private let nonsense = AnySessionSyncEnvelope(
+    metadata: SessionSyncMetadata(
+        sessionID: UUID(), featureID: "workout", sourcePeerID: "nobody", sequence: 1, causalTimestamp: Date(),
+        payloadType: "nonsense"),
+    payload: EncodedPayload(bytes: [], codec: CompactCodec()))

@@ -15,22 +15,34 @@ enum Fault: String, CaseIterable, Sendable {
     case staysSilentAboutPeers, neverReportsLoss
     case leavesStreamsOpen, endsStreamsEarly, sendsAfterClosing, holdsTheLastBack
     case takesAnyMode, ignoresCancellation, neverReturns
+    case acceptsWithoutEnd, sharesOneQueue, publishesOnce, returnsToOldSnapshots
+    case knowsTwice, announcesTwice, announcesToTheFirst, believesTheCable, forgetsAtRelaunch
+    case overhearsGarbage, passesGarbageOn, believesAnyGreeting, trustsTheWall
 }
 
 /// A good transport with one fault. Decorates, so that the fault is all that differs.
 final class FaultyTransport: SessionSyncTransport {
     let base: any SessionSyncTransport
     let fault: Fault?
+    private let isRelaunched: Bool
     /// Where the fault needs to see what passed before.
     let memory = FaultMemory()
 
-    init(_ base: any SessionSyncTransport, _ fault: Fault?) {
+    init(_ base: any SessionSyncTransport, _ fault: Fault?, isRelaunched: Bool = false) {
         self.base = base
         self.fault = fault
+        self.isRelaunched = isRelaunched
     }
 
     var localPeer: SessionPeer { base.localPeer }
-    var knownPeers: [SessionPeer] { fault == .knowsItself ? base.knownPeers + [localPeer] : base.knownPeers }
+    var knownPeers: [SessionPeer] {
+        switch fault {
+        case .knowsItself: base.knownPeers + [localPeer]
+        case .knowsTwice: base.knownPeers + base.knownPeers
+        case .forgetsAtRelaunch where isRelaunched: []
+        default: base.knownPeers + memory.strangers
+        }
+    }
 
     var capabilities: SessionTransportCapabilities {
         let real = base.capabilities
@@ -49,6 +61,11 @@ final class FaultyTransport: SessionSyncTransport {
         switch fault {
         case .neverReturns:
             await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        case .acceptsWithoutEnd: Task { try await base.send(envelope, mode: mode, to: peer) }
+        case .trustsTheWall where memory.hasJumped: return
+        case .sharesOneQueue:
+            let shared = try envelope.renamed("shared")
+            try await base.send(shared, mode: mode, to: peer)
         case .losesOneInTen where mode == .reliableEventually && memory.count() % 10 == 9: return
         case .losesBestEffort where mode != .reliableEventually: return
         case .swapsNeighbours:
@@ -75,11 +92,17 @@ final class FaultyTransport: SessionSyncTransport {
         if fault == .replaysEverySnapshot, mode == .latestSnapshot {
             return try await base.sendSnapshot(snapshot, mode: .reliableEventually, to: peer)
         }
+        if fault == .publishesOnce {
+            try? await base.sendSnapshot(snapshot, mode: .realtimeBestEffort, to: peer)
+            return
+        }
+        let peer = fault == .tellsEveryone ? nil : peer
         try await sendPastChecks { try await self.base.sendSnapshot(snapshot, mode: mode, to: peer) }
     }
 
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
         if fault == .losesRequests { return }
+        let peer = fault == .tellsEveryone ? nil : peer
         try await sendPastChecks { try await self.base.requestSnapshot(sessionID: sessionID, from: peer) }
     }
 
@@ -103,15 +126,8 @@ final class FaultyTransport: SessionSyncTransport {
         let stream = base.receiveEnvelopes()
         switch fault {
         case .sharesOneStream: return memory.forFirstOnly(stream)
-        case .echoes: return memory.withEchoes(stream)
-        case .deliversTwice:
-            return AsyncStream { continuation in
-                let task = Task {
-                    for await envelope in stream { for _ in 0..<2 { continuation.yield(envelope) } }
-                    continuation.finish()
-                }
-                continuation.onTermination = { _ in task.cancel() }
-            }
+        case .echoes, .passesGarbageOn: return memory.withEchoes(stream)
+        case .deliversTwice: return doubled(stream)
         case .losesTheStamp:
             return changed(stream) { envelope in
                 var envelope = envelope
@@ -149,6 +165,7 @@ final class FaultyTransport: SessionSyncTransport {
                 return snapshot
             }
         case .forgetsSnapshots: return memory.forFirstOnly(stream)
+        case .returnsToOldSnapshots: return doubled(stream) { first, _ in first }
         default: return ending(stream)
         }
     }
@@ -164,6 +181,10 @@ final class FaultyTransport: SessionSyncTransport {
         switch fault {
         case .staysSilentAboutPeers: return changed(stream) { SessionPeerReachability($0.isReachable) }
         case .neverReportsLoss: return changed(stream) { $0.isReachable ? $0 : nil }
+        case .announcesTwice: return doubled(stream)
+        case .announcesToTheFirst: return memory.forFirstOnly(stream)
+        case .believesTheCable:
+            return doubled(stream) { $1.isReachable ? $1 : SessionPeerReachability(true, peer: $1.peer) }
         default: return ending(stream)
         }
     }
@@ -207,6 +228,31 @@ private func changed<Element: Sendable>(
     return result
 }
 
+/// The stream with something after each element, made of the first one and this one.
+private func doubled<Element: Sendable>(
+    _ stream: AsyncStream<Element>, _ other: @escaping @Sendable (_ first: Element, Element) -> Element = { $1 }
+) -> AsyncStream<Element> {
+    let (result, continuation) = AsyncStream.makeStream(of: Element.self)
+    Task {
+        var first: Element?
+        for await element in stream {
+            first = first ?? element
+            continuation.yield(element)
+            continuation.yield(other(first ?? element, element))
+        }
+        continuation.finish()
+    }
+    return result
+}
+
+extension AnySessionSyncEnvelope {
+    fileprivate func renamed(_ feature: String) throws -> AnySessionSyncEnvelope {
+        var envelope = self
+        envelope.metadata.featureID = feature
+        return envelope
+    }
+}
+
 /// What a faulty transport remembers of what passed before.
 final class FaultMemory: Sendable {
     private struct State {
@@ -214,9 +260,17 @@ final class FaultMemory: Sendable {
         var held: AnySessionSyncEnvelope?
         var subscriberCount = 0
         var echoes: [AsyncStream<AnySessionSyncEnvelope>.Continuation] = []
+        var strangers: [SessionPeer] = []
+        var hasJumped = false
     }
 
     private let state = Locked(State())
+
+    var strangers: [SessionPeer] { state.withLock { $0.strangers } }
+    var hasJumped: Bool { state.withLock { $0.hasJumped } }
+
+    func meet(_ stranger: SessionPeer) { state.withLock { $0.strangers.append(stranger) } }
+    func jump() { state.withLock { $0.hasJumped = true } }
 
     /// How often it has been asked before.
     func count() -> Int {

@@ -29,6 +29,16 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
 
     public init(rows: [Row]) { self.rows = rows }
 
+    /// One plugin's reports in one: a rule has failed if it has failed in one of them, and is skipped if it is in all.
+    /// - Parameter reports: of the same rules in the same order.
+    public init(merging reports: [ConformanceReport]) {
+        let rank: [Outcome: Int] = [.failed: 0, .passed: 1, .skipped: 2]
+        rows = (reports.first?.rows ?? []).map { row in
+            let same = reports.compactMap { $0[rule: row.rule] }
+            return same.min { (rank[$0.outcome] ?? 0) < (rank[$1.outcome] ?? 0) } ?? row
+        }
+    }
+
     /// No rule failed.
     public var isConformant: Bool { !rows.contains { $0.outcome == .failed } }
     public var failures: [Row] { rows.filter { $0.outcome == .failed } }

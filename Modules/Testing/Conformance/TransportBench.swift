@@ -1,3 +1,5 @@
+import MeshBus
+public import MeshDelivery
 public import MeshIdentity
 public import MeshTransport
 
@@ -13,14 +15,24 @@ public import MeshTransport
 public struct TransportBench: Sendable {
     public let pair: TransportPair
     public let patience: Int
+    /// What the transports stand on, where that is a link that shows itself.
+    public let links: LinkFixture?
+    /// What the rule has made beside the pair, and what is to be closed with it.
+    private let extras = Locked<[any SessionSyncTransport]>([])
     public let sessionID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 7))
 
     public var first: any SessionSyncTransport { pair.first }
     public var second: any SessionSyncTransport { pair.second }
 
-    public init(pair: TransportPair, patience: Int) {
+    public init(pair: TransportPair, patience: Int, links: LinkFixture? = nil) {
         self.pair = pair
         self.patience = patience
+        self.links = links
+    }
+
+    private init(_ pair: TransportPair, beside bench: TransportBench) {
+        self.init(pair: pair, patience: bench.patience, links: bench.links)
+        bench.keep([pair.first, pair.second])
     }
 
     /// Records a subscription from now on.
@@ -28,11 +40,13 @@ public struct TransportBench: Sendable {
 
     /// Lets time pass until the condition holds.
     /// - Throws: `ConformanceFailure` naming `expectation` when patience ends first.
-    public func wait(for expectation: @autoclosure () -> String, until condition: () -> Bool) async throws {
+    public func wait(
+        in crowd: TransportCrowd? = nil, for expectation: @autoclosure () -> String, until condition: () -> Bool
+    ) async throws {
         for _ in 0..<patience {
             if condition() { return }
             try Task.checkCancellation()
-            await pair.settle()
+            await (crowd?.settle ?? pair.settle)()
         }
         guard condition() else { throw ConformanceFailure("waited in vain for \(expectation())") }
     }
@@ -40,6 +54,13 @@ public struct TransportBench: Sendable {
     /// Lets so much time pass that what is under way would have arrived.
     public func settle() async {
         for _ in 0..<100 { await pair.settle() }
+    }
+
+    /// Lets the pair part and waits until both ends have noticed.
+    public func disconnect() async throws {
+        guard let disconnect = pair.disconnect else { throw ConformanceFailure("the fixture cannot disconnect") }
+        try await disconnect()
+        await settle()
     }
 
     /// Connects the pair and waits until both ends know each other.
@@ -52,6 +73,52 @@ public struct TransportBench: Sendable {
         }
         // They know each other; that they are reachable may come a little later.
         await settle()
+    }
+}
+
+// MARK: - More than a pair
+
+extension TransportBench {
+    /// A bench with a pair that can be relaunched.
+    public func durable() async throws -> TransportBench {
+        guard let make = pair.makeDurable else { throw ConformanceFailure("the fixture makes no durable pair") }
+        return TransportBench(try await make(), beside: self)
+    }
+
+    /// A bench with the same peers after a crash of both.
+    public func relaunched(beside bench: TransportBench) async throws -> TransportBench {
+        guard let relaunch = pair.relaunch else { throw ConformanceFailure("the pair cannot be relaunched") }
+        return TransportBench(try await relaunch(), beside: bench)
+    }
+
+    /// So many peers that know each other.
+    public func crowd(_ count: Int) async throws -> TransportCrowd {
+        guard let make = pair.makeCrowd else { throw ConformanceFailure("the fixture makes no crowd") }
+        let crowd = try await make(count)
+        keep(crowd.ends)
+        try requireEqual(crowd.ends.count, count, "the number of peers in the fixture's crowd")
+        try await crowd.connect()
+        for _ in 0..<patience {
+            if crowd.ends.allSatisfy({ $0.knownPeers.count >= count - 1 }) { break }
+            await crowd.settle()
+        }
+        try require(
+            crowd.ends.allSatisfy { $0.knownPeers.count == count - 1 },
+            "of \(count) peers some know \(crowd.ends.map(\.knownPeers.count).min() ?? 0) others")
+        return crowd
+    }
+
+    func faults() throws -> TransportFaults {
+        guard let faults = pair.faults else { throw ConformanceFailure("the fixture has no faults") }
+        return faults
+    }
+
+    private func keep(_ transports: [any SessionSyncTransport]) { extras.withLock { $0 += transports } }
+
+    func closeAll() async {
+        for transport in [pair.first, pair.second] + [pair.bystander].compactMap({ $0 }) + extras.withLock({ $0 }) {
+            await transport.close()
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 public import MeshBus
+public import MeshDelivery
 public import MeshIdentity
 public import MeshTransport
 public import MeshWire
@@ -12,7 +13,8 @@ public import MeshWire
 public enum TransportConformance {
     /// Every rule, in the order in which reports list them.
     public static let rules: [ConformanceRule<TransportBench>] =
-        deliveryRules + snapshotRules + addressRules + lifecycleRules
+        deliveryRules + snapshotRules + addressRules + lifecycleRules + reconnectionRules + pressureRules
+        + hostilityRules + crowdRules + relaunchRules + linkRules
 
     /// Examines a transport by each rule with a fresh pair.
     ///
@@ -24,9 +26,29 @@ public enum TransportConformance {
         _ fixture: TransportFixture, as plugin: PluginID, codec: any PayloadCodec = CompactCodec(),
         rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(60)
     ) async -> ConformanceReport {
+        await examine(fixture, over: nil, as: plugin, codec: codec, rules: rules, limit: limit)
+    }
+
+    /// Examines a link, and `LinkTransport`s over it, by each rule with fresh links.
+    ///
+    /// - Parameters:
+    ///   - codec: what the transports write payloads with.
+    ///   - rules: by default all.
+    ///   - limit: real time for each rule, after which it has failed.
+    public static func examine(
+        _ fixture: LinkFixture, as plugin: PluginID, codec: any PayloadCodec = CompactCodec(),
+        rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(60)
+    ) async -> ConformanceReport {
+        await examine(fixture.transports(), over: fixture, as: plugin, codec: codec, rules: rules, limit: limit)
+    }
+
+    package static func examine(
+        _ fixture: TransportFixture, over links: LinkFixture?, as plugin: PluginID, codec: any PayloadCodec,
+        rules: [ConformanceRule<TransportBench>], limit: Duration = .seconds(60)
+    ) async -> ConformanceReport {
         var rows: [ConformanceReport.Row] = []
         for rule in rules {
-            let verdict = await withDeadline(limit) { await judge(fixture, by: rule, codec: codec) }
+            let verdict = await withDeadline(limit) { await judge(fixture, over: links, by: rule, codec: codec) }
             let (outcome, detail) = verdict ?? (.failed, "the rule had not come to an end after \(limit)")
             rows.append(.init(plugin: plugin, rule: rule.id, summary: rule.summary, outcome: outcome, detail: detail))
         }
@@ -34,31 +56,26 @@ public enum TransportConformance {
     }
 
     private static func judge(
-        _ fixture: TransportFixture, by rule: ConformanceRule<TransportBench>, codec: any PayloadCodec
+        _ fixture: TransportFixture, over links: LinkFixture?, by rule: ConformanceRule<TransportBench>,
+        codec: any PayloadCodec
     ) async -> (ConformanceReport.Outcome, String) {
         do {
             let pair = try await fixture.makePair(codec)
-            let bench = TransportBench(pair: pair, patience: fixture.patience)
+            let bench = TransportBench(pair: pair, patience: fixture.patience, links: links)
             if let exemption = rule.exemption(bench) {
-                await close(pair)
+                await bench.closeAll()
                 return (.skipped, exemption)
             }
             do {
                 try await rule.check(bench)
             } catch {
-                await close(pair)
+                await bench.closeAll()
                 throw error
             }
-            await close(pair)
+            await bench.closeAll()
             return (.passed, "")
         } catch {
             return (.failed, "\(error)")
         }
-    }
-
-    private static func close(_ pair: TransportPair) async {
-        await pair.first.close()
-        await pair.second.close()
-        await pair.bystander?.close()
     }
 }

@@ -72,7 +72,7 @@ extension TransportConformance {
             guard let disconnect = bench.pair.disconnect else { return }
             try await disconnect()
             try await bench.wait(for: "word that the peer is gone") { announced().last == false }
-        }.unless { $0.pair.ownSendsComeBack ? "the only peer is always there" : nil },
+        }.needs(.otherPeer, .liveLane),
     ]
 }
 

@@ -68,7 +68,7 @@ extension TransportConformance {
             try await bench.wait(for: "the later envelope") { received.sequences().contains(2) }
             await bench.settle()
             try requireEqual(received.sequences(), [2], "what arrived")
-        }.unless { $0.pair.ownSendsComeBack ? "the only peer is always there" : nil },
+        }.needs(.otherPeer, .nothingKeepsBestEffort),
         ConformanceRule("transport.realtime.arrives", "Best effort arrives on a link without faults") { bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())

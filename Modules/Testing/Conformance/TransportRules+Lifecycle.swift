@@ -53,7 +53,8 @@ extension TransportConformance {
             let capabilities = bench.first.capabilities
             // An event is never replaced by a newer one.
             var refused: [SessionDeliveryMode] = [.latestSnapshot]
-            if !capabilities.supportsRealtime { refused.append(.realtimeBestEffort) }
+            let hasQueue = bench.pair.faults?.lanes.contains(.queue) ?? false
+            if !capabilities.supportsRealtime, !hasQueue { refused.append(.realtimeBestEffort) }
             if !capabilities.supportsDurableQueue { refused.append(.reliableEventually) }
             for mode in refused {
                 try await requireThrows(.unsupportedDeliveryMode) {

@@ -4,7 +4,7 @@ public import MeshIdentity
 /// How a transport shows itself to whoever examines it: it makes a pair of ends and lets time pass between them.
 ///
 /// A transport plugin contributes one to `ExtensionPoint.transportFixtures`; the conformance rules of MeshTesting run
-/// against it.
+/// against it. The author of a link contributes MeshDelivery's `LinkFixture` instead and gets all of this for it.
 public struct TransportFixture: Sendable {
     /// How many times a rule may call `settle` for one expectation before it gives up.
     public let patience: Int
@@ -31,12 +31,24 @@ public struct TransportPair: Sendable {
     public let ownSendsComeBack: Bool
     /// The limit that this pair is under, if it is under one.
     public let limit: PayloadLimit?
-    /// Lets them meet. Must return once it has begun; the rules settle afterwards.
+    /// Lets them meet. Must return once it has begun; the rules settle afterwards. Called again after `disconnect`.
     public let connect: @Sendable () async throws -> Void
     /// Separates them again; nil where that is impossible.
     public let disconnect: (@Sendable () async throws -> Void)?
     /// Lets a little time pass, virtual or real, in which messages may arrive. Must return soon.
     public let settle: @Sendable () async -> Void
+
+    /// Whether they can meet again after `disconnect`.
+    public var reconnects = false
+    /// What can be done to the link below. Rules that need it are skipped where it is nil.
+    public var faults: TransportFaults?
+    /// Makes one more pair, whose ends have stores and can be relaunched; nil where nothing can be stored.
+    public var makeDurable: (@Sendable () async throws -> TransportPair)?
+    /// Ends both processes as a crash does and begins them anew, not connected, each with what its store has kept. The
+    /// pair that it is asked of is of no use afterwards.
+    public var relaunch: (@Sendable () async throws -> TransportPair)?
+    /// Makes one more group, of so many peers that all meet in `connect`; nil where only two can be joined.
+    public var makeCrowd: (@Sendable (_ count: Int) async throws -> TransportCrowd)?
 
     public init(
         first: any SessionSyncTransport, second: any SessionSyncTransport,
@@ -52,6 +64,63 @@ public struct TransportPair: Sendable {
         self.connect = connect
         self.disconnect = disconnect
         self.settle = settle
+    }
+}
+
+/// Many ends of one transport.
+public struct TransportCrowd: Sendable {
+    public let ends: [any SessionSyncTransport]
+    /// Lets them all meet; the rules settle afterwards.
+    public let connect: @Sendable () async throws -> Void
+    /// As a pair's.
+    public let settle: @Sendable () async -> Void
+
+    public init(
+        ends: [any SessionSyncTransport], connect: @escaping @Sendable () async throws -> Void,
+        settle: @escaping @Sendable () async -> Void
+    ) {
+        self.ends = ends
+        self.connect = connect
+        self.settle = settle
+    }
+}
+
+/// What can be done to the link below a pair of transports.
+public struct TransportFaults: Sendable {
+    /// The lanes that the link promises.
+    public let lanes: Set<LinkLane>
+    /// Ends the connection as a broken cable does: what is under way is lost, and both sides are told.
+    public let cut: @Sendable () -> Void
+    /// A new connection after `cut`.
+    public let mend: @Sendable () -> Void
+    /// From now on so many more bytes get through on live lanes, in the middle of a packet if need be; the rest is taken
+    /// and lost, and nobody is told, until `mend` or the next call. nil lets everything through again.
+    public let swallow: @Sendable (_ afterBytes: Int?) -> Void
+    /// So many more packets are taken before the link says that it is full; nil for any number, and says so.
+    public let setRoom: @Sendable (_ packets: Int?) -> Void
+    /// Hands bytes to the second end as if the first had sent them. Lanes that are not live come in whole packets.
+    public let inject: @Sendable (_ bytes: [UInt8], LinkLane) -> Void
+    /// Of packets on the lane `datagram`, lets each be lost, doubled and overtaken with that probability; 0 ends it.
+    public let disturb: @Sendable (_ probability: Double) -> Void
+    /// Moves the clock on the wall of both ends, either way.
+    public let jumpClock: @Sendable (Duration) -> Void
+
+    public init(
+        lanes: Set<LinkLane>, cut: @escaping @Sendable () -> Void, mend: @escaping @Sendable () -> Void,
+        swallow: @escaping @Sendable (_ afterBytes: Int?) -> Void,
+        setRoom: @escaping @Sendable (_ packets: Int?) -> Void,
+        inject: @escaping @Sendable (_ bytes: [UInt8], LinkLane) -> Void,
+        disturb: @escaping @Sendable (_ probability: Double) -> Void,
+        jumpClock: @escaping @Sendable (Duration) -> Void
+    ) {
+        self.lanes = lanes
+        self.cut = cut
+        self.mend = mend
+        self.swallow = swallow
+        self.setRoom = setRoom
+        self.inject = inject
+        self.disturb = disturb
+        self.jumpClock = jumpClock
     }
 }
 

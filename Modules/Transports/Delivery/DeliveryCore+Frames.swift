@@ -71,8 +71,11 @@ extension DeliveryCore {
         _ index: Int, isLive: Bool, _ now: DeliveryTime
     ) -> Outgoing? {
         guard peers[index].hasLatestDue else { return nil }
-        let isKept = settings.lanes.contains(.latest)
-        guard let lane = isKept ? .latest : isLive ? settings.reliableLane : nil else { return nil }
+        // Where there is nothing but a queue, every snapshot goes through it.
+        let lane: LinkLane? =
+            settings.lanes.contains(.latest) ? .latest : settings.reliableLane == nil ? settings.keptLane : nil
+        let isKept = lane != nil
+        guard let lane = lane ?? (isLive ? settings.reliableLane : nil) else { return nil }
         for feature in publishedOrder + peers[index].latestOrder
         where published[feature] != nil
             || peers[index].latest[feature] != nil

@@ -1,4 +1,5 @@
 import MeshBus
+import MeshDelivery
 import MeshIdentity
 import MeshStorage
 import MeshTesting
@@ -8,6 +9,7 @@ import MeshWire
 /// Which plugins can be examined by the conformance rules, and the examination.
 struct Verification {
     let transports: [Contribution<TransportFixture>]
+    let links: [Contribution<LinkFixture>]
     let codecs: [Contribution<any PayloadCodec>]
     let stores: [Contribution<StoreFactory>]
     /// Writes the payloads that transports carry.
@@ -17,20 +19,24 @@ struct Verification {
     /// - Throws: `ToolError` that says which plugins can be.
     init(of name: String?, on bus: PluginBus) throws {
         let allTransports = bus.contributions(to: .transportFixtures)
+        let allLinks = bus.contributions(to: .linkFixtures)
         let allCodecs = bus.contributions(to: .codecs)
         let allStores = bus.contributions(to: .stores)
         if let name {
             let plugin = try bus.descriptor(named: name).id
             transports = allTransports.filter { $0.plugin == plugin }
+            links = allLinks.filter { $0.plugin == plugin }
             codecs = allCodecs.filter { $0.plugin == plugin }
             stores = allStores.filter { $0.plugin == plugin }
-            if transports.isEmpty, codecs.isEmpty, stores.isEmpty {
+            if transports.isEmpty, links.isEmpty, codecs.isEmpty, stores.isEmpty {
                 let examinable = Set(
-                    allTransports.map(\.plugin) + allCodecs.map(\.plugin) + allStores.map(\.plugin))
+                    allTransports.map(\.plugin) + allLinks.map(\.plugin) + allCodecs.map(\.plugin)
+                        + allStores.map(\.plugin))
                 throw ToolError("'\(name)' offers nothing to examine; these do: \(examinable.sorted().list)")
             }
         } else {
             transports = allTransports
+            links = allLinks
             codecs = allCodecs
             stores = allStores
         }
@@ -54,9 +60,20 @@ struct Verification {
             progress(store.plugin.rawValue)
             rows += await StoreConformance.examine(store.value, as: store.plugin).rows
         }
+        var reports: [PluginID: [ConformanceReport]] = [:]
         for transport in transports {
             progress(transport.plugin.rawValue)
-            rows += await TransportConformance.examine(transport.value, as: transport.plugin, codec: codec).rows
+            reports[transport.plugin, default: []].append(
+                await TransportConformance.examine(transport.value, as: transport.plugin, codec: codec))
+        }
+        for link in links {
+            progress(link.plugin.rawValue)
+            reports[link.plugin, default: []].append(
+                await TransportConformance.examine(link.value, as: link.plugin, codec: codec))
+        }
+        var seen: Set<PluginID> = []
+        for plugin in transports.map(\.plugin) + links.map(\.plugin) where seen.insert(plugin).inserted {
+            rows += ConformanceReport(merging: reports[plugin] ?? []).rows
         }
         return rows
     }

@@ -1,0 +1,41 @@
+import MeshBus
+import MeshTransport
+
+/// A link as it is, until `LinkFaults` says otherwise. Its packets are a few bytes smaller than those of the link below.
+final class FaultInjectingLink: TransportLink, LinkObserver {
+    let base: any TransportLink
+    let lanes: [LinkLane: PayloadLimit]
+    private let index: Int
+    private let faults: LinkFaults
+
+    init(_ base: any TransportLink, index: Int, _ faults: LinkFaults) {
+        self.base = base
+        self.index = index
+        self.faults = faults
+        lanes = LinkFaults.lanes(of: base)
+    }
+
+    var traits: LinkTraits { base.traits }
+
+    func open(_ observer: any LinkObserver) throws { try faults.open(index, self, observer) }
+    func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        try faults.send(packet, from: index, to: address)
+    }
+    /// Ends the connections of all; `mend` connects them anew.
+    func disconnect(_ address: LinkAddress) { faults.cut() }
+    func close() async {
+        await base.close()
+        faults.closed(index)
+    }
+
+    func found(_ address: LinkAddress) { faults.found(address, at: index) }
+    func connected(_ address: LinkAddress, as peerID: String?) { faults.connected(address, as: peerID, at: index) }
+    func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
+        faults.received(bytes, on: lane, from: address, at: index)
+    }
+    func writable(_ address: LinkAddress) { faults.writable(address, at: index) }
+    func disconnected(_ address: LinkAddress, reason: String?) {
+        faults.disconnected(address, reason: reason, at: index)
+    }
+    func failed(_ reason: String) { faults.failed(reason, at: index) }
+}

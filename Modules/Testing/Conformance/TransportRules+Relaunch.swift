@@ -1,0 +1,116 @@
+import MeshIdentity
+import MeshTransport
+
+extension TransportConformance {
+    /// What outlives the process, with a store on both sides.
+    static let relaunchRules: [ConformanceRule<TransportBench>] = [
+        ConformanceRule(
+            "transport.relaunch.outbox", "What was accepted for a peer that was away arrives after a crash, in order"
+        ) { bench in
+            let before = try await bench.durable()
+            try await before.connect()
+            let met = before.record(before.second.receiveEnvelopes())
+            try await before.send(1...5)
+            try await before.wait(for: "five envelopes") { met.count >= 5 }
+            try await before.disconnect()
+            try await before.send(6...30)
+            let after = try await before.relaunched(beside: bench)
+            let received = after.record(after.second.receiveEnvelopes())
+            try await after.connect()
+            try await after.send(31...35)
+            try await after.wait(for: "envelopes 6 to 35") { received.sequences().last == 35 }
+            // A lane that the platform keeps may have delivered before the crash; and what had arrived and was not yet
+            // known to be looked at is offered again.
+            let (early, late) = (met.sequences(), received.sequences())
+            try requireEqual(Set(early + late), Set(1...35), "what arrived before and after the crash")
+            for sequences in [early, late] { try requireEqual(sequences, Set(sequences).sorted(), "the order") }
+        }.needs(.durability, .reconnection),
+        ConformanceRule(
+            "transport.relaunch.pending", "What was accepted before any peer was known arrives after a crash"
+        ) { bench in
+            let before = try await bench.durable()
+            try await before.send(1...10)
+            let after = try await before.relaunched(beside: bench)
+            let received = after.record(after.second.receiveEnvelopes())
+            try await after.connect()
+            try await after.wait(for: "ten envelopes") { received.count >= 10 }
+            await after.settle()
+            try requireEqual(received.sequences(), Array(1...10), "the order of arrival")
+        }.needs(.durability, .reconnection),
+        ConformanceRule(
+            "transport.relaunch.inbox", "What was acknowledged and looked at by nobody is offered after a crash"
+        ) { bench in
+            let before = try await bench.durable()
+            try await before.connect()
+            try await before.send(1...20)
+            await before.settle()
+            let after = try await before.relaunched(beside: bench)
+            let received = after.record(after.second.receiveEnvelopes())
+            try await after.connect()
+            try await after.send(21...25)
+            try await after.wait(for: "25 envelopes") { received.count >= 25 }
+            await after.settle()
+            try requireEqual(received.sequences(), Array(1...25), "the order of arrival")
+        }.needs(.durability, .reconnection),
+        ConformanceRule(
+            "transport.relaunch.once", "What a receiver has passed on before an orderly end is not passed on again"
+        ) { bench in
+            let before = try await bench.durable()
+            try await before.connect()
+            let earlier = before.record(before.second.receiveEnvelopes())
+            try await before.send(1...20)
+            try await before.wait(for: "20 envelopes") { earlier.count >= 20 }
+            await before.settle()
+            await before.second.close()
+            await before.first.close()
+            let after = try await before.relaunched(beside: bench)
+            let received = after.record(after.second.receiveEnvelopes())
+            try await after.connect()
+            try await after.send(21...25)
+            try await after.wait(for: "the later envelopes") { received.sequences().last == 25 }
+            await after.settle()
+            try requireEqual(received.sequences(), Array(21...25), "what arrived")
+        }.needs(.durability, .reconnection),
+        ConformanceRule(
+            "transport.relaunch.snapshot", "The newest own snapshot reaches a peer that comes after a crash"
+        ) { bench in
+            let before = try await bench.durable()
+            for revision in 1...3 as ClosedRange<UInt64> { try await before.publish(revision) }
+            let after = try await before.relaunched(beside: bench)
+            let received = after.record(after.second.receiveSnapshots())
+            try await after.connect()
+            try await after.wait(for: "revision 3") { received.revisions().contains(3) }
+            await after.settle()
+            try requireEqual(received.revisions(), [3], "what arrived")
+        }.needs(.durability, .reconnection),
+        ConformanceRule(
+            "transport.relaunch.lookup", "The newest snapshot of a peer is there after a crash, before it is met again"
+        ) { bench in
+            let before = try await bench.durable()
+            try await before.connect()
+            for revision in 1...3 as ClosedRange<UInt64> { try await before.publish(revision) }
+            try await before.wait(for: "revision 3") {
+                before.second.latestPeerSnapshot(featureID: "workout")?.revision == 3
+            }
+            await before.settle()
+            let after = try await before.relaunched(beside: bench)
+            try requireEqual(
+                after.second.latestPeerSnapshot(featureID: "workout")?.revision, 3, "the newest snapshot's revision")
+            let received = after.record(after.second.receiveSnapshots())
+            try await after.wait(for: "the snapshot at a subscriber") { received.count >= 1 }
+            try requireEqual(received.revisions(), [3], "what a subscriber has")
+        }.needs(.durability, .reconnection),
+        ConformanceRule("transport.relaunch.peers", "Peers are known after a crash, before they are met again") {
+            bench in
+            let before = try await bench.durable()
+            try await before.connect()
+            let peer = before.second.localPeer
+            let after = try await before.relaunched(beside: bench)
+            try require(after.first.knownPeers.contains { $0.id == peer.id }, "\(peer.id) is not known any more")
+            try await after.first.send(after.envelope(1), mode: .reliableEventually, to: peer)
+            let received = after.record(after.second.receiveEnvelopes())
+            try await after.connect()
+            try await after.wait(for: "the envelope that waited for it") { received.count >= 1 }
+        }.needs(.durability, .reconnection),
+    ]
+}

@@ -1,0 +1,73 @@
+import MeshBus
+import MeshDelivery
+import MeshTesting
+import MeshTransport
+import Testing
+
+/// Every rule for links is shown a link that breaks it on purpose.
+@Suite struct BrokenLinkTests {
+    /// Which rule must notice which fault. Every fault and every rule occurs.
+    static let noticed: [(fault: LinkFault, rule: String)] = [
+        (.offersNothing, "link.lanes.offered"),
+        (.changesItsLanes, "link.lanes.constant"),
+        (.connectsTwice, "link.connected.once"),
+        (.sendsUnopened, "link.send.unopened"),
+        (.takesStrangers, "link.send.unreachable"),
+        (.sendsAfterClosing, "link.send.closed"),
+        (.takesAnySize, "link.send.oversized"),
+        (.refusesTheLargest, "link.send.largest"),
+        (.losesAnswers, "link.send.within-received"),
+        (.losesStreamBytes, "link.stream.intact"),
+        (.swapsPackets, "link.stream.intact"),
+        (.swapsPackets, "link.stream.both-ways"),
+        (.cutsDatagrams, "link.datagram.whole"),
+        (.mixesLanes, "link.lanes.apart"),
+        (.neverWritable, "link.full.writable"),
+        (.hidesTheEnd, "link.disconnect.told"),
+        (.deliversWhileApart, "link.disconnect.silent"),
+        (.carriesOver, "link.reconnect.fresh"),
+        (.keepsTheLastBack, "link.close.flushed"),
+        (.hidesTheEnd, "link.close.told"),
+        (.callsAfterClosing, "link.close.silent"),
+        (.holdsItsObserver, "link.close.released"),
+        (.losesWhatWaits, "link.queue.kept"),
+        (.swapsWhatWaits, "link.queue.kept"),
+        (.swapsWhatWaits, "link.file.kept"),
+        (.keepsTheOldest, "link.latest.newest"),
+    ]
+
+    @Test func `Every rule has a fault that it must notice, and every fault a rule`() {
+        let rules = TransportConformance.rules.map(\.id).filter { $0.hasPrefix("link.") }
+        #expect(Set(Self.noticed.map(\.rule)) == Set(rules))
+        #expect(Set(Self.noticed.map(\.fault)) == Set(LinkFault.allCases))
+    }
+
+    @Test("A broken link fails the rule that it breaks", arguments: noticed.indices)
+    func noticesFault(index: Int) async throws {
+        let (fault, rule) = Self.noticed[index]
+        let report = await TransportConformance.examine(
+            fixture(fault), as: "link.broken", rules: TransportConformance.rules.filter { $0.id == rule })
+        let row = try #require(report[rule: rule])
+        #expect(row.outcome == .failed, "\(fault) was not noticed by \(rule)")
+        #expect(!row.detail.isEmpty)
+    }
+
+    @Test func `The decorator without a fault keeps every rule`() async {
+        let report = await TransportConformance.examine(fixture(nil), as: "link.sound")
+        #expect(report.failures == [])
+    }
+
+    /// A link with every lane, decorated.
+    private func fixture(_ fault: LinkFault?) -> LinkFixture {
+        let sound = LinkFixture.inMemory(lanes: [
+            .stream: .memoryStream, .datagram: .memoryDatagram, .queue: .memoryKept, .latest: .memoryKept,
+            .file: .memoryKept,
+        ])
+        return LinkFixture(countMax: sound.countMax, patience: sound.patience) { count in
+            let group = try await sound.makeLinks(count)
+            return LinkGroup(
+                group.links.map { FaultyLink($0, fault) }, connect: group.connect, disconnect: group.disconnect,
+                clock: group.clock, settle: group.settle)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import MeshBus
+import MeshDelivery
+import MeshIdentity
+import MeshTesting
+import MeshTransport
+import MeshWire
+import Testing
+
+/// Delivery makes a transport that keeps every rule of any link that keeps its own.
+@Suite struct LinkConformanceTests {
+    static let laneSets: [[LinkLane]] = [
+        [.stream], [.datagram], [.stream, .datagram], [.queue], [.queue, .latest, .file],
+        [.stream, .datagram, .queue, .latest, .file],
+    ]
+
+    @Test("A sound link keeps every rule, whatever its lanes", arguments: laneSets)
+    func conforms(lanes: [LinkLane]) async {
+        let report = await TransportConformance.examine(fixture(lanes), as: "transport.memory")
+        #expect(report.failures == [], "\(lanes)")
+        #expect(report.rows.count == TransportConformance.rules.count)
+    }
+
+    @Test func `A link with every lane is exempt from no rule but those that its queue makes void`() async {
+        let report = await TransportConformance.examine(fixture([.stream, .datagram]), as: "transport.memory")
+        let skipped = report.rows.filter { $0.outcome == .skipped }
+        #expect(skipped.allSatisfy { $0.detail.contains("lane") })
+        #expect(Set(skipped.map(\.rule)) == ["link.queue.kept", "link.file.kept", "link.latest.newest"])
+    }
+
+    @Test func `A link between two is exempt from the rules for many, and says so`() async {
+        let report = await TransportConformance.examine(.inMemory(countMax: 2), as: "transport.memory")
+        #expect(report.failures == [])
+        #expect(report[rule: "transport.crowd.all"]?.outcome == .skipped)
+        #expect(report[rule: "transport.crowd.all"]?.detail == "no more than two peers can be joined")
+    }
+
+    private func fixture(_ lanes: [LinkLane]) -> LinkFixture {
+        .inMemory(
+            lanes: Dictionary(
+                uniqueKeysWithValues: lanes.map {
+                    ($0, $0 == .stream ? .memoryStream : $0 == .datagram ? .memoryDatagram : .memoryKept)
+                }))
+    }
+}
