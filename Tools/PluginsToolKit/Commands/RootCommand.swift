@@ -18,7 +18,7 @@
                 """,
             subcommands: [
                 ListCommand.self, DescribeCommand.self, LimitsCommand.self, BenchCommand.self, VerifyCommand.self,
-                SimulateCommand.self, GraphCommand.self, TrainDictionaryCommand.self,
+                SimulateCommand.self, GraphCommand.self, TrainDictionaryCommand.self, NewCommand.self,
             ])
     }
 
