@@ -40,7 +40,7 @@ extension NewPackage {
             public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
                 guard packet.bytes.count <= PayloadLimit.\(name.camel)Packet.bytes else { throw LinkError(.oversized) }
                 #warning("\(name.module): hand the bytes to the device here, without waiting; throw `full` if it has no room")
-                try wire.carry(packet, from: self.address)
+                try wire.carry(packet, from: self.address, to: address)
             }
 
             public func disconnect(_ address: LinkAddress) { wire.disconnect() }
@@ -108,17 +108,19 @@ extension NewPackage {
                 tell([(Self.other(than: end), .disconnected)])
             }
 
-            func carry(_ packet: LinkPacket, from end: LinkAddress) throws(LinkError) {
+            func carry(_ packet: LinkPacket, from end: LinkAddress, to other: LinkAddress) throws(LinkError) {
                 try state.withLock { state throws(LinkError) in
                     guard state.observers[end] != nil else { throw LinkError(.closed) }
-                    guard state.connected.contains(end) else { throw LinkError(.unreachable) }
+                    guard other == Self.other(than: end), packet.lane == .stream, state.connected.contains(end) else {
+                        throw LinkError(.unreachable)
+                    }
                     guard state.packetCount < Self.packetsMax else {
                         state.blocked.insert(end)
                         throw LinkError(.full)
                     }
                     state.packetCount += 1
                 }
-                tell([(Self.other(than: end), .received(packet))])
+                tell([(other, .received(packet))])
             }
 
             private static func other(than end: LinkAddress) -> LinkAddress { end == ends[0] ? ends[1] : ends[0] }

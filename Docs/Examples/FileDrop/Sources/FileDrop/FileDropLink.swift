@@ -49,7 +49,7 @@ public final class FileDropLink: TransportLink {
         let unread = packets(in: outbox)
         state.withLock { state in
             state.observer = observer
-            state.lastNumber = unread.last?.number ?? 0
+            state.lastNumber = unread.last ?? 0
             state.unreadCount = unread.count
         }
         observer.found(Self.otherSide)
@@ -78,7 +78,7 @@ public final class FileDropLink: TransportLink {
         }
         do {
             // Under another name first, then renamed: nobody sees half a packet.
-            try Data(packet.bytes).write(to: outbox.appending(path: "\(number).packet"), options: .atomic)
+            try Data(packet.bytes).write(to: file(number, in: outbox), options: .atomic)
         } catch {
             state.withLock { $0.isFull = true }
             throw LinkError(.full, "\(error)")
@@ -103,17 +103,19 @@ extension FileDropLink {
         guard let observer = state.withLock({ $0.observer }) else { return }
         // A listing may miss what is written meanwhile and still have what is written next. All up to the newest of the
         // first one are in the second.
-        guard let newest = packets(in: inbox).last?.number else { return checkRoom(observer) }
-        for packet in packets(in: inbox) where packet.number <= newest {
+        guard let newest = packets(in: inbox).last else { return checkRoom(observer) }
+        for number in packets(in: inbox) where number <= newest {
+            let file = file(number, in: inbox)
             do {
-                if packet.byteCount <= PayloadLimit.fileDropPacket.bytes {
-                    let bytes = try Data(contentsOf: packet.file)
+                let byteCount = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+                if byteCount <= PayloadLimit.fileDropPacket.bytes {
+                    let bytes = try Data(contentsOf: file)
                     bytes.withUnsafeBytes { observer.received($0, on: .queue, from: Self.otherSide) }
                 }
                 // Who is interrupted before this reads it again; delivery notices.
-                try FileManager.default.removeItem(at: packet.file)
+                try FileManager.default.removeItem(at: file)
             } catch {
-                return observer.failed("'\(packet.file.path)' cannot be read and removed: \(error)")
+                return observer.failed("'\(file.path)' cannot be read and removed: \(error)")
             }
         }
         checkRoom(observer)
@@ -130,25 +132,15 @@ extension FileDropLink {
         observer.writable(Self.otherSide)
     }
 
-    private struct Packet {
-        let number: UInt64
-        let file: URL
-        let byteCount: Int
-    }
+    private func file(_ number: UInt64, in folder: URL) -> URL { folder.appending(path: "\(number).packet") }
 
-    /// By number.
-    private func packets(in folder: URL) -> [Packet] {
-        let files = try? FileManager.default.contentsOfDirectory(
-            at: folder, includingPropertiesForKeys: [.fileSizeKey])
-        return (files ?? [])
-            .compactMap { file in
-                guard file.pathExtension == "packet",
-                    let number = UInt64(file.deletingPathExtension().lastPathComponent)
-                else { return nil }
-                let byteCount = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize
-                return Packet(number: number, file: file, byteCount: byteCount ?? 0)
-            }
-            .sorted { $0.number < $1.number }
+    /// The numbers of the packets that are there, in order.
+    private func packets(in folder: URL) -> [UInt64] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.compactMap { name in
+            let number = UInt64(name.prefix { $0 != "." })
+            return number.flatMap { name == "\($0).packet" ? $0 : nil }
+        }.sorted()
     }
 }
 

@@ -18,7 +18,7 @@ public struct FileDropPlugin: Plugin {
     }
 
     public func contribute(to registry: inout ExtensionRegistry) {
-        registry.add(LinkFixture { _ in Self.makeLinks() }, to: .linkFixtures)
+        registry.add(LinkFixture(patience: 2_000) { _ in Self.makeLinks() }, to: .linkFixtures)
     }
 
     /// The plugin and what it requires, for tools and tests.
