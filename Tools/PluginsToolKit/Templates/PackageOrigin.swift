@@ -7,20 +7,23 @@ enum PackageOrigin: Equatable {
 
     /// - Parameter text: a path, a URL, or nil for the checkout that this tool was built from.
     /// - Throws: `ToolError` when there is no checkout of SessionMesh.
-    init(_ text: String?, builtFrom source: String = #filePath) throws(ToolError) {
+    init(_ text: String?, builtFrom source: String = thisFile) throws(ToolError) {
         if let text, text.contains("://") || text.hasPrefix("git@") {
             self = .repository(url: text)
             return
         }
         let path = URL(fileURLWithPath: text ?? Self.checkout(of: source)).standardizedFileURL.path
-        let manifest = try? String(contentsOfFile: path + "/Package.swift", encoding: .utf8)
-        guard let manifest, manifest.contains("name: \"SessionMesh\"") else {
+        // Packages that use SessionMesh name it too; they do not hold what links conform to.
+        guard FileManager.default.fileExists(atPath: path + "/Modules/Transports/Contract/TransportLink.swift") else {
             let missing =
                 text == nil ? "the checkout that this tool was built from is gone" : "there is no SessionMesh"
             throw ToolError("\(missing) in '\(path)'; name a checkout or its URL with --package")
         }
         self = .checkout(path: path)
     }
+
+    /// A default argument of its own would be the caller's.
+    static let thisFile = #filePath
 
     /// This file lies three folders below the root.
     private static func checkout(of source: String) -> String {
