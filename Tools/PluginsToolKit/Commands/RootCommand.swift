@@ -18,7 +18,8 @@
                 """,
             subcommands: [
                 ListCommand.self, DescribeCommand.self, LimitsCommand.self, BenchCommand.self, VerifyCommand.self,
-                SimulateCommand.self, GraphCommand.self, TrainDictionaryCommand.self, LinkEndCommand.self,
+                SimulateCommand.self, GraphCommand.self, TrainDictionaryCommand.self, NewCommand.self,
+                LinkEndCommand.self,
             ])
     }
 

@@ -1,0 +1,151 @@
+import Foundation
+import MeshBus
+import MeshTransport
+import Synchronization
+
+/// Two folders, one for each direction, that both sides see: on one disk, on a share, on a stick that is carried over.
+/// A packet is a file that appears whole in the other side's folder and stays until it has been read.
+///
+/// The lane is `queue`, for that is what folders promise: files wait, in order, also while nobody looks. `stream` and
+/// `datagram` would need to know whether the other side is there, and a folder does not tell.
+public final class FileDropLink: TransportLink {
+    /// Packets that may wait for the other side; beyond them the link is full.
+    public static let unreadMax = 1_000
+
+    public let lanes: [LinkLane: PayloadLimit] = [.queue: .fileDropPacket]
+    public let traits = LinkTraits(expectedLatency: .eventual, discoversPeers: false)
+
+    private static let otherSide: LinkAddress = "other side"
+
+    private struct State {
+        /// nil before `open` and after `close`.
+        var observer: (any LinkObserver)?
+        var watcher: Task<Void, Never>?
+        var lastNumber: UInt64 = 0
+        /// At most so many packets wait for the other side.
+        var unreadCount = 0
+        var isFull = false
+    }
+
+    private let inbox: URL
+    private let outbox: URL
+    private let interval: Duration?
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - inbox: where the other side writes. Made if it is not there, as is `outbox`.
+    ///   - outbox: the other side's `inbox`. Nobody else writes there.
+    ///   - interval: how often to look; nil looks when `look` is called.
+    public init(inbox: URL, outbox: URL, interval: Duration? = .milliseconds(50)) {
+        self.inbox = inbox
+        self.outbox = outbox
+        self.interval = interval
+    }
+
+    public func open(_ observer: any LinkObserver) throws {
+        for folder in [inbox, outbox] {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
+        let unread = packets(in: outbox)
+        state.withLock { state in
+            state.observer = observer
+            state.lastNumber = unread.last ?? 0
+            state.unreadCount = unread.count
+        }
+        observer.found(Self.otherSide)
+        guard let interval else { return }
+        let watcher = Task {
+            while !Task.isCancelled {
+                look()
+                try? await Task.sleep(for: interval)
+            }
+        }
+        state.withLock { $0.watcher = watcher }
+    }
+
+    public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        guard address == Self.otherSide, packet.lane == .queue else { throw LinkError(.unreachable) }
+        guard packet.bytes.count <= PayloadLimit.fileDropPacket.bytes else { throw LinkError(.oversized) }
+        let number = try state.withLock { state throws(LinkError) in
+            guard state.observer != nil else { throw LinkError(.closed) }
+            guard state.unreadCount < Self.unreadMax else {
+                state.isFull = true
+                throw LinkError(.full)
+            }
+            state.unreadCount += 1
+            state.lastNumber &+= 1
+            return state.lastNumber
+        }
+        do {
+            // Under another name first, then renamed: nobody sees half a packet.
+            try Data(packet.bytes).write(to: file(number, in: outbox), options: .atomic)
+        } catch {
+            state.withLock { $0.isFull = true }
+            throw LinkError(.full, "\(error)")
+        }
+    }
+
+    public func close() async {
+        let watcher = state.withLock { state in
+            defer { state = State() }
+            return state.watcher
+        }
+        watcher?.cancel()
+        await watcher?.value
+    }
+}
+
+// MARK: - Looking into the folders
+
+extension FileDropLink {
+    /// Passes on what has arrived, and says so when there is room again. Called by one caller at a time.
+    public func look() {
+        guard let observer = state.withLock({ $0.observer }) else { return }
+        // A listing may miss what is written meanwhile and still have what is written next. All up to the newest of the
+        // first one are in the second.
+        guard let newest = packets(in: inbox).last else { return checkRoom(observer) }
+        for number in packets(in: inbox) where number <= newest {
+            let file = file(number, in: inbox)
+            do {
+                let byteCount = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+                if byteCount <= PayloadLimit.fileDropPacket.bytes {
+                    let bytes = try Data(contentsOf: file)
+                    bytes.withUnsafeBytes { observer.received($0, on: .queue, from: Self.otherSide) }
+                }
+                // Who is interrupted before this reads it again; delivery notices.
+                try FileManager.default.removeItem(at: file)
+            } catch {
+                return observer.failed("'\(file.path)' cannot be read and removed: \(error)")
+            }
+        }
+        checkRoom(observer)
+    }
+
+    private func checkRoom(_ observer: any LinkObserver) {
+        guard state.withLock({ $0.isFull }) else { return }
+        let unreadCount = packets(in: outbox).count
+        guard unreadCount < Self.unreadMax else { return }
+        state.withLock { state in
+            state.unreadCount = unreadCount
+            state.isFull = false
+        }
+        observer.writable(Self.otherSide)
+    }
+
+    private func file(_ number: UInt64, in folder: URL) -> URL { folder.appending(path: "\(number).packet") }
+
+    /// The numbers of the packets that are there, in order.
+    private func packets(in folder: URL) -> [UInt64] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.compactMap { name in
+            let number = UInt64(name.prefix { $0 != "." })
+            return number.flatMap { name == "\($0).packet" ? $0 : nil }
+        }.sorted()
+    }
+}
+
+extension PayloadLimit {
+    /// One file.
+    public static let fileDropPacket = PayloadLimit(
+        id: "file-drop.packet", bytes: 1 << 20, summary: "A packet of the file drop", source: "chosen: one whole frame")
+}

@@ -1,0 +1,4 @@
+import FileDrop
+import PluginsToolKit
+
+await PluginsTool.main { FileDropPlugin.withRequirements }

@@ -1,0 +1,65 @@
+#if CommandLineTools
+    import ArgumentParser
+    import MeshBus
+
+    struct NewCommand: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "new",
+            abstract: "Write a package with a plugin to begin with: it builds, and keeps the rules, as it is.",
+            discussion: "The compiler's warnings show what to change.",
+            subcommands: [NewTransportCommand.self, NewCodecCommand.self])
+    }
+
+    struct NewTransportCommand: ToolCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "transport", abstract: "Write a package with a link, its plugin, its test and its tool.",
+            discussion: "Rows: path (within the package), lines. Docs/AddingATransport.md goes on from there.")
+
+        @OptionGroup var options: NewPackageOptions
+
+        func run(on bus: PluginBus) throws { try options.write("transport", NewPackage.transport, on: bus) }
+    }
+
+    struct NewCodecCommand: ToolCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "codec", abstract: "Write a package with a codec, its plugin, its test and its tool.",
+            discussion: "Rows: path (within the package), lines.")
+
+        @OptionGroup var options: NewPackageOptions
+
+        func run(on bus: PluginBus) throws { try options.write("codec", NewPackage.codec, on: bus) }
+    }
+
+    struct NewPackageOptions: ParsableArguments {
+        @Argument(help: "What it is called, such as FileDrop: the module, and the beginning of its types.")
+        var name: String
+
+        @Option(
+            name: .shortAndLong,
+            help: ArgumentHelp("The package's folder; it must be empty, or not there yet.", valueName: "dir"))
+        var output: String
+
+        @Option(
+            help: ArgumentHelp(
+                "SessionMesh: a checkout, or a URL of which the branch main is used. By default the checkout that this "
+                    + "tool was built from.", valueName: "path|url"))
+        var package: String?
+
+        @OptionGroup var format: OutputOptions
+
+        func write(
+            _ kind: String, _ template: (PackageName, PackageOrigin) -> NewPackage, on bus: PluginBus
+        ) throws {
+            let name = try PackageName(name, taken: bus.descriptors.map(\.module))
+            if bus.descriptors.contains(where: { $0.id.rawValue == "\(kind).\(name.dashed)" }) {
+                throw ToolError("there is a plugin '\(kind).\(name.dashed)' already; choose another name")
+            }
+            let rows = try template(name, PackageOrigin(package)).write(to: output)
+            try format.print(rows) {
+                let table = Table(columns: ["File", .number("Lines")], rows: rows.map { [$0.path, "\($0.lines)"] })
+                return table.text() + "\n\n"
+                    + "In '\(output)': `swift test` runs the rules, and `swift run \(name.dashed)-tool verify` as well."
+            }
+        }
+    }
+#endif
