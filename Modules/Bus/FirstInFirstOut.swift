@@ -1,17 +1,18 @@
 /// A queue in an array: O(1) amortised both ways.
+@frozen
 package struct FirstInFirstOut<Element> {
     @usableFromInline var elements: [Element?] = []
     @usableFromInline var head = 0
 
     @inlinable package init() {}
 
-    @inlinable package var count: Int { elements.count - head }
-    @inlinable package var isEmpty: Bool { head == elements.count }
-    @inlinable package var first: Element? { isEmpty ? nil : elements[head] }
+    @inlinable @inline(__always) package var count: Int { elements.count - head }
+    @inlinable @inline(__always) package var isEmpty: Bool { head == elements.count }
+    @inlinable @inline(__always) package var first: Element? { isEmpty ? nil : elements[head] }
 
-    @inlinable package mutating func append(_ element: Element) { elements.append(element) }
+    @inlinable @inline(__always) package mutating func append(_ element: Element) { elements.append(element) }
 
-    @inlinable package mutating func takeFirst() -> Element? {
+    @inlinable @inline(__always) package mutating func takeFirst() -> Element? {
         guard !isEmpty else { return nil }
         let first = elements[head].take()
         head += 1
@@ -30,7 +31,7 @@ package struct FirstInFirstOut<Element> {
     }
 
     /// What waits, the first first.
-    @inlinable package var waiting: [Element] { elements[head...].compactMap { $0 } }
+    @inlinable @inline(__always) package var waiting: [Element] { elements[head...].compactMap { $0 } }
 }
 
 extension FirstInFirstOut: Sendable where Element: Sendable {}

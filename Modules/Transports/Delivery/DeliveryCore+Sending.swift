@@ -145,7 +145,7 @@ extension DeliveryCore {
         if isCancelled { notePending() }
         for index in peers.indices {
             let gone = withdraw(index) { $0.message.metadata.map(MessageID.init) == id }
-            gone.forEach { report(.cancelled($0.message.metadata, peerID: peers[index].peer.id)) }
+            for entry in gone { report(.cancelled(entry.message.metadata, peerID: peers[index].peer.id)) }
             isCancelled = isCancelled || !gone.isEmpty
         }
         return isCancelled

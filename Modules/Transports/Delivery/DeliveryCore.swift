@@ -171,8 +171,9 @@ extension DeliveryCore {
     mutating func dropExpired(_ index: Int, _ now: DeliveryTime) {
         guard peers[index].earliestDeadline != .max else { return }
         guard peers[index].earliestDeadline <= now.elapsed else { return wake(by: peers[index].earliestDeadline) }
-        withdraw(index) { $0.deadline <= now.elapsed }
-            .forEach { report(.expired($0.message.metadata, peerID: peers[index].peer.id)) }
+        for entry in withdraw(index, where: { $0.deadline <= now.elapsed }) {
+            report(.expired(entry.message.metadata, peerID: peers[index].peer.id))
+        }
         var earliest = UInt64.max
         for channel in peers[index].channels {
             for number in channel.entries.first..<channel.entries.next where channel.entries[number].progress != .void {

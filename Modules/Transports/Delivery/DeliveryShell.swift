@@ -451,14 +451,16 @@ extension DeliveryShell {
 extension DeliveryShell {
     func store() {
         let inbox = inbox
-        archive?.write(doneCount: { inbox.durableDoneCount }) { [weak self] changes, error in
-            self?.perform { state, now in
-                if let error {
-                    state.core.notStored(changes, reason: "\(error)", now)
-                } else {
-                    state.core.stored(changes, now)
+        archive?.write(
+            doneCount: { inbox.durableDoneCount },
+            done: { [weak self] changes, error in
+                self?.perform { state, now in
+                    if let error {
+                        state.core.notStored(changes, reason: "\(error)", now)
+                    } else {
+                        state.core.stored(changes, now)
+                    }
                 }
-            }
-        }
+            })
     }
 }

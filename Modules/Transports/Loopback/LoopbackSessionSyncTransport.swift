@@ -1,5 +1,5 @@
 import MeshBus
-public import MeshDelivery
+@_exported public import MeshDelivery
 public import MeshIdentity
 public import MeshTransport
 

@@ -1,5 +1,5 @@
 public import MeshBus
-public import MeshDelivery
+@_exported public import MeshDelivery
 public import MeshIdentity
 public import MeshStorage
 public import MeshTransport

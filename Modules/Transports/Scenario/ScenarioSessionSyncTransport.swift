@@ -1,4 +1,4 @@
-public import MeshDelivery
+@_exported public import MeshDelivery
 
 /// One peer's end of a `ScenarioNetwork`: delivery over a `ScenarioLink`, in the network's time.
 ///
