@@ -217,7 +217,7 @@ extension TransportConformance {
     /// Until nothing more is accepted for a while.
     private static func waitUntilStill(_ bench: TransportBench, _ progress: Progress) async throws {
         var (last, stillCount) = (0, 0)
-        for _ in 0..<1000 where stillCount < 5 {
+        for _ in 0..<1000 where stillCount < 100 {
             let count = progress.count
             stillCount = count > 0 && count == last ? stillCount + 1 : 0
             last = count

@@ -71,8 +71,12 @@ public final class LinkTransport: SessionSyncTransport {
             supportsRealtime: isLive, supportsDurableQueue: true, supportsLatestStateReplacement: true,
             supportsRequestReply: isLive, supportsBroadcast: true,
             supportsPeerDiscovery: shell.link.traits.discoversPeers,
-            maximumPayloadSize: shell.budget.limit.bytes, expectedLatency: shell.link.traits.expectedLatency)
+            maximumPayloadSize: payloadLimit?.bytes, expectedLatency: shell.link.traits.expectedLatency)
     }
+
+    /// What one message may have: all that a live lane takes in pieces, or what a kept lane takes whole.
+    /// nil where payloads go from hand to hand and are never written.
+    public var payloadLimit: PayloadLimit? { shell.writesPayloads ? shell.budget.limit : nil }
 
     /// How a peer is; nil for one that has never been met.
     public func health(of peer: SessionPeer) -> DeliveryHealth? {

@@ -1,4 +1,5 @@
 public import MeshBus
+import MeshDelivery
 import MeshIdentity
 import MeshTransport
 
@@ -14,6 +15,7 @@ public struct LoopbackTransportPlugin: Plugin {
     }
 
     public func contribute(to registry: inout ExtensionRegistry) {
+        registry.add(LinkFixture(countMax: 1) { _ in LinkGroup([LoopbackLink()]) }, to: .linkFixtures)
         registry.add(
             TransportFixture(patience: 1000) { codec in
                 let limit = PayloadLimit(

@@ -23,6 +23,7 @@ public struct PipeTransportPlugin: Plugin {
 
     public func contribute(to registry: inout ExtensionRegistry) {
         registry.add(.pipe(endpoints: Self.socketPair), to: .transportFixtures)
+        registry.add(.pipe(endpoints: Self.socketPair), to: .linkFixtures)
     }
 
     private static func socketPair() throws -> [PipeEndpoint] {
@@ -47,6 +48,7 @@ public struct UnixSocketTransportPlugin: Plugin {
 
     public func contribute(to registry: inout ExtensionRegistry) {
         registry.add(.pipe(endpoints: Self.meetingPlace), to: .transportFixtures)
+        registry.add(.pipe(endpoints: Self.meetingPlace), to: .linkFixtures)
     }
 
     private static func meetingPlace() -> [PipeEndpoint] {
@@ -62,6 +64,15 @@ extension PluginDescriptor {
             requires: ["core.transport", "core.delivery"],
             capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast", "discovery"],
             limits: [.pipePacket])
+    }
+}
+
+extension LinkFixture {
+    fileprivate static func pipe(endpoints: @escaping @Sendable () throws -> [PipeEndpoint]) -> LinkFixture {
+        LinkFixture(patience: 50_000) { _ in
+            LinkGroup(
+                try endpoints().map { try PipeLink($0) }, settle: { try? await Task.sleep(for: .microseconds(100)) })
+        }
     }
 }
 

@@ -18,6 +18,19 @@ public struct ScenarioTransportPlugin: Plugin {
 
     public func contribute(to registry: inout ExtensionRegistry) {
         registry.add(TransportFixture(patience: 1000, makePair: makePair), to: .transportFixtures)
+        registry.add(LinkFixture(countMax: 100, patience: 5000, makeLinks: makeLinks), to: .linkFixtures)
+    }
+
+    private func makeLinks(_ count: Int) -> LinkGroup {
+        let network = ScenarioNetwork(seed: 1, conditions: .ideal)
+        let peers = (0..<count).map { fixturePeer("end-\($0)", .unknown) }
+        return LinkGroup(
+            peers.map { network.makeLink(localPeer: $0) }, clock: network.clock,
+            settle: {
+                network.advance(by: .milliseconds(10))
+                // Those who read have threads of their own.
+                try? await Task.sleep(for: .microseconds(50))
+            })
     }
 
     /// All three are apart until `connect`. Then phone and watch meet first.

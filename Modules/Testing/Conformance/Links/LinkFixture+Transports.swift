@@ -20,7 +20,7 @@ extension LinkFixture {
         }
         for transport in transports { try transport.start() }
         let first = transports[0]
-        let limit = first.payloadLimit(configuration.payloadLimit)
+        let limit = first.payloadLimit
         let disconnect = group.connect == nil ? nil : group.disconnect
         var pair = TransportPair(
             first: first, second: transports.count > 1 ? transports[1] : first,
@@ -72,14 +72,6 @@ extension LinkFixture {
             id: "peer-\(index)", deviceClass: .unknown, appInstanceID: "fixture", topology: .sameHost)
         return try LinkTransport(
             localPeer: peer, link: link, configuration: configuration, store: store, clock: clock)
-    }
-}
-
-extension LinkTransport {
-    /// The limit that it is under.
-    fileprivate func payloadLimit(_ configured: PayloadLimit) -> PayloadLimit {
-        let bytes = capabilities.maximumPayloadSize
-        return bytes == configured.bytes ? configured : link.lanes.values.first { $0.bytes == bytes } ?? configured
     }
 }
 
