@@ -123,9 +123,8 @@ extension DeliveryCore {
             peers[index].earliestDeadline = min(peers[index].earliestDeadline, entry.deadline)
             wake(by: entry.deadline)
         }
-        entry.progress = settings.isDurable ? .unstored : .ready
         let expiresAt = entry.expiresAt
-        let number = peers[index].channels[place.channel].append(entry)
+        let number = peers[index].channels[place.channel].append(entry, isStored: !settings.isDurable)
         peers[index].outstandingCount += 1
         peers[index].outstandingBytes += item.byteCount
         if settings.isDurable {

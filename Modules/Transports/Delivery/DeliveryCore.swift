@@ -176,7 +176,7 @@ extension DeliveryCore {
         }
         var earliest = UInt64.max
         for channel in peers[index].channels {
-            for number in channel.entries.first..<channel.entries.next where channel.entries[number].progress != .void {
+            for number in channel.entries.first..<channel.entries.next where channel.flights[number].progress != .void {
                 earliest = min(earliest, channel.entries[number].deadline)
             }
         }

@@ -25,13 +25,21 @@ struct OutgoingChannel: Sendable {
         var expiresAt: UInt64?
         /// The same moment by the clock that never jumps.
         var deadline: UInt64 = .max
-        var progress = Progress.ready
+    }
+
+    /// Where an entry is. Kept apart from it, so that looking through all of them touches no message.
+    struct Flight: Sendable {
+        var progress: Progress
+        var byteCount: Int
+        var priority: DeliveryPriority
         var sentAt: UInt64 = 0
         var attempts: UInt8 = 0
     }
 
     let featureID: String
     private(set) var entries: NumberedQueue<Entry>
+    /// One for each entry.
+    private(set) var flights: NumberedQueue<Flight>
     /// The peer has everything up to it, or knows that it never comes.
     private(set) var acknowledged: UInt64
     /// The next number that has not been sent on this connection.
@@ -47,6 +55,7 @@ struct OutgoingChannel: Sendable {
     init(featureID: String, first: UInt64 = 1) {
         self.featureID = featureID
         entries = NumberedQueue(first: first)
+        flights = NumberedQueue(first: first)
         acknowledged = first - 1
         cursor = first
     }
@@ -54,8 +63,10 @@ struct OutgoingChannel: Sendable {
     /// The peer waits for numbers that never come. What is under way may have been sent before that was known.
     var needsFloor: Bool { entries.first > acknowledged + 1 }
 
-    mutating func append(_ entry: Entry) -> UInt64 {
+    mutating func append(_ entry: Entry, isStored: Bool = true) -> UInt64 {
         entries.append(entry)
+        flights.append(
+            Flight(progress: isStored ? .ready : .unstored, byteCount: entry.byteCount, priority: entry.priority))
         return entries.next - 1
     }
 
@@ -64,16 +75,15 @@ struct OutgoingChannel: Sendable {
     /// The number and the priority of what is to be sent next; nil when nothing is ready.
     mutating func next() -> (number: UInt64, priority: DeliveryPriority)? {
         while let number = resend.first {
-            if entries.contains(number), entries[number].progress == .ready {
-                return (number, entries[number].priority)
+            if entries.contains(number), flights[number].progress == .ready {
+                return (number, flights[number].priority)
             }
             _ = resend.takeFirst()
         }
         cursor = max(cursor, entries.first)
         while cursor < entries.next {
-            let entry = entries[cursor]
-            switch entry.progress {
-            case .ready: return (cursor, entry.priority)
+            switch flights[cursor].progress {
+            case .ready: return (cursor, flights[cursor].priority)
             case .unstored: return nil
             case .underWay, .held, .void: cursor += 1
             }
@@ -82,19 +92,19 @@ struct OutgoingChannel: Sendable {
     }
 
     mutating func send(_ number: UInt64, now: UInt64) -> Entry {
-        entries[number].progress = .underWay
-        entries[number].sentAt = now
-        entries[number].attempts &+= 1
+        flights[number].progress = .underWay
+        flights[number].sentAt = now
+        flights[number].attempts &+= 1
         underWayCount += 1
-        underWayBytes += entries[number].byteCount
+        underWayBytes += flights[number].byteCount
         return entries[number]
     }
 
     /// A connection has ended, or begins: what the peer has not acknowledged is sent again, in order.
     mutating func rewind() {
         for number in entries.first..<entries.next {
-            switch entries[number].progress {
-            case .underWay, .held: entries[number].progress = .ready
+            switch flights[number].progress {
+            case .underWay, .held: flights[number].progress = .ready
             case .unstored, .ready, .void: break
             }
         }
@@ -112,10 +122,10 @@ struct OutgoingChannel: Sendable {
         var count = 0
         let end = min(cursor + 1, entries.next, coverage <= entries.first ? .max : coverage)
         for number in entries.first..<end
-        where entries[number].progress == .underWay && entries[number].sentAt < moment {
-            entries[number].progress = .ready
+        where flights[number].progress == .underWay && flights[number].sentAt < moment {
+            flights[number].progress = .ready
             underWayCount -= 1
-            underWayBytes -= entries[number].byteCount
+            underWayBytes -= flights[number].byteCount
             if number < cursor { resend.append(number) }
             count += 1
         }
@@ -141,10 +151,10 @@ struct OutgoingChannel: Sendable {
         var count = 0
         // Beyond what was ever sent: nonsense, or meant for an outbox that is gone.
         guard upTo < entries.next, beyond.last.map({ $0.upperBound < entries.next }) ?? true else { return (gain, 0) }
-        while entries.first <= upTo, let entry = entries.removeFirst() {
-            note(entry, in: &gain)
-            leave(entry)
-            guard entry.progress != .void else { continue }
+        while entries.first <= upTo, let entry = entries.removeFirst(), let flight = flights.removeFirst() {
+            note(flight, in: &gain)
+            leave(flight)
+            guard flight.progress != .void else { continue }
             count += 1
             gain.byteCount += entry.byteCount
             if wanted { gain.messages.append(entry.message) }
@@ -155,35 +165,35 @@ struct OutgoingChannel: Sendable {
         for range in beyond {
             guard range.upperBound >= entries.first else { continue }
             for number in max(range.lowerBound, entries.first)...range.upperBound
-            where entries[number].progress == .underWay || entries[number].progress == .ready {
-                note(entries[number], in: &gain)
-                leave(entries[number])
-                entries[number].progress = .held
+            where flights[number].progress == .underWay || flights[number].progress == .ready {
+                note(flights[number], in: &gain)
+                leave(flights[number])
+                flights[number].progress = .held
             }
         }
         dropVoid()
         return (gain, count)
     }
 
-    private func note(_ entry: Entry, in gain: inout Gain) {
-        guard entry.progress == .underWay, entry.sentAt >= gain.newestSentAt else { return }
-        gain.newestSentAt = entry.sentAt
-        gain.measurableSentAt = entry.attempts == 1 ? entry.sentAt : nil
+    private func note(_ flight: Flight, in gain: inout Gain) {
+        guard flight.progress == .underWay, flight.sentAt >= gain.newestSentAt else { return }
+        gain.newestSentAt = flight.sentAt
+        gain.measurableSentAt = flight.attempts == 1 ? flight.sentAt : nil
     }
 
-    private mutating func leave(_ entry: Entry) {
-        guard entry.progress == .underWay else { return }
+    private mutating func leave(_ flight: Flight) {
+        guard flight.progress == .underWay else { return }
         underWayCount -= 1
-        underWayBytes -= entry.byteCount
+        underWayBytes -= flight.byteCount
     }
 
     // MARK: - The store
 
     mutating func stored(upTo number: UInt64) {
         var index = min(number + 1, entries.next)
-        while index > entries.first, entries[index - 1].progress == .unstored {
+        while index > entries.first, flights[index - 1].progress == .unstored {
             index -= 1
-            entries[index].progress = .ready
+            flights[index].progress = .ready
         }
     }
 
@@ -191,9 +201,10 @@ struct OutgoingChannel: Sendable {
     /// - Returns: what is gone.
     mutating func withdrawUnstored() -> [Entry] {
         var gone: [Entry] = []
-        while entries.next > entries.first, entries[entries.next - 1].progress == .unstored {
+        while entries.next > entries.first, flights[entries.next - 1].progress == .unstored {
             gone.append(entries[entries.next - 1])
             entries.removeLast()
+            flights.removeLast()
         }
         return gone
     }
@@ -205,10 +216,12 @@ struct OutgoingChannel: Sendable {
     mutating func void(where isUnwanted: (Entry) -> Bool) -> [Entry] {
         var gone: [Entry] = []
         for number in entries.first..<entries.next {
+            let flight = flights[number]
+            guard flight.progress != .void, flight.progress != .unstored else { continue }
             let entry = entries[number]
-            guard entry.progress != .void, entry.progress != .unstored, isUnwanted(entry) else { continue }
-            leave(entry)
-            entries[number].progress = .void
+            guard isUnwanted(entry) else { continue }
+            leave(flight)
+            flights[number].progress = .void
             gone.append(entry)
         }
         if !gone.isEmpty { dropVoid() }
@@ -216,8 +229,9 @@ struct OutgoingChannel: Sendable {
     }
 
     private mutating func dropVoid() {
-        while !entries.isEmpty, entries[entries.first].progress == .void {
+        while !entries.isEmpty, flights[entries.first].progress == .void {
             _ = entries.removeFirst()
+            _ = flights.removeFirst()
             floorSentAt = nil
         }
     }

@@ -1,4 +1,5 @@
 import MeshBus
+import MeshDelivery
 import MeshIdentity
 import MeshTransport
 

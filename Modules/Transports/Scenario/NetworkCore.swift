@@ -1,4 +1,5 @@
 import MeshBus
+import MeshDelivery
 import MeshTransport
 
 /// The network as a value: packets, faults and timers in, deliveries out, no clock but its own. `ScenarioNetwork` drives

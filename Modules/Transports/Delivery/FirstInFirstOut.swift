@@ -1,5 +1,5 @@
 /// A queue in an array: O(1) amortised both ways.
-@frozen
+
 package struct FirstInFirstOut<Element> {
     @usableFromInline var elements: [Element?] = []
     @usableFromInline var head = 0
