@@ -188,7 +188,7 @@ extension DeliveryCore {
         }
         guard let channel = peers[index].existingChannel(receipt.featureID) else { return 0 }
         let (gain, count) = peers[index].channels[channel].acknowledge(
-            upTo: receipt.upTo, beyond: receipt.beyond, messagesWanted: settings.tellsAcknowledgements)
+            upTo: receipt.upTo, beyond: receipt.beyond, messagesWanted: tellsAcknowledgements)
         for message in gain.messages {
             if let metadata = message.metadata { report(.acknowledged(metadata, peerID: peers[index].peer.id)) }
         }

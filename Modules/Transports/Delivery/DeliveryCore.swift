@@ -30,8 +30,6 @@ struct DeliveryCore: Sendable {
         var stallPatience: UInt64 = 10_000_000_000
         /// Changes are to be stored before they count.
         var isDurable = false
-        /// Somebody listens to what was acknowledged.
-        var tellsAcknowledgements = false
 
         /// Reliable frames on a live connection.
         var reliableLane: LinkLane? { lanes.contains(.stream) ? .stream : lanes.contains(.datagram) ? .datagram : nil }
@@ -58,6 +56,8 @@ struct DeliveryCore: Sendable {
     var deadline = UInt64.max
     /// How many more durable elements can be passed on now. Set by whoever drives the core before each call.
     var room = Int.max
+    /// Somebody listens to what was acknowledged. Set by whoever drives the core, as is `room`.
+    var tellsAcknowledgements = false
     /// Since when something waits for room; nil while nothing does.
     var stalledSince: UInt64?
 

@@ -87,6 +87,7 @@ final class DeliveryShell: LinkObserver {
         return try state.withLock { state in
             defer { work = collect(&state, now) }
             state.core.room = passesOn ? inbox.durableRoom : 0
+            state.core.tellsAcknowledgements = passesOn && diagnostics.subscriberCount > 0
             return try body(&state, now)
         }
     }
