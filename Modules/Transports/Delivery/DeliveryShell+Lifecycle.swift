@@ -1,0 +1,98 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+import MeshWire
+
+extension DeliveryShell {
+    func open() throws {
+        try state.withLock { state in
+            switch state.phase {
+            case .idle: state.phase = .open
+            case .open: throw DeliveryError(.alreadyStarted, "a transport starts once")
+            case .closing, .closed: throw SessionSyncError.closed
+            }
+        }
+        do {
+            try link.open(self)
+        } catch {
+            state.withLock { $0.phase = .idle }
+            throw error
+        }
+    }
+
+    /// Hands over what was accepted, says farewell and ends. What the link does not take within `grace` is given up.
+    func close(grace: Duration) async {
+        let (isMine, waiters) = state.withLock { state in
+            let isMine = state.phase == .idle || state.phase == .open
+            if isMine { state.phase = .closing }
+            return (isMine, state.takeWaiters())
+        }
+        for waiter in waiters { waiter.resume() }
+        guard isMine else { return }
+        if let archive { try? await archive.flush(since: archive.notedCount) }
+        perform { state, _ in state.core.reportNow() }
+        let deadline = ContinuousClock.now + grace
+        while hasUnsent(), ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(1)) }
+        for address in say(goodbye: WireGoodbye(.closing)) { pump(address) }
+        await link.close()
+        // What subscribers have dealt with is not offered again.
+        if archive != nil { store() }
+        end()
+    }
+
+    /// Without a farewell: nobody holds the transport any more.
+    func abandon() {
+        let isMine = state.withLock { state in
+            defer { state.phase = .closed }
+            return state.phase == .open || state.phase == .idle
+        }
+        guard isMine else { return }
+        let link = link
+        Task { await link.close() }
+        end()
+    }
+
+    private func end() {
+        state.withLock { state in
+            state.phase = .closed
+            state.lines.removeAll()
+        }
+        archive?.close()
+        inbox.close()
+    }
+
+    private func hasUnsent() -> Bool {
+        for address in state.withLock({ Array($0.lines.keys) }) { pump(address) }
+        return state.withLock { state in
+            let hasPackets = state.lines.values.contains { !$0.outgoing.packets.isEmpty || $0.outgoing.isSending }
+            return hasPackets || (clock.passesByItself && state.core.awaitsAcknowledgements)
+        }
+    }
+
+    private func say(goodbye: WireGoodbye) -> [LinkAddress] {
+        state.withLock { state in
+            let addresses = state.lines.keys.sorted { $0.rawValue < $1.rawValue }
+            for address in addresses { state.core.say(.goodbye(goodbye), at: address) }
+            return addresses
+        }
+    }
+}
+
+// MARK: - The store
+
+extension DeliveryShell {
+    func store() {
+        let inbox = inbox
+        archive?.write(
+            doneCount: { inbox.durableDoneCount },
+            done: { [weak self] changes, error in
+                self?.perform { state, now in
+                    if let error {
+                        state.core.notStored(changes, reason: "\(error)", now)
+                    } else {
+                        state.core.stored(changes, now)
+                    }
+                }
+            })
+    }
+}

@@ -1,0 +1,70 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+import MeshWire
+
+// What the link tells.
+extension DeliveryShell {
+    func found(_ address: LinkAddress) {
+        perform { state, now in
+            guard state.phase != .closed else { return }
+            _ = state.line(at: address, setup)
+            state.core.found(address, now)
+        }
+    }
+
+    func connected(_ address: LinkAddress, as peerID: String?) {
+        perform { state, now in
+            guard state.phase != .closed else { return }
+            let line = state.line(at: address, setup)
+            line.beginWriting()
+            line.beginReading()
+            state.core.connected(address, as: peerID, now)
+        }
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
+        guard let line = state.withLock({ $0.lines[address] }) else { return }
+        let (frames, failure) = line.frames(in: bytes, on: lane, now: clock.elapsed)
+        guard !frames.isEmpty || failure != nil else { return }
+        perform(passesOn: true) { state, now in
+            guard state.phase != .closed else { return }
+            do throws(WireError) {
+                for frame in frames { try state.core.receive(frame, on: lane, from: address, now) }
+                if let failure { throw failure }
+            } catch {
+                state.core.cannotRead(from: address, on: lane, error, now)
+            }
+        }
+    }
+
+    func writable(_ address: LinkAddress) {
+        state.withLock { state in
+            state.lines[address]?.outgoing.hasBecomeWritable = true
+            state.lines[address]?.outgoing.isBlocked = false
+        }
+        pump(address)
+    }
+
+    func disconnected(_ address: LinkAddress, reason: String?) {
+        perform { state, now in
+            let line = state.lines[address]
+            let isCut = line.map { !$0.isAtFrameBoundary } ?? false
+            line?.outgoing.encoder = nil
+            line?.forgetUnsent()
+            line?.beginReading()
+            if state.core.settings.keptLane == nil { state.lines[address] = nil }
+            state.core.disconnected(address, reason: reason ?? (isCut ? "the input ended within a frame" : nil), now)
+        }
+    }
+
+    func failed(_ reason: String) {
+        perform { state, now in
+            for address in state.lines.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+                state.core.disconnected(address, reason: reason, now)
+            }
+            if state.lines.isEmpty { state.core.report(.rejected(peerID: nil, reason: reason)) }
+            state.lines.removeAll()
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+
+extension DeliveryShell {
+    /// Takes the messages, all for the same receivers, waiting for room where there is none.
+    /// - Returns: the change that must be stored before they count.
+    func submit(_ items: [DeliveryCore.Item], mode: SessionDeliveryMode, to peerID: String?) async throws {
+        let notedCount = archive?.notedCount ?? 0
+        var next = 0
+        while next < items.count {
+            try Task.checkCancellation()
+            let waiter: UInt64? = try perform { state, now in
+                guard state.phase == .idle || state.phase == .open else { throw SessionSyncError.closed }
+                while next < items.count {
+                    switch try state.core.send(items[next], mode: mode, to: peerID, now) {
+                    case .taken: next += 1
+                    case .full: return state.addWaiter()
+                    }
+                }
+                return nil
+            }
+            if let waiter { try await wait(waiter) }
+        }
+        if let archive, mode == .reliableEventually { try await archive.flush(since: notedCount) }
+    }
+
+    private func wait(_ waiter: UInt64) async throws {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isDue = state.withLock { state in
+                    guard state.waiters[waiter] != nil else { return true }
+                    state.waiters[waiter] = .some(continuation)
+                    return false
+                }
+                if isDue { continuation.resume() }
+            }
+        } onCancel: {
+            let continuation = state.withLock { $0.waiters.removeValue(forKey: waiter) ?? nil }
+            continuation?.resume(throwing: CancellationError())
+        }
+    }
+}
+
+extension DeliveryShell.State {
+    /// Entered in the same turn in which there was no room, so that room that comes meanwhile is not missed.
+    mutating func addWaiter() -> UInt64 {
+        nextWaiter += 1
+        waiters.updateValue(nil, forKey: nextWaiter)
+        return nextWaiter
+    }
+
+    mutating func takeWaiters() -> [CheckedContinuation<Void, any Error>] {
+        defer { waiters.removeAll() }
+        return waiters.keys.sorted().compactMap { waiters[$0] ?? nil }
+    }
+
+    mutating func line(at address: LinkAddress, _ setup: LineSetup) -> DeliveryLine {
+        if let line = lines[address] { return line }
+        let line = DeliveryLine(setup)
+        lines[address] = line
+        return line
+    }
+}
