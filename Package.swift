@@ -142,7 +142,7 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
             "MeshScenarioTransport", "MeshSession",
         ],
-        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshScenarioTransport"]),
+        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [

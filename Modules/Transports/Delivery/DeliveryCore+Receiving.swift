@@ -27,10 +27,17 @@ extension DeliveryCore {
         case (.envelope(let envelope), nil): directives.arrivals.append(.envelope(envelope))
         case (.snapshot(let snapshot), nil): directives.arrivals.append(.snapshot(snapshot))
         case (.snapshot(let snapshot), let mark?) where mark.isLatest: takeLatest(snapshot, mark, index, now)
-        case (_, let mark?): take(frame.message, mark, on: lane, index, now)
+        case (_, let mark?):
+            guard mark.first > 0, mark.first <= mark.sequence, mark.sequence <= Self.numberMax else {
+                return report(.rejected(peerID: peers[index].peer.id, reason: "number \(mark.sequence) is impossible"))
+            }
+            take(frame.message, mark, on: lane, index, now)
         case (.hello, nil), (.goodbye, nil): break
         }
     }
+
+    /// Nobody gets so far by counting; beyond it there would be no room for the arithmetic.
+    private static var numberMax: UInt64 { 1 << 62 }
 
     private mutating func end(_ address: LinkAddress, _ goodbye: WireGoodbye, _ now: DeliveryTime) {
         let peerID = connections[address]?.peerID
@@ -171,7 +178,7 @@ extension DeliveryCore {
         for receipt in report.receipts where receipt.outbox == outbox {
             newestSentAt = max(newestSentAt, take(receipt, index, now))
         }
-        for floor in report.floors { take(floor, index, now) }
+        for floor in report.floors where floor.first > 0 && floor.first <= Self.numberMax { take(floor, index, now) }
         resendOvertaken(index, newestSentAt)
         noteHealth(index, before)
         wake(by: peers[index].standing.deadline(heartbeat: settings.heartbeat))

@@ -60,7 +60,7 @@ struct PeerStanding: Sendable {
         guard number == probeNumber, let sentAt = probeSentAt else { return false }
         let sample = now - sentAt
         roundTrip.measure(sample)
-        let middle = Int64(clamping: sentWall) + Int64(clamping: sample / 2_000_000)
+        let middle = Int64(clamping: sentWall).addingReportingOverflow(Int64(clamping: sample / 2_000_000)).partialValue
         clockOffset = Int64(clamping: answeredWall).subtractingReportingOverflow(middle).partialValue
         probeSentAt = nil
         prove()
