@@ -10,105 +10,132 @@ extension ArchiveLayout {
         var snapshots: [AnySessionSyncSnapshot] = []
     }
 
+    /// What the names in a store stand for, as far as they have been read.
+    private struct Names {
+        var peers: [Int: SessionPeer] = [:]
+        /// What channels are.
+        var channels: [Int: (peer: SessionPeer, featureID: String)] = [:]
+
+        func peer(_ reader: inout WireReader, _ key: String) throws -> SessionPeer {
+            guard let peer = peers[Int(clamping: try reader.readVarint())] else { throw ArchiveLayout.damaged(key) }
+            return peer
+        }
+    }
+
     /// - Throws: `StorageError`, `damaged` for what nobody here can have written.
     mutating func restore(
         _ core: inout DeliveryCore, from store: any SessionStore, _ now: DeliveryTime
     ) throws -> Arrivals {
         let catalog = try store.catalog(prefix: Self.root)
+        var names = Names()
         var arrivals = Arrivals()
-        var peersByNumber: [Int: SessionPeer] = [:]
-        var features: [Int: (peer: Int, featureID: String)] = [:]
+        // Peers first: everything else names them.
         for key in catalog.keys {
-            guard let bytes = try store.value(for: key) else { continue }
-            let parts = key.split(separator: "/", maxSplits: 2).map(String.init)
-            guard parts.count == 3, let number = Int(parts[2]), parts[1] == "peer" else { continue }
-            guard case .hello(let hello) = try read(bytes).message else { throw Self.damaged(key) }
-            peersByNumber[number] = hello.peer
-            peers[hello.peer.id] = number
-            nextNumber = max(nextNumber, number)
+            guard let (kind, number) = Self.parts(of: key), kind == "peer", let number else { continue }
+            try restorePeer(number, key, &names, from: store)
         }
-        for number in peersByNumber.keys.sorted() { if let peer = peersByNumber[number] { core.restore(peer) } }
-
-        func peer(_ reader: inout WireReader, _ key: String) throws -> SessionPeer {
-            guard let peer = peersByNumber[Int(clamping: try reader.readVarint())] else { throw Self.damaged(key) }
-            return peer
-        }
-
+        for number in names.peers.keys.sorted() { if let peer = names.peers[number] { core.restore(peer) } }
         for key in catalog.keys {
-            guard let bytes = try store.value(for: key) else { continue }
-            let parts = key.split(separator: "/", maxSplits: 2).map(String.init)
-            guard parts.count == 3 else { continue }
-            if let number = Int(parts[2]) { nextNumber = max(nextNumber, number) }
-            switch (parts[1], Int(parts[2])) {
-            case ("to", let number?):
-                try bytes.withUnsafeBytes { bytes in
-                    var reader = WireReader(bytes)
-                    let index = Int(clamping: try reader.readVarint())
-                    features[number] = (index, try reader.readText())
-                }
-            case ("from", let number?):
-                try bytes.withUnsafeBytes { bytes in
-                    var reader = WireReader(bytes)
-                    let peer = try peer(&reader, key)
-                    guard let outbox = UInt32(exactly: try reader.readVarint()) else { throw Self.damaged(key) }
-                    let next = max(try reader.readVarint(), 1)
-                    let source = IncomingChannel.Key(outbox: outbox, featureID: try reader.readText())
-                    sources[Source(peerID: peer.id, key: source)] = number
-                    core.restore(next: next, of: source, from: peer)
-                }
-            case ("newest", let number?):
-                try bytes.withUnsafeBytes { bytes in
-                    var reader = WireReader(bytes)
-                    let peer = try peer(&reader, key)
-                    let frame = try decode(try reader.readRaw(reader.remaining))
-                    guard case .snapshot(let snapshot) = frame.message, let mark = frame.mark else {
-                        throw Self.damaged(key)
-                    }
-                    let source = IncomingChannel.Key(outbox: mark.outbox, featureID: snapshot.metadata.featureID)
-                    sources[Source(peerID: peer.id, key: source)] = number
-                    core.restore(newest: mark.sequence, of: source, from: peer)
-                    arrivals.snapshots.append(snapshot)
-                }
-            case ("published", _):
-                let frame = try read(bytes)
-                guard case .snapshot(let snapshot) = frame.message, let mark = frame.mark else {
-                    throw Self.damaged(key)
-                }
-                core.restore(LatestOffer(version: mark.sequence, snapshot: snapshot))
-            default: break
+            guard let (kind, number) = Self.parts(of: key), kind != "peer", let bytes = try store.value(for: key) else {
+                continue
+            }
+            nextNumber = max(nextNumber, number ?? 0)
+            try bytes.withUnsafeBytes { bytes in
+                var reader = WireReader(bytes)
+                try restore(kind, number, &reader, key, &names, &core, &arrivals)
             }
         }
-        for journal in catalog.journals { try restore(journal, &core, &arrivals, store, features, peersByNumber, now) }
+        for journal in catalog.journals {
+            if journal.name == Self.inbox {
+                try restoreInbox(journal, &arrivals, from: store)
+            } else {
+                try restoreChannel(journal, names, &core, from: store, now)
+            }
+        }
         try restorePending(&core, store, now)
         return arrivals
     }
 
+    /// `delivery/KIND/NUMBER`, or another last part where things go by name.
+    private static func parts(of name: String) -> (kind: String, number: Int?)? {
+        let parts = name.split(separator: "/", maxSplits: 2)
+        return parts.count == 3 ? (String(parts[1]), Int(parts[2])) : nil
+    }
+
+    private mutating func restorePeer(
+        _ number: Int, _ key: String, _ names: inout Names, from store: any SessionStore
+    ) throws {
+        guard let bytes = try store.value(for: key), case .hello(let hello) = try read(bytes).message else {
+            throw Self.damaged(key)
+        }
+        names.peers[number] = hello.peer
+        peers[hello.peer.id] = number
+        nextNumber = max(nextNumber, number)
+    }
+
     private mutating func restore(
-        _ journal: StoreCatalog.Journal, _ core: inout DeliveryCore, _ arrivals: inout Arrivals,
-        _ store: any SessionStore, _ features: [Int: (peer: Int, featureID: String)], _ peers: [Int: SessionPeer],
+        _ kind: String, _ number: Int?, _ reader: inout WireReader, _ key: String, _ names: inout Names,
+        _ core: inout DeliveryCore, _ arrivals: inout Arrivals
+    ) throws {
+        switch (kind, number) {
+        case ("to", let number?):
+            let peer = try names.peer(&reader, key)
+            names.channels[number] = (peer, try reader.readText())
+        case ("from", let number?):
+            let peer = try names.peer(&reader, key)
+            guard let outbox = UInt32(exactly: try reader.readVarint()) else { throw Self.damaged(key) }
+            let next = max(try reader.readVarint(), 1)
+            let source = IncomingChannel.Key(outbox: outbox, featureID: try reader.readText())
+            sources[Source(peerID: peer.id, key: source)] = number
+            core.restore(next: next, of: source, from: peer)
+        case ("newest", let number?):
+            let peer = try names.peer(&reader, key)
+            let (snapshot, mark) = try readSnapshot(&reader, key)
+            let source = IncomingChannel.Key(outbox: mark.outbox, featureID: snapshot.metadata.featureID)
+            sources[Source(peerID: peer.id, key: source)] = number
+            core.restore(newest: mark.sequence, of: source, from: peer)
+            arrivals.snapshots.append(snapshot)
+        case ("published", _):
+            let (snapshot, mark) = try readSnapshot(&reader, key)
+            core.restore(LatestOffer(version: mark.sequence, snapshot: snapshot))
+        default: break
+        }
+    }
+
+    private mutating func readSnapshot(
+        _ reader: inout WireReader, _ key: String
+    ) throws -> (AnySessionSyncSnapshot, WireMark) {
+        let frame = try decode(try reader.readRaw(reader.remaining))
+        guard case .snapshot(let snapshot) = frame.message, let mark = frame.mark else { throw Self.damaged(key) }
+        return (snapshot, mark)
+    }
+
+    private mutating func restoreInbox(
+        _ journal: StoreCatalog.Journal, _ arrivals: inout Arrivals, from store: any SessionStore
+    ) throws {
+        (inboxFirst, inboxNext) = (journal.positions.lowerBound, journal.positions.upperBound)
+        for entry in try store.allEntries(of: journal.name) {
+            let frame = try entry.bytes.withUnsafeBytes { bytes in
+                var reader = WireReader(bytes)
+                _ = try reader.readVarint()
+                return try decode(try reader.readRaw(reader.remaining))
+            }
+            switch frame.message {
+            case .envelope(let envelope):
+                arrivals.envelopes.append(envelope)
+                inboxEnvelopes.append(entry.position)
+            case .snapshot(let snapshot): arrivals.snapshots.append(snapshot)
+            case .hello, .snapshotRequest, .goodbye, .report: throw Self.damaged(journal.name)
+            }
+        }
+    }
+
+    private mutating func restoreChannel(
+        _ journal: StoreCatalog.Journal, _ names: Names, _ core: inout DeliveryCore, from store: any SessionStore,
         _ now: DeliveryTime
     ) throws {
-        if journal.name == Self.inbox {
-            (inboxFirst, inboxNext) = (journal.positions.lowerBound, journal.positions.upperBound)
-            for entry in try store.allEntries(of: journal.name) {
-                let frame = try entry.bytes.withUnsafeBytes { bytes in
-                    var reader = WireReader(bytes)
-                    _ = try reader.readVarint()
-                    return try decode(try reader.readRaw(reader.remaining))
-                }
-                switch frame.message {
-                case .envelope(let envelope):
-                    arrivals.envelopes.append(envelope)
-                    inboxEnvelopes.append(entry.position)
-                case .snapshot(let snapshot): arrivals.snapshots.append(snapshot)
-                case .hello, .snapshotRequest, .goodbye, .report: throw Self.damaged(journal.name)
-                }
-            }
-            return
-        }
-        let parts = journal.name.split(separator: "/").map(String.init)
-        guard parts.count == 3, parts[1] == "to", let number = Int(parts[2]), let (index, featureID) = features[number],
-            let peer = peers[index]
+        guard let (kind, number) = Self.parts(of: journal.name), kind == "to", let number,
+            let (peer, featureID) = names.channels[number]
         else { throw Self.damaged(journal.name) }
         channels[Channel(peerID: peer.id, featureID: featureID)] = number
         var entries: [(message: WireMessage, byteCount: Int, expiresAt: UInt64?)] = []
@@ -145,7 +172,7 @@ extension ArchiveLayout {
         return frame
     }
 
-    private static func damaged(_ name: String) -> StorageError {
+    fileprivate static func damaged(_ name: String) -> StorageError {
         StorageError(.damaged, "'\(name)' is not what delivery writes")
     }
 }
