@@ -64,10 +64,10 @@ public final class FileDropLink: TransportLink {
     }
 
     public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
-        guard address == Self.otherSide, packet.lane == .queue else { throw LinkError(.unreachable) }
-        guard packet.bytes.count <= PayloadLimit.fileDropPacket.bytes else { throw LinkError(.oversized) }
         let number = try state.withLock { state throws(LinkError) in
             guard state.observer != nil else { throw LinkError(.closed) }
+            guard address == Self.otherSide, packet.lane == .queue else { throw LinkError(.unreachable) }
+            guard packet.bytes.count <= PayloadLimit.fileDropPacket.bytes else { throw LinkError(.oversized) }
             guard state.unreadCount < Self.unreadMax else {
                 state.isFull = true
                 throw LinkError(.full)
