@@ -161,3 +161,29 @@ private struct Unencodable: Codable {
         throw CocoaError(.coderInvalidValue)
     }
 }
+
+@Suite struct LoopbackDeliveryTests {
+    @Test func `A reliable send is passed on at once, and nobody is told that it waits`() async throws {
+        var transport: LoopbackSessionSyncTransport? = LoopbackSessionSyncTransport(
+            localPeer: SessionPeer(id: "me", deviceClass: .phone, appInstanceID: "1", topology: .sameHost))
+        let events = try #require(transport).delivery.diagnosticEvents()
+        let envelopes = try #require(transport).receiveEnvelopes()
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            let metadata = SessionSyncMetadata(
+                sessionID: UUID(), featureID: "list", sourcePeerID: "me", sequence: sequence,
+                causalTimestamp: Date(timeIntervalSince1970: 0), payloadType: "list.event")
+            try await transport?.send(
+                AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: "tap")),
+                mode: .reliableEventually, to: nil)
+        }
+        await transport?.close()
+        var sequences: [UInt64] = []
+        for await envelope in envelopes { sequences.append(envelope.metadata.sequence) }
+        #expect(sequences == [1, 2, 3])
+        // The events end with the transport.
+        transport = nil
+        var stalledCount = 0
+        for await event in events { if case .stalled = event { stalledCount += 1 } }
+        #expect(stalledCount == 0)
+    }
+}

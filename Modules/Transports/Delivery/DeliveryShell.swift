@@ -86,6 +86,8 @@ final class DeliveryShell: LinkObserver {
         defer { carryOut(work) }
         return try state.withLock { state in
             defer { work = collect(&state, now) }
+            // Where own packets come back, every call may pass something on.
+            let passesOn = passesOn || state.core.settings.returnsOwnPackets
             state.core.room = passesOn ? inbox.durableRoom : 0
             state.core.tellsAcknowledgements = passesOn && diagnostics.subscriberCount > 0
             return try body(&state, now)
