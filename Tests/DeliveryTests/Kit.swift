@@ -24,6 +24,9 @@ final class VirtualClock: DeliveryClock {
         return Date(timeIntervalSince1970: 1_767_225_600 + Double(seconds) + Double(attoseconds) / 1e18)
     }
 
+    /// Calls that are to come.
+    var pendingCount: Int { state.withLock { $0.due.count } }
+
     func jump(by offset: Duration) { state.withLock { $0.wallOffset += offset } }
 
     func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {

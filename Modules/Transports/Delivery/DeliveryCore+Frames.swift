@@ -90,7 +90,6 @@ extension DeliveryCore {
             peers[index].offerLatest(feature) {
                 $0.sent = offer.version
                 $0.sentAt = now.elapsed
-                $0.attempts += 1
                 // The platform keeps it from here on.
                 if isKept { $0.acknowledged = offer.version }
             }

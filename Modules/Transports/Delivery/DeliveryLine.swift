@@ -25,13 +25,6 @@ final class DeliveryLine: @unchecked Sendable {
         var isBlocked = false
         /// The link has said that it has room since the last packet was handed to it.
         var hasBecomeWritable = false
-
-        mutating func putBack(_ packet: LinkPacket) {
-            var rest = FirstInFirstOut<LinkPacket>()
-            rest.append(packet)
-            for later in packets.waiting { rest.append(later) }
-            packets = rest
-        }
     }
 
     /// Reading.

@@ -109,5 +109,4 @@ struct DeliveryConnection: Sendable {
     var immediate = FirstInFirstOut<WireMessage>()
     /// A farewell has been said or heard: nothing more is sent or taken.
     var isOver = false
-    var announcedReachable = false
 }

@@ -23,8 +23,8 @@ final class DeliveryShell: LinkObserver {
         /// Sends that wait for room.
         var waiters: [UInt64: CheckedContinuation<Void, any Error>?] = [:]
         var nextWaiter: UInt64 = 0
-        /// When the clock will call; .max for never.
-        var wakesAt = UInt64.max
+        /// When the clock will call. A few at most: a later one is not asked for while an earlier one is to come.
+        var wakes: [UInt64] = []
     }
 
     enum Phase {
@@ -81,10 +81,11 @@ final class DeliveryShell: LinkObserver {
     func perform<Result>(
         passesOn: Bool = false, _ body: (inout State, DeliveryTime) throws -> Result
     ) rethrows -> Result {
-        let now = DeliveryTime(clock)
         var work = Work()
         defer { carryOut(work) }
         return try state.withLock { state in
+            // Read under the lock: what the core is told never goes back.
+            let now = DeliveryTime(clock)
             defer { work = collect(&state, now) }
             // Where own packets come back, every call may pass something on.
             let passesOn = passesOn || state.core.settings.returnsOwnPackets
@@ -115,9 +116,9 @@ final class DeliveryShell: LinkObserver {
         }
         for address in directives.writable where !work.addresses.contains(address) { work.addresses.append(address) }
         if directives.hasRoom { work.waiters = state.takeWaiters() }
-        if state.core.deadline < state.wakesAt {
-            state.wakesAt = state.core.deadline
-            work.wakesAt = state.wakesAt
+        if state.core.deadline < .max, !state.wakes.contains(where: { $0 <= state.core.deadline }) {
+            state.wakes.append(state.core.deadline)
+            work.wakesAt = state.core.deadline
         }
         return work
     }
@@ -170,14 +171,15 @@ final class DeliveryShell: LinkObserver {
     private static var inboxInterval: UInt64 { 200_000_000 }
 
     private func scheduleWake(at time: UInt64) {
-        clock.wake(at: .nanoseconds(Int64(clamping: time))) { [weak self] in self?.tick() }
+        clock.wake(at: .nanoseconds(Int64(clamping: time))) { [weak self] in
+            self?.state.withLock { $0.wakes.removeAll { $0 == time } }
+            self?.tick()
+        }
     }
 
     private func tick() {
         perform(passesOn: true) { state, now in
             guard state.phase != .closed else { return }
-            // Asked to be called again by whoever finds the next deadline.
-            state.wakesAt = .max
             state.core.tick(now)
         }
         if let archive, archive.hasInbox { store() }
@@ -188,25 +190,31 @@ final class DeliveryShell: LinkObserver {
     /// Hands packets to the link until there are none or it has no room. One caller for an address at a time: another one
     /// leaves its packets to that.
     func pump(_ address: LinkAddress) {
-        var isFirst = true
-        while let packet = nextPacket(address, isFirst: isFirst) {
-            isFirst = false
+        guard let line = beginSending(address) else { return }
+        while let packet = nextPacket(of: line, address) {
             do throws(LinkError) {
                 try link.send(packet, to: address)
             } catch {
-                guard goesOn(after: error, packet, address) else { return }
+                guard goesOn(after: error, packet, line, address) else { return }
             }
         }
     }
 
-    /// - Returns: nil when somebody else sends, or nothing is to be sent; the turn is over then.
-    private func nextPacket(_ address: LinkAddress, isFirst: Bool) -> LinkPacket? {
-        perform { state, now in
-            guard let line = state.lines[address] else { return nil }
-            if isFirst {
-                guard !line.outgoing.isSending, !line.outgoing.isBlocked else { return nil }
-                line.outgoing.isSending = true
+    /// - Returns: nil when somebody else sends, or nothing can be sent.
+    private func beginSending(_ address: LinkAddress) -> DeliveryLine? {
+        state.withLock { state in
+            guard let line = state.lines[address], !line.outgoing.isSending, !line.outgoing.isBlocked else {
+                return nil
             }
+            line.outgoing.isSending = true
+            return line
+        }
+    }
+
+    /// - Returns: nil when nothing is to be sent, or another connection has the address now; the turn is over then.
+    private func nextPacket(of line: DeliveryLine, _ address: LinkAddress) -> LinkPacket? {
+        perform { state, now in
+            guard state.lines[address] === line else { return nil }
             if line.outgoing.packets.isEmpty {
                 for (message, error) in line.makePackets(&state.core, for: address, now) {
                     state.core.report(.sendFailed(message.metadata, mode: .reliableEventually, reason: "\(error)"))
@@ -219,12 +227,14 @@ final class DeliveryShell: LinkObserver {
         }
     }
 
-    private func goesOn(after error: LinkError, _ packet: LinkPacket, _ address: LinkAddress) -> Bool {
+    private func goesOn(
+        after error: LinkError, _ packet: LinkPacket, _ line: DeliveryLine, _ address: LinkAddress
+    ) -> Bool {
         perform { state, now in
-            guard let line = state.lines[address] else { return false }
+            guard state.lines[address] === line else { return false }
             switch error.code {
             case .full:
-                line.outgoing.putBack(packet)
+                line.outgoing.packets.putBack(packet)
                 // It may have said that it has room before this was known.
                 line.outgoing.isBlocked = !line.outgoing.hasBecomeWritable
                 line.outgoing.isSending = !line.outgoing.isBlocked

@@ -1,5 +1,4 @@
 /// A queue in an array: O(1) amortised both ways.
-
 package struct FirstInFirstOut<Element> {
     @usableFromInline var elements: [Element?] = []
     @usableFromInline var head = 0
@@ -30,8 +29,22 @@ package struct FirstInFirstOut<Element> {
         if !isEmpty { elements.removeLast() }
     }
 
-    /// What waits, the first first.
-    @inlinable @inline(__always) package var waiting: [Element] { elements[head...].compactMap { $0 } }
+    /// Undoes `takeFirst`. O(1) after it.
+    package mutating func putBack(_ element: Element) {
+        if head > 0 {
+            head -= 1
+            elements[head] = element
+        } else {
+            elements.insert(element, at: 0)
+        }
+    }
+
+    /// The element at a distance from the first, in place.
+    /// - Precondition: it is less than `count`.
+    @inlinable package subscript(offset: Int) -> Element {
+        @inline(__always) _read { yield elements[head + offset]! }
+        @inline(__always) _modify { yield &elements[head + offset]! }
+    }
 }
 
 extension FirstInFirstOut: Sendable where Element: Sendable {}

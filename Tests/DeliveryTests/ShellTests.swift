@@ -1,0 +1,127 @@
+import MeshBus
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+import MeshWire
+import Testing
+
+@testable import MeshDelivery
+
+/// What the shell owes the clock, the store and the link.
+@Suite struct ShellTests {
+    @Test func `However much passes, few calls of the clock are to come`() async throws {
+        let pair = try Pair()
+        let log = Log(pair.right.receiveEnvelopes())
+        pair.wire.connect()
+        pair.settle()
+        for sequence in 1...500 as ClosedRange<UInt64> {
+            try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
+            pair.settle(.milliseconds(20))
+        }
+        #expect(await log.sequences(500).count == 500)
+        #expect(pair.clock.pendingCount <= 8)
+        pair.settle(.seconds(60))
+        #expect(pair.clock.pendingCount <= 8)
+    }
+
+    @Test func `What is noted while a store in memory is written follows, and never overtakes`() throws {
+        let store = BusyStore()
+        let codecs = try CodecTable([CompactCodec()])
+        let setup = LineSetup(
+            codec: CompactCodec(), codecs: codecs, compression: .stored, datagramLimit: nil, streamBytes: 65_536,
+            firstFragment: 0)
+        let archive = try DeliveryArchive(store, setup)
+        func accepted(_ number: UInt64) throws -> DeliveryChange {
+            .accepted(
+                peerID: "right", featureID: "list", number: number,
+                .envelope(try encodedEnvelope(number, feature: "list")), expiresAt: nil)
+        }
+        let failures = Locked<[StorageError]>([])
+        let written = Locked(0)
+        @Sendable func write() {
+            archive.write(
+                doneCount: { 0 },
+                done: { changes, error in
+                    written.withLock { $0 += changes.count }
+                    if let error { failures.withLock { $0.append(error) } }
+                })
+        }
+        let second = try accepted(2)
+        // Another thread's send, at the worst moment.
+        store.duringCommit = {
+            archive.note([second])
+            write()
+        }
+        archive.note([try accepted(1)])
+        write()
+        #expect(failures.withLock { $0 }.isEmpty)
+        #expect(written.withLock { $0 } == 2)
+        #expect(try store.entries(of: "delivery/to/1", from: 1, maxBytes: 1 << 20).map(\.position) == [1, 2])
+    }
+
+    @Test func `A sender that comes back to another connection leaves it alone`() throws {
+        let link = ReconnectingLink()
+        let transport = try LinkTransport(localPeer: peer("left"), link: link, clock: VirtualClock())
+        try transport.start()
+        // The greeting goes out; within that send the connection is replaced, and the new one takes nothing.
+        link.observer?.connected("peer", as: nil)
+        #expect(link.log == ["taken", "full"])
+        link.observer?.writable("peer")
+        #expect(link.log == ["taken", "full", "taken"])
+    }
+}
+
+/// A store in memory during whose first commit something else happens.
+private final class BusyStore: SessionStore {
+    private let base = MemoryStore()
+    private let hook = Locked<(@Sendable () -> Void)?>(nil)
+
+    var duringCommit: (@Sendable () -> Void)? {
+        get { hook.withLock { $0 } }
+        set { hook.withLock { $0 = newValue } }
+    }
+
+    var durability: StoreDurability { .memory }
+
+    func commit(_ batch: StoreBatch) throws {
+        hook.withLock { $0.take() }?()
+        try base.commit(batch)
+    }
+
+    func value(for key: String) throws -> [UInt8]? { try base.value(for: key) }
+    func catalog(prefix: String) throws -> StoreCatalog { try base.catalog(prefix: prefix) }
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try base.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+    func close() {}
+}
+
+/// Replaces its connection while the first packet is being sent, and has no room for the second.
+private final class ReconnectingLink: TransportLink {
+    private struct State {
+        var observer: (any LinkObserver)?
+        var log: [String] = []
+    }
+
+    private let state = Locked(State())
+
+    let lanes: [LinkLane: PayloadLimit] = [.stream: .deliveryMessage]
+    var observer: (any LinkObserver)? { state.withLock { $0.observer } }
+    var log: [String] { state.withLock { $0.log } }
+
+    func open(_ observer: any LinkObserver) { state.withLock { $0.observer = observer } }
+
+    func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        let number = state.withLock { state in
+            state.log.append(state.log.count == 1 ? "full" : "taken")
+            return state.log.count
+        }
+        if number == 1 {
+            observer?.disconnected(address, reason: nil)
+            observer?.connected(address, as: nil)
+        }
+        if number == 2 { throw LinkError(.full) }
+    }
+
+    func close() async { state.withLock { $0.observer = nil } }
+}
