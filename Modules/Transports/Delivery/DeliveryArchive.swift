@@ -66,15 +66,13 @@ final class DeliveryArchive: Sendable {
     func write(
         doneCount: @escaping @Sendable () -> UInt64, done: @escaping @Sendable ([DeliveryChange], StorageError?) -> Void
     ) {
-        if isInline {
-            writeAll(doneCount, done)
-        } else {
-            let begins = state.withLock { state in
-                defer { state.isWriting = true }
-                return !state.isWriting
-            }
-            if begins { queue.async { self.writeAll(doneCount, done) } }
+        // One writes at a time, wherever: a journal's positions follow one another.
+        let begins = state.withLock { state in
+            defer { state.isWriting = true }
+            return !state.isWriting
         }
+        guard begins else { return }
+        if isInline { writeAll(doneCount, done) } else { queue.async { self.writeAll(doneCount, done) } }
     }
 
     private func writeAll(_ doneCount: () -> UInt64, _ done: ([DeliveryChange], StorageError?) -> Void) {
@@ -123,8 +121,10 @@ final class DeliveryArchive: Sendable {
         for waiter in waiters { waiter.continuation.resume() }
     }
 
-    /// The store stays its owner's to close.
-    func close() { queue.sync {} }
+    /// Returns when what was begun has been written. The store stays its owner's to close.
+    func finish() async {
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    }
 
     /// So many changes have been noted.
     var notedCount: UInt64 { state.withLock { $0.notedCount } }

@@ -36,7 +36,10 @@ extension DeliveryShell {
         for address in say(goodbye: WireGoodbye(.closing)) { pump(address) }
         await link.close()
         // What subscribers have dealt with is not offered again.
-        if archive != nil { store() }
+        if let archive {
+            store()
+            await archive.finish()
+        }
         end()
     }
 
@@ -57,7 +60,6 @@ extension DeliveryShell {
             state.phase = .closed
             state.lines.removeAll()
         }
-        archive?.close()
         inbox.close()
     }
 

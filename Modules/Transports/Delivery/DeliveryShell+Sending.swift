@@ -3,8 +3,8 @@ import MeshIdentity
 import MeshTransport
 
 extension DeliveryShell {
-    /// Takes the messages, all for the same receivers, waiting for room where there is none.
-    /// - Returns: the change that must be stored before they count.
+    /// Takes the messages, all for the same receivers, waiting for room where there is none, and for the store where
+    /// there is one.
     func submit(_ items: [DeliveryCore.Item], mode: SessionDeliveryMode, to peerID: String?) async throws {
         let notedCount = archive?.notedCount ?? 0
         var next = 0
