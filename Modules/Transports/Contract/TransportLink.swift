@@ -102,7 +102,9 @@ public struct LinkPacket: Hashable, Sendable {
 public protocol LinkObserver: AnyObject, Sendable {
     /// There is somebody: lanes that the platform keeps work from now on.
     func found(_ address: LinkAddress)
-    /// Live lanes work from now on, and begin anew: nothing of an earlier connection arrives on them any more.
+    /// Live lanes work from now on, and begin anew: nothing of an earlier connection arrives on them any more. Where
+    /// connections begin on other threads than those that send, give each an address of its own, so that no packet for one
+    /// that has ended reaches the next.
     /// - Parameter peerID: whom the link has proven to be there; nil when the peer's own word must do.
     func connected(_ address: LinkAddress, as peerID: String?)
     /// Bytes that the peer sent: on `stream` any piece of what it wrote, elsewhere one whole packet.

@@ -11,7 +11,7 @@ public import MeshTransport
 ///
 /// Over descriptors there is one connection, with the address `pipe`, and none after it. Over a Unix socket the side that
 /// connects makes a new one of each that ends, after 100 ms doubling to 5 s with jitter; addresses are `unix:0` and so
-/// on, each of one connection at a time. What a connection had taken and not written when it broke is lost.
+/// on, each of one connection only. What a connection had taken and not written when it broke is lost.
 ///
 /// Safe to use from any thread.
 public final class PipeLink: TransportLink {
@@ -33,6 +33,8 @@ public final class PipeLink: TransportLink {
         var descriptors: Descriptors?
         var keeper: SocketKeeper?
         var streams: [PipeStream] = []
+        /// The number of the next connection over a socket.
+        var nextNumber = 0
         /// The keeper and the streams that have not ended.
         var activities = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -157,9 +159,11 @@ extension PipeLink {
             UnixSocketPath.discard(descriptor)
             return nil
         }
-        let taken = state.withLock { Set($0.streams.map(\.address)) }
-        // Only the keeper's thread takes addresses.
-        let address = (0..<Self.connectionsMax).lazy.map { LinkAddress("unix:\($0)") }.first { !taken.contains($0) }
+        let address: LinkAddress? = state.withLock { state in
+            guard state.streams.count < Self.connectionsMax else { return nil }
+            defer { state.nextNumber += 1 }
+            return LinkAddress("unix:\(state.nextNumber)")
+        }
         guard let address else { return nil }
         return try? begin(address, descriptors)
     }
