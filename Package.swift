@@ -42,9 +42,17 @@ let argumentParser = Target.Dependency.product(
 let textTable = Target.Dependency.product(
     name: "TextTable", package: "TextTable", condition: .when(traits: ["CommandLineTools"]))
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["UDP"]))
+let certificates = Target.Dependency.product(
+    name: "X509", package: "swift-certificates", condition: .when(traits: ["UDP"]))
+let nio = ["NIOCore", "NIOPosix"].map {
+    Target.Dependency.product(name: $0, package: "swift-nio", condition: .when(traits: ["UDP"]))
+}
+let tls = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["UDP"]))
 // Libraries of the system that are needed under their trait only.
 let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"]))
 let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
+let dnssd = Target.Dependency.target(name: "CDNSSD", condition: .when(traits: ["SystemDiscovery"]))
 
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
 let modules: [Module] = [
@@ -56,6 +64,10 @@ let modules: [Module] = [
     Module(
         "CSQLite", "Modules/CSQLite", floor: 0,
         form: .systemLibrary(pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite")),
+    Module(
+        "CDNSSD", "Modules/CDNSSD", floor: 0,
+        form: .systemLibrary(
+            pkgConfig: "avahi-compat-libdns_sd", apt: "libavahi-compat-libdnssd-dev", brew: "avahi")),
     Module("MeshBus", "Modules/Bus", floor: 0, tests: []),
 
     Module("MeshIdentity", "Modules/Identity", floor: 1, uses: ["MeshBus"], tests: []),
@@ -80,6 +92,13 @@ let modules: [Module] = [
         tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"]),
 
     Module(
+        "MeshDiscovery", "Modules/Transports/Discovery", floor: 4, uses: ["MeshBus"], needs: [dnssd],
+        tests: ["MeshBus"]),
+    Module(
+        "MeshSecurity", "Modules/Security", floor: 4, uses: ["MeshBus"], needs: [crypto, certificates],
+        tests: ["MeshBus"]),
+
+    Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"],
         tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"]),
@@ -91,6 +110,15 @@ let modules: [Module] = [
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
         tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery"]),
+    Module(
+        "MeshUDPTransport", "Modules/Transports/UDP", floor: 5,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity",
+        ], needs: nio + [tls],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshDiscovery",
+            "MeshSecurity",
+        ]),
     Module(
         "MeshLibdeflate", "Modules/Libdeflate", floor: 5,
         uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
@@ -128,8 +156,8 @@ let modules: [Module] = [
         "SessionMesh", "Modules/Umbrella", floor: 6,
         uses: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
-            "MeshDelivery", "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport",
-            "MeshSession", "MeshDiagnostics", "MeshSharedState",
+            "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshLoopbackTransport", "MeshScenarioTransport",
+            "MeshPipeTransport", "MeshUDPTransport", "MeshSession", "MeshDiagnostics", "MeshSharedState",
         ], tests: []),
 
     Module("MeshGPX", "Tools/GPX", floor: 7, form: .internalLibrary, tests: []),
@@ -212,7 +240,13 @@ let package = Package(
         .trait(name: "CommandLineTools", description: "The executables plugins-tool and mesh."),
         .trait(name: "Libdeflate", description: "MeshLibdeflate compresses large bodies faster; needs libdeflate."),
         .trait(name: "SQLite", description: "MeshSQLiteStorage keeps sessions in a file; needs SQLite."),
-        .default(enabledTraits: ["SwiftLog", "CommandLineTools"]),
+        .trait(
+            name: "UDP",
+            description: "MeshSecurity and MeshUDPTransport: peers on the local network, by SwiftNIO and TLS."),
+        .trait(
+            name: "SystemDiscovery",
+            description: "MeshDiscovery also through the system's responder; on Linux needs Avahi's dns_sd library."),
+        .default(enabledTraits: ["SwiftLog", "CommandLineTools", "UDP"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -220,6 +254,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/ordo-one/TextTable", from: "0.0.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.19.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.98.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.36.0"),
     ],
     targets: modules.flatMap(targets(of:)),
     swiftLanguageModes: [.v6]

@@ -1,0 +1,13 @@
+public import MeshBus
+
+/// Registers MeshDiscovery.
+public struct DiscoveryPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "core.discovery", kind: .core, module: "MeshDiscovery", version: "0.1.0",
+            summary: "Finds services on the local network and announces own ones, by multicast DNS",
+            requires: ["core.bus"])
+    }
+}

@@ -1,0 +1,55 @@
+/// An address of the Internet Protocol, as the bytes that travel.
+public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The first byte is the highest.
+    case v4(UInt32)
+    /// The halves, the first byte the highest.
+    case v6(UInt64, UInt64)
+
+    /// - Parameter bytes: 4 or 16 in network order; nil for any other count.
+    public init?(bytes: some Collection<UInt8>) {
+        switch bytes.count {
+        case 4: self = .v4(bytes.reduce(0) { $0 << 8 | UInt32($1) })
+        case 16:
+            self = .v6(
+                bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }, bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) })
+        default: return nil
+        }
+    }
+
+    /// In network order.
+    public var bytes: [UInt8] {
+        switch self {
+        case .v4(let value): (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
+        case .v6(let high, let low):
+            (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * $0)) }
+                + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
+        }
+    }
+
+    /// Reaches nobody beyond the network that it was heard on: 169.254.0.0/16 and fe80::/10.
+    public var isLinkLocal: Bool {
+        switch self {
+        case .v4(let value): value >> 16 == 0xA9FE
+        case .v6(let high, _): high >> 54 == 0x3FA
+        }
+    }
+
+    /// 127.0.0.0/8 and ::1.
+    public var isLoopback: Bool {
+        switch self {
+        case .v4(let value): value >> 24 == 127
+        case .v6(let high, let low): high == 0 && low == 1
+        }
+    }
+
+    /// As in RFC 5952, save that no run of zeros is left out of an IPv6 address.
+    public var description: String {
+        switch self {
+        case .v4: bytes.map(String.init).joined(separator: ".")
+        case .v6:
+            stride(from: 0, to: 16, by: 2)
+                .map { String(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]), radix: 16) }
+                .joined(separator: ":")
+        }
+    }
+}

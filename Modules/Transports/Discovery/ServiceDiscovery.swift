@@ -1,0 +1,163 @@
+/// Announces a service and finds those of others, on the networks that this machine is on: the contract of a backend.
+///
+/// To the implementer:
+/// - One object serves one service type. What it announces itself it does not report as found.
+/// - What it reports is a hint from anybody on the network, and nothing is known of who announces it.
+/// - Every table has a bound; a flood of services makes the object forget some, and costs no more than that.
+/// - Methods are called from any thread and return soon; the observer is called from any thread, never from within them.
+public protocol ServiceDiscovery: AnyObject, Sendable {
+    /// Begins to look for services. Called once.
+    /// - Throws: `DiscoveryError` when there is no way to look at all.
+    func start(_ observer: any ServiceObserver) throws
+    /// Announces this service from now on, in the place of the one before it; nil takes it back with a goodbye.
+    func announce(_ announcement: ServiceAnnouncement?)
+    /// Says goodbye and ends. Idempotent.
+    func stop() async
+    /// What has happened so far.
+    var statistics: DiscoveryStatistics { get }
+}
+
+/// Whom a discovery tells what it sees.
+public protocol ServiceObserver: AnyObject, Sendable {
+    /// There is a service, or something about it has changed.
+    func found(_ service: FoundService)
+    /// It has said goodbye, or was not heard of for too long.
+    func lost(instance: String)
+    /// Somebody else has the name; the announcement goes on under this one.
+    func renamed(to instance: String)
+    /// Looking is over for good.
+    func failed(_ error: DiscoveryError)
+}
+
+/// The kind of service that one object announces and looks for.
+public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
+    /// As in RFC 6763 section 7: `_name._tcp` or `_name._udp`, the name at most 15 characters.
+    public let name: String
+    public let domain: String
+
+    public init(_ name: String, domain: String = "local") {
+        self.name = name
+        self.domain = domain
+    }
+
+    public static let sessionMesh = ServiceType("_sessionmesh._tcp")
+
+    public var description: String { "\(name).\(domain)" }
+}
+
+/// What is said of an own service.
+public struct ServiceAnnouncement: Hashable, Sendable {
+    /// The label of the instance, at most 63 bytes. Everybody on the network reads it.
+    public var instance: String
+    public var port: UInt16
+    /// The keys of the TXT record and their values, at most 1,300 bytes together (RFC 6763 section 6.2).
+    public var attributes: [ServiceAttribute]
+
+    public init(instance: String, port: UInt16, attributes: [ServiceAttribute] = []) {
+        self.instance = instance
+        self.port = port
+        self.attributes = attributes
+    }
+}
+
+/// One entry of a TXT record.
+public struct ServiceAttribute: Hashable, Sendable {
+    /// 1 to 9 printable characters of ASCII; case does not matter.
+    public var key: String
+    /// nil for a key without `=`.
+    public var value: [UInt8]?
+
+    public init(_ key: String, _ value: [UInt8]?) {
+        self.key = key
+        self.value = value
+    }
+
+    public init(_ key: String, _ value: String) { self.init(key, Array(value.utf8)) }
+}
+
+/// What somebody says of a service.
+public struct FoundService: Hashable, Sendable {
+    public var instance: String
+    public var port: UInt16
+    /// Where it is, best first: on the network on which it was heard, IPv6 before IPv4 where both are.
+    public var addresses: [ServiceAddress]
+    public var attributes: [ServiceAttribute]
+
+    public init(instance: String, port: UInt16, addresses: [ServiceAddress], attributes: [ServiceAttribute]) {
+        self.instance = instance
+        self.port = port
+        self.addresses = addresses
+        self.attributes = attributes
+    }
+
+    /// The value of the first attribute of that key, whatever its case.
+    public subscript(_ key: String) -> [UInt8]? {
+        attributes.first { $0.key.lowercased() == key.lowercased() }?.value
+    }
+}
+
+/// Where a service can be reached.
+public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
+    public var ip: IPAddress
+    /// The number of the network interface on which it was heard; needed to reach a link-local address.
+    public var interfaceIndex: UInt32
+
+    public init(ip: IPAddress, interfaceIndex: UInt32) {
+        self.ip = ip
+        self.interfaceIndex = interfaceIndex
+    }
+
+    public var description: String { ip.isLinkLocal ? "\(ip)%\(interfaceIndex)" : "\(ip)" }
+}
+
+/// What a discovery has seen, counted since it began.
+public struct DiscoveryStatistics: Hashable, Sendable, Codable {
+    public var packetsReceived: UInt64 = 0
+    public var packetsSent: UInt64 = 0
+    /// Packets that could not be read.
+    public var malformed: UInt64 = 0
+    /// Packets from beyond the link, and what is no answer to anything.
+    public var foreign: UInt64 = 0
+    /// What was read and not kept, because a table was full or somebody sent too much.
+    public var dropped: UInt64 = 0
+    /// Names of ours that somebody else had.
+    public var conflicts: UInt64 = 0
+
+    public init() {}
+}
+
+/// Why services cannot be looked for.
+public struct DiscoveryError: Error, Hashable, Sendable, CustomStringConvertible {
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        enum Value: String {
+            case noInterface, portTaken, notPermitted, systemCallFailed, unavailable, alreadyStarted, invalidName
+        }
+
+        let value: Value
+
+        /// No interface of this machine carries multicast.
+        public static let noInterface = Code(value: .noInterface)
+        /// Somebody has port 5353 and does not share it.
+        public static let portTaken = Code(value: .portTaken)
+        /// The system refuses: a firewall, a sandbox, a person who was asked.
+        public static let notPermitted = Code(value: .notPermitted)
+        public static let systemCallFailed = Code(value: .systemCallFailed)
+        /// The system's responder does not run.
+        public static let unavailable = Code(value: .unavailable)
+        public static let alreadyStarted = Code(value: .alreadyStarted)
+        /// A label, key or type that does not fit its record.
+        public static let invalidName = Code(value: .invalidName)
+
+        public var description: String { value.rawValue }
+    }
+
+    public let code: Code
+    public let message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { "\(code): \(message)" }
+}

@@ -1,0 +1,13 @@
+public import MeshBus
+
+/// Registers MeshUDPTransport.
+public struct UDPTransportPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "transport.udp", kind: .transport, module: "MeshUDPTransport", version: "0.1.0",
+            summary: "Paired peers that find each other on the local network, over TLS and sealed datagrams",
+            requires: ["core.transport", "core.delivery", "core.discovery", "core.security"])
+    }
+}
