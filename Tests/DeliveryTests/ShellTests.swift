@@ -24,6 +24,17 @@ import Testing
         #expect(pair.clock.pendingCount <= 8)
     }
 
+    @Test func `A closed transport lets what is due pass`() async throws {
+        let pair = try Pair()
+        pair.wire.connect()
+        pair.settle()
+        try await pair.left.send(envelope(1), mode: .reliableEventually, to: nil)
+        await pair.left.close()
+        await pair.right.close()
+        pair.settle(.seconds(60))
+        #expect(pair.clock.pendingCount == 0)
+    }
+
     @Test func `What is noted while a store in memory is written follows, and never overtakes`() throws {
         let store = BusyStore()
         let codecs = try CodecTable([CompactCodec()])

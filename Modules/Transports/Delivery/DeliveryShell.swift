@@ -116,9 +116,11 @@ final class DeliveryShell: LinkObserver {
         }
         for address in directives.writable where !work.addresses.contains(address) { work.addresses.append(address) }
         if directives.hasRoom { work.waiters = state.takeWaiters() }
-        if state.core.deadline < .max, !state.wakes.contains(where: { $0 <= state.core.deadline }) {
-            state.wakes.append(state.core.deadline)
-            work.wakesAt = state.core.deadline
+        // When it is closed no tick comes to what is due: to ask again for what has passed would never end.
+        let deadline = state.phase == .closed ? .max : state.core.deadline
+        if deadline < .max, !state.wakes.contains(where: { $0 <= deadline }) {
+            state.wakes.append(deadline)
+            work.wakesAt = deadline
         }
         return work
     }
