@@ -115,11 +115,4 @@
             }
         }
     }
-
-    /// What a person reads when the work cannot be done: one line.
-    struct ToolError: Error, CustomStringConvertible {
-        let description: String
-
-        init(_ description: String) { self.description = description }
-    }
 #endif

@@ -4,9 +4,9 @@
     import SessionMesh
     import WorkoutExample
 
-    struct PeerCommand: AsyncParsableCommand {
+    struct PlayCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "peer", abstract: "Plays one peer of a replay over a link.",
+            commandName: "play", abstract: "Plays one peer of a replay over a link.",
             discussion: """
                 With `--link pipe` the link is standard input and output, so reports are on stderr. With \
                 `--link unix:/path` the peers meet at a Unix socket, whoever comes first; one that is killed may be \

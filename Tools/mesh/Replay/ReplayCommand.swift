@@ -7,7 +7,7 @@
         static let configuration = CommandConfiguration(
             commandName: "replay", abstract: "Replays a recorded workout on a phone and a watch, each a process.",
             discussion: """
-                Starts two `mesh peer` processes, joined by a link, that share one workout. The phone starts it and sends \
+                Starts two `mesh play` processes, joined by a link, that share one workout. The phone starts it and sends \
                 a sample for each track point that has a time; the others are skipped and counted. A gap of more than \
                 30 s is a pause and a resume, each kilometre a lap, the last point the finish. The watch joins late, after \
                 a tenth of the steps or after 100, and catches up by the latest snapshot.

@@ -1,0 +1,81 @@
+#if CommandLineTools
+    import ArgumentParser
+    import Foundation
+    import SessionMesh
+
+    /// How a peer reaches the others.
+    struct LinkOptions: ParsableArguments {
+        @Option(help: ArgumentHelp("'udp', the local network; or 'unix:' and a path.", valueName: "link"))
+        var link = PeerLink.udp
+
+        @OptionGroup var network: NetworkOptions
+
+        @Option(
+            help: ArgumentHelp(
+                "Keeps identity and pairings; by default ~/.config/sessionmesh/NAME.", valueName: "folder"))
+        var home: String?
+
+        func validate() throws {
+            if link != .udp, network.isGiven {
+                throw ValidationError("--interface, --peer and --port are for --link udp")
+            }
+        }
+
+        struct Connection {
+            let transport: LinkTransport
+            let membersMax: Int
+        }
+
+        /// - Throws: `ToolError`.
+        func connection(name: PeerName, home: PeerHome) throws -> Connection {
+            switch link {
+            case .unix(let path):
+                let peer = SessionPeer(
+                    id: name.value, deviceClass: name.deviceClass, appInstanceID: UUID().uuidString,
+                    topology: .sameHost)
+                // Those that connect to the one that listens do not reach each other.
+                return Connection(
+                    transport: try PipeSessionSyncTransport(localPeer: peer, over: .meeting(path: path)),
+                    membersMax: 2)
+            case .udp: throw ToolError("--link udp needs the trait UDP: build with it, or use --link unix:/path")
+            }
+        }
+    }
+
+    /// The local network, for `--link udp`.
+    struct NetworkOptions: ParsableArguments {
+        @Option(help: ArgumentHelp("The one network interface to use; by default all.", valueName: "name"))
+        var interface: String?
+
+        @Option(help: ArgumentHelp("A peer that is not found by itself; may be repeated.", valueName: "host:port"))
+        var peer: [String] = []
+
+        @Option(help: ArgumentHelp("Where others connect to; by default a free one.", valueName: "number"))
+        var port: UInt16 = 0
+
+        var isGiven: Bool { interface != nil || !peer.isEmpty || port != 0 }
+    }
+
+    enum PeerLink: Hashable, Sendable, ExpressibleByArgument {
+        case udp
+        /// A Unix socket at that path, at which the peers meet.
+        case unix(path: String)
+
+        init?(argument: String) {
+            if argument == "udp" {
+                self = .udp
+            } else if argument.hasPrefix("unix:"), argument.count > 5 {
+                self = .unix(path: String(argument.dropFirst(5)))
+            } else {
+                return nil
+            }
+        }
+
+        var defaultValueDescription: String {
+            switch self {
+            case .udp: "udp"
+            case .unix(let path): "unix:\(path)"
+            }
+        }
+    }
+#endif
