@@ -208,6 +208,7 @@ struct LiveWorkoutTests {
             guard network.elapsed < end else {
                 let places = devices.map {
                     "\($0.name) \($0.part) \($0.state.phase) \($0.state.eventCount) \($0.session?.confirmedCount ?? 0)"
+                        + " reaches \($0.companions.filter(\.isReachable).map(\.name))"
                 }
                 Issue.record("nothing settled; seed \(network.seed): \(places)", sourceLocation: sourceLocation)
                 return

@@ -42,7 +42,13 @@ extension LiveWorkout {
 
     private func receive(_ change: SessionPeerReachability) {
         guard let peer = change.peer else { return }
-        if change.isReachable { reachable.insert(peer.id) } else { reachable.remove(peer.id) }
+        if change.isReachable {
+            reachable.insert(peer.id)
+            // It may have been launched anew, and know nothing.
+            publish()
+        } else {
+            reachable.remove(peer.id)
+        }
         takeInFirst()
         continuation.yield(.status)
     }
