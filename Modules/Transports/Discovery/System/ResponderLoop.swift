@@ -152,7 +152,7 @@
                 if isThere {
                     if directory.appeared(place) { resolve(place) }
                 } else if directory.disappeared(place) {
-                    inquiries.removeValue(forKey: place)?.queries.forEach { $0.close() }
+                    close(inquiries.removeValue(forKey: place)?.queries)
                 }
             case .failed: lose()
             default: break
@@ -183,7 +183,7 @@
         }
 
         private func lookUp(_ host: String, of place: ServicePlace) {
-            inquiries[place]?.addresses.forEach { $0.close() }
+            close(inquiries[place]?.addresses)
             directory.forgetAddresses(of: place)
             inquiries[place]?.host = host
             inquiries[place]?.addresses = ResponderQuery.AddressFamily.allCases.compactMap {
@@ -199,7 +199,7 @@
         private func retryWhatIsDue() -> Bool {
             let now = clock.now
             for (place, inquiry) in inquiries where inquiry.retryAt.map({ $0 <= now }) ?? false {
-                inquiry.queries.forEach { $0.close() }
+                close(inquiry.queries)
                 resolve(place)
             }
             guard browse == nil || registration == nil, retryAt.map({ $0 <= now }) ?? true else { return true }
@@ -236,8 +236,12 @@
         private func closeAll() {
             registration?.close()
             browse?.close()
-            inquiries.values.flatMap(\.queries).forEach { $0.close() }
+            close(inquiries.values.flatMap(\.queries))
             (registration, browse, inquiries) = (nil, nil, [:])
+        }
+
+        private func close(_ queries: [ResponderQuery]?) {
+            for query in queries ?? [] { query.close() }
         }
 
         private var timeoutMilliseconds: Int32? {
