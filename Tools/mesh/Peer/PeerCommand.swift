@@ -40,6 +40,10 @@
                 configuration.store = store
             }
             let peer = LivePeer(workout: workout, transport: connection.transport, output: output)
+            #if UDP
+                let watch = connection.followPairings(name, home: home, peer.remark)
+                defer { watch.cancel() }
+            #endif
             if store == nil { output.remark("The workout is kept in memory: it ends with its last peer.") }
             let signal = try await peer.run()
             store?.close()

@@ -2,6 +2,7 @@
     import ArgumentParser
     import Foundation
     import SessionMesh
+    import WorkoutExample
 
     /// How a peer reaches the others.
     struct LinkOptions: ParsableArguments {
@@ -21,25 +22,42 @@
             }
         }
 
-        struct Connection {
-            let transport: LinkTransport
-            let membersMax: Int
-        }
-
         /// - Throws: `ToolError`.
-        func connection(name: PeerName, home: PeerHome) throws -> Connection {
+        func connection(name: PeerName, home: PeerHome) throws -> PeerConnection {
             switch link {
             case .unix(let path):
                 let peer = SessionPeer(
                     id: name.value, deviceClass: name.deviceClass, appInstanceID: UUID().uuidString,
                     topology: .sameHost)
                 // Those that connect to the one that listens do not reach each other.
-                return Connection(
+                return PeerConnection(
                     transport: try PipeSessionSyncTransport(localPeer: peer, over: .meeting(path: path)),
                     membersMax: 2)
-            case .udp: throw ToolError("--link udp needs the trait UDP: build with it, or use --link unix:/path")
+            case .udp:
+                #if UDP
+                    return PeerConnection(
+                        transport: try UDPSessionSyncTransport(
+                            configuration: try network.linkConfiguration(home: home), deviceClass: name.deviceClass,
+                            appInstanceID: UUID().uuidString),
+                        membersMax: WorkoutInvitation.membersMax)
+                #else
+                    throw ToolError.needsUDP
+                #endif
             }
         }
+    }
+
+    /// What a live peer reaches others by.
+    struct PeerConnection {
+        let transport: LinkTransport
+        /// Devices of one workout.
+        let membersMax: Int
+    }
+
+    extension ToolError {
+        static let needsUDP = ToolError(
+            "mesh was built without the trait UDP, which the local network needs; build with it, or use --link unix:/path"
+        )
     }
 
     /// The local network, for `--link udp`.

@@ -8,20 +8,27 @@
 
     /// The folder in which a peer keeps who it is, whom it has been paired with, and its workout.
     ///
-    /// One process at a time has it: two with one identity would each take the other for a stranger in its place.
+    /// One live peer at a time has it: two with one identity would be taken for a clone by all others.
     final class PeerHome: Sendable {
         let folder: URL
+        /// -1 for who only reads and pairs, which may be done while a peer is live.
         private let lock: Int32
 
-        /// - Parameter folder: nil is a folder of that name below `sessionmesh` in `XDG_CONFIG_HOME` or `~/.config`.
+        /// - Parameters:
+        ///   - folder: nil is a folder of that name below `sessionmesh` in `XDG_CONFIG_HOME` or `~/.config`.
+        ///   - isLive: whether nobody else may be.
         /// - Throws: `ToolError`.
-        init(name: PeerName, folder: String?) throws {
+        init(name: PeerName, folder: String?, isLive: Bool = true) throws {
             self.folder = Self.folder(name: name, folder)
             do {
                 try FileManager.default.createDirectory(
                     at: self.folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             } catch {
                 throw ToolError("cannot make the folder \(self.folder.path): \(error.localizedDescription)")
+            }
+            guard isLive else {
+                lock = -1
+                return
             }
             lock = open(self.folder.appending(path: "lock").path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard lock >= 0 else {
@@ -34,7 +41,7 @@
             }
         }
 
-        deinit { close(lock) }
+        deinit { if lock >= 0 { close(lock) } }
 
         static func folder(name: PeerName, _ folder: String?) -> URL {
             if let folder { return URL(fileURLWithPath: folder, isDirectory: true) }
@@ -44,9 +51,6 @@
                 ?? FileManager.default.homeDirectoryForCurrentUser.appending(path: ".config")
             return base.appending(path: "sessionmesh").appending(path: name.value)
         }
-
-        var identityPath: String { folder.appending(path: "identity.key").path }
-        var pairedPath: String { folder.appending(path: "paired.json").path }
 
         /// Where the workout is kept; nil where the tool was built without a store.
         /// - Throws: `ToolError`.
