@@ -15,6 +15,7 @@
 
         private static let retryAfter = Duration.seconds(10)
         private static let backoffMax = Duration.seconds(30)
+        private static let namesMax = 16
 
         private let type: ServiceType
         private let interfaceIndex: UInt32
@@ -26,6 +27,8 @@
         private var browse: ResponderQuery?
         private var registration: ResponderQuery?
         private var announcement: ServiceAnnouncement?
+        /// The name that it goes by; nil while nobody else has had the one that it should have.
+        private var name: String?
         private var inquiries: [ServicePlace: Inquiry] = [:]
         private var directory = ServiceDirectory()
         private var hasWorked = false
@@ -104,6 +107,7 @@
             }
             registration?.close()
             registration = nil
+            name = nil
             directory.setOwn(new?.instance)
             register()
         }
@@ -111,29 +115,42 @@
         private func register() {
             guard browse != nil, registration == nil, let announcement else { return }
             do {
-                registration = try .register(announcement, type, on: interfaceIndex)
+                registration = try register(announcement)
             } catch {
                 registrationFailed(error)
             }
         }
 
+        /// Avahi renames what somebody else on the network has, but not what another program on this machine has.
+        private func register(_ announcement: ServiceAnnouncement) throws(ResponderError) -> ResponderQuery {
+            for number in 2...Self.namesMax {
+                do throws(ResponderError) {
+                    return try .register(announcement, as: name ?? announcement.instance, type, on: interfaceIndex)
+                } catch  where error.isNameConflict {
+                    name = SystemTextRecord.alternative(to: announcement.instance, number)
+                }
+            }
+            return try .register(announcement, as: name ?? announcement.instance, type, on: interfaceIndex)
+        }
+
         private func takeRegistration(_ answer: ResponderQuery.Answer) {
             switch answer {
             case .registered(let name):
+                self.name = name
                 guard let announcement, name != directory.ownInstance else { return }
                 directory.setOwn(name)
                 guard name != announcement.instance else { return }
                 tally.withLock { $0.conflicts += 1 }
                 observer.renamed(to: name)
-            case .failed(let status): registrationFailed(DiscoveryError(responder: status))
+            case .failed(let error): registrationFailed(error)
             default: break
             }
         }
 
-        private func registrationFailed(_ error: DiscoveryError) {
+        private func registrationFailed(_ error: ResponderError) {
             registration?.close()
             registration = nil
-            if error.code == .invalidName {
+            if error.meaning.code == .invalidName {
                 announcement = nil
                 tally.withLock { $0.dropped += 1 }
             } else {
@@ -210,7 +227,7 @@
                     hasWorked = true
                 } catch {
                     guard hasWorked else {
-                        observer.failed(error)
+                        observer.failed(error.meaning)
                         return false
                     }
                     scheduleRetry()

@@ -15,7 +15,7 @@
             case browsed(name: String, domain: String, interfaceIndex: UInt32, isThere: Bool)
             case resolved(host: String, port: UInt16, text: [UInt8])
             case address(IPAddress, isThere: Bool)
-            case failed(DNSServiceErrorType)
+            case failed(ResponderError)
         }
 
         /// More at once are forgotten.
@@ -24,16 +24,15 @@
         private var service: DNSServiceRef?
         private var answers: [Answer] = []
 
-        /// - Throws: `DiscoveryError` with `unavailable`, `notPermitted`, `invalidName` or `systemCallFailed`.
         private init(
             _ begin: (_ service: inout DNSServiceRef?, _ context: UnsafeMutableRawPointer) -> DNSServiceErrorType
-        ) throws(DiscoveryError) {
+        ) throws(ResponderError) {
             let context = Unmanaged.passRetained(self)
             let status = begin(&service, context.toOpaque())
             guard status == DNSServiceErrorType(kDNSServiceErr_NoError), service != nil else {
                 service = nil
                 context.release()
-                throw DiscoveryError(responder: status)
+                throw ResponderError(status: status)
             }
         }
 
@@ -43,15 +42,17 @@
         func process() -> [Answer] {
             guard let service else { return [] }
             let status = DNSServiceProcessResult(service)
-            if status != DNSServiceErrorType(kDNSServiceErr_NoError) { answers.append(.failed(status)) }
+            if status != DNSServiceErrorType(kDNSServiceErr_NoError) {
+                answers.append(.failed(ResponderError(status: status)))
+            }
             defer { answers = [] }
             return answers
         }
 
         /// Changes the TXT record of a registered service.
-        func update(text: [UInt8]) throws(DiscoveryError) {
+        func update(text: [UInt8]) throws(ResponderError) {
             let status = DNSServiceUpdateRecord(service, nil, 0, UInt16(clamping: text.count), text, 0)
-            guard status == DNSServiceErrorType(kDNSServiceErr_NoError) else { throw DiscoveryError(responder: status) }
+            guard status == DNSServiceErrorType(kDNSServiceErr_NoError) else { throw ResponderError(status: status) }
         }
 
         /// The responder forgets it. Idempotent; not to be called during `process`.
@@ -71,23 +72,23 @@
 
     extension ResponderQuery {
         static func register(
-            _ announcement: ServiceAnnouncement, _ type: ServiceType, on interfaceIndex: UInt32
-        ) throws(DiscoveryError) -> ResponderQuery {
+            _ announcement: ServiceAnnouncement, as name: String, _ type: ServiceType, on interfaceIndex: UInt32
+        ) throws(ResponderError) -> ResponderQuery {
             let text = SystemTextRecord.encode(announcement.attributes)
             return try ResponderQuery { service, context in
                 DNSServiceRegister(
-                    &service, 0, interfaceIndex, announcement.instance, type.name, type.domain, nil,
+                    &service, 0, interfaceIndex, name, type.name, type.domain, nil,
                     announcement.port.bigEndian, UInt16(clamping: text.count), text, registerReply, context)
             }
         }
 
-        static func browse(_ type: ServiceType, on interfaceIndex: UInt32) throws(DiscoveryError) -> ResponderQuery {
+        static func browse(_ type: ServiceType, on interfaceIndex: UInt32) throws(ResponderError) -> ResponderQuery {
             try ResponderQuery { service, context in
                 DNSServiceBrowse(&service, 0, interfaceIndex, type.name, type.domain, browseReply, context)
             }
         }
 
-        static func resolve(_ place: ServicePlace, _ type: ServiceType) throws(DiscoveryError) -> ResponderQuery {
+        static func resolve(_ place: ServicePlace, _ type: ServiceType) throws(ResponderError) -> ResponderQuery {
             try ResponderQuery { service, context in
                 DNSServiceResolve(
                     &service, 0, place.interfaceIndex, place.instance, type.name, place.domain, resolveReply, context)
@@ -98,7 +99,7 @@
 
         static func addresses(
             of host: String, _ family: AddressFamily, on interfaceIndex: UInt32
-        ) throws(DiscoveryError) -> ResponderQuery {
+        ) throws(ResponderError) -> ResponderQuery {
             let recordType = family == .v4 ? kDNSServiceType_A : kDNSServiceType_AAAA
             return try ResponderQuery { service, context in
                 DNSServiceQueryRecord(
@@ -117,7 +118,9 @@
     ) {
         guard let context else { return }
         let query = Unmanaged<ResponderQuery>.fromOpaque(context).takeUnretainedValue()
-        guard status == DNSServiceErrorType(kDNSServiceErr_NoError) else { return query.append(.failed(status)) }
+        guard status == DNSServiceErrorType(kDNSServiceErr_NoError) else {
+            return query.append(.failed(ResponderError(status: status)))
+        }
         if let answer = make() { query.append(answer) }
     }
 
@@ -166,23 +169,27 @@
         }
     }
 
-    // MARK: - Errors
+    /// What the responder says instead of doing something.
+    struct ResponderError: Error {
+        let status: DNSServiceErrorType
 
-    extension DiscoveryError {
         // Avahi's header lacks the names of these two.
         private static let serviceNotRunning = -65563
         private static let policyDenied = -65570
 
-        init(responder status: DNSServiceErrorType) {
+        /// Another program on this machine announces something under that name.
+        var isNameConflict: Bool { Int(status) == kDNSServiceErr_NameConflict }
+
+        var meaning: DiscoveryError {
             switch Int(status) {
             case kDNSServiceErr_NoAuth, kDNSServiceErr_Refused, kDNSServiceErr_Firewall, Self.policyDenied:
-                self.init(.notPermitted, "the system's responder refuses: error \(status)")
+                DiscoveryError(.notPermitted, "the system's responder refuses: error \(status)")
             case kDNSServiceErr_BadParam, kDNSServiceErr_Invalid:
-                self.init(.invalidName, "the system's responder does not accept that name: error \(status)")
+                DiscoveryError(.invalidName, "the system's responder does not accept that name: error \(status)")
             case kDNSServiceErr_Unknown, Self.serviceNotRunning:
-                self.init(.unavailable, "the system's responder does not run: error \(status)")
+                DiscoveryError(.unavailable, "the system's responder does not run: error \(status)")
             default:
-                self.init(.systemCallFailed, "the system's responder: error \(status)")
+                DiscoveryError(.systemCallFailed, "the system's responder: error \(status)")
             }
         }
     }

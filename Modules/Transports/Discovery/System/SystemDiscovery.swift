@@ -6,7 +6,7 @@
     ///
     /// One thread of its own talks to the responder, so that its blocking calls occupy nobody else's. When a responder
     /// that has answered goes away, every service is lost and the object asks again after 1, 2, 4 … 30 s; when there is
-    /// none to begin with, the observer is told `failed` with `unavailable`.
+    /// none to begin with, the observer is told `failed` with `unavailable`. The order of attributes is not kept.
     ///
     /// Bounds: 64 services, one on two interfaces counting twice; 16 addresses of each; what exceeds that is dropped and
     /// counted. Packets are the responder's business: `statistics` counts what was dropped and conflicts only.

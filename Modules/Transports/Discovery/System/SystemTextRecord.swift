@@ -38,6 +38,14 @@
             return attributes
         }
 
+        /// Another name that tells the same: `name (2)`, cut to fit a label.
+        static func alternative(to instance: String, _ number: Int) -> String {
+            let suffix = " (\(number))"
+            var name = instance
+            while name.utf8.count + suffix.utf8.count > labelBytesMax { name.removeLast() }
+            return name + suffix
+        }
+
         private static let equals = UInt8(ascii: "=")
 
         private static func fits(_ attribute: ServiceAttribute) -> Bool {
