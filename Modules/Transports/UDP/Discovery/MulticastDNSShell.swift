@@ -265,11 +265,4 @@
             }
         }
     }
-
-    extension TimeAmount {
-        fileprivate init(_ duration: Duration) {
-            let (seconds, attoseconds) = duration.components
-            self = .seconds(seconds) + .nanoseconds(attoseconds / 1_000_000_000)
-        }
-    }
 #endif
