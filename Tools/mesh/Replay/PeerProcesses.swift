@@ -15,6 +15,8 @@
         let options: ReplayOptions
         let plan: ReplayPlan
         let progress: ReplayProgress
+        /// Where each peer keeps who it is; nil over links that do not ask.
+        let homes: ReplayHomes?
 
         /// - Throws: `ToolError` when a peer fails, crashes or says nothing for too long; `Interruption`.
         func run() async throws -> [PeerSummary] {
@@ -38,7 +40,8 @@
                 let (input, output) = actor == .phone ? (toPhone, toWatch) : (toWatch, toPhone)
                 children.append(
                     try PeerProcess(
-                        actor, arguments: options.arguments, input: input.fileHandleForReading,
+                        actor, arguments: options.arguments + (homes?.arguments(of: actor) ?? []),
+                        input: input.fileHandleForReading,
                         output: output.fileHandleForWriting
                     ) { events.continuation.yield(.peer(actor, $0)) })
                 progress.joined(actor)

@@ -16,6 +16,9 @@
                 recording, so that every run ends with the same digest. With `--concurrent` both make every tap at the \
                 same moment; what that makes of the workout differs from run to run, and never between the two.
 
+                With `--link udp` the two are given identities of their own, pair by a secret, find each other on the \
+                network and talk through TLS and sealed datagrams, as `mesh peer` does; afterwards both are forgotten.
+
                 At speed 1 samples come as far apart as they were recorded; a pause lasts 5 s however long it was. At the \
                 end both sides print the digest of their state; different digests are a failure.
                 """)
@@ -29,7 +32,9 @@
             let plan = try options.plan()
             let started = ContinuousClock.now
             let progress = ReplayProgress(plan: plan, isQuiet: json)
-            let replay = PeerProcesses(options: options, plan: plan, progress: progress)
+            let homes = options.link == .udp ? try await ReplayHomes(options: options) : nil
+            defer { homes?.remove() }
+            let replay = PeerProcesses(options: options, plan: plan, progress: progress, homes: homes)
             let peers: [PeerSummary]
             do {
                 defer { progress.end() }

@@ -71,6 +71,10 @@
         @Option(help: ArgumentHelp("Where others connect to; by default a free one.", valueName: "number"))
         var port: UInt16 = 0
 
+        init() {}
+
+        init(interface: String?) { self.interface = interface }
+
         var isGiven: Bool { interface != nil || !peer.isEmpty || port != 0 }
     }
 
