@@ -19,6 +19,7 @@
         private let transport: LinkTransport
         private let output: PeerOutput
         private let terminal = RawTerminal()
+        private var isSuspended = false
         private let events = AsyncStream.makeStream(of: Event.self)
 
         init(workout: LiveWorkout, transport: LinkTransport, output: PeerOutput) {
@@ -73,16 +74,27 @@
                     output.tell("refused", "'\(character)' is no key; \(PeerKey.help)", status)
                 case .change(let change): tell(change)
                 case .remark(let text): output.tell("message", text, status)
-                case .signal(SIGTSTP):
-                    output.clear()
-                    if let terminal { terminal.suspend() } else { kill(getpid(), SIGSTOP) }
-                case .signal(SIGCONT): terminal?.enter()
+                case .signal(SIGTSTP): suspend()
+                case .signal(SIGCONT): resume()
                 case .signal(SIGWINCH), .tick: break
                 case .signal(let number): return number
                 }
-                output.show(status)
+                if !isSuspended { output.show(status) }
             }
             return nil
+        }
+
+        /// Stops the process as a shell expects it, with the terminal as it was. Threads still run for a moment.
+        private func suspend() {
+            isSuspended = true
+            output.clear()
+            terminal?.leave()
+            kill(getpid(), SIGSTOP)
+        }
+
+        private func resume() {
+            isSuspended = false
+            terminal?.enter()
         }
 
         /// Says what did not come from this workout: whom the link lets in, and whom it does not.

@@ -30,6 +30,7 @@
 
         func show(_ status: PeerStatus) {
             if isTerminal {
+                guard status.text != line else { return }
                 line = status.text
                 draw()
             } else if shown.map(status.differs) ?? true {
@@ -39,12 +40,16 @@
         }
 
         /// Leaves the line empty for what follows.
-        func clear() { if isTerminal { write(Self.eraseLine) } }
+        func clear() {
+            guard isTerminal else { return }
+            write(Self.eraseLine)
+            line = ""
+        }
 
         private func print(message: String) {
-            clear()
-            write(message + "\n")
-            if isTerminal { draw() }
+            guard isTerminal else { return write(message + "\n") }
+            write(Self.eraseLine + message + "\n")
+            draw()
         }
 
         private func draw() { write(Self.eraseLine + fitted(line)) }

@@ -18,13 +18,6 @@
         }
 
         func leave() { TerminalMode.restore() }
-
-        /// Stops the process as a shell expects it, with the terminal as it was; returns when it goes on.
-        func suspend() {
-            leave()
-            kill(getpid(), SIGSTOP)
-            enter()
-        }
     }
 
     /// How the terminal was. In memory of its own, since a handler of a signal may use nothing else.

@@ -33,8 +33,7 @@
             private init(_ actor: ReplayPlan.Actor, home folder: String?, interface: String?) throws {
                 guard let name = PeerName(argument: actor.rawValue) else { throw ToolError("no name: \(actor)") }
                 let home = try PeerHome(name: name, folder: folder)
-                let network = NetworkOptions(interface: interface)
-                let configuration = try network.linkConfiguration(home: home)
+                let configuration = try LocalNetwork(interface: interface).linkConfiguration(home: home)
                 guard let other = configuration.trustedPeers.peers.first else {
                     throw ToolError("the peer in \(home.folder.path) has been paired with nobody: see `mesh pair`")
                 }

@@ -44,11 +44,8 @@
                         guard let name = PeerName(argument: actor.rawValue) else { continue }
                         let home = try PeerHome(
                             name: name, folder: folder.appending(path: actor.rawValue).path, isLive: false)
-                        let window = UDPPairing(
-                            UDPPairingConfiguration(
-                                identity: try home.identity(), trustedPeers: try home.trustedPeers(),
-                                name: name.value, method: .secret(secret),
-                                discovery: NetworkOptions(interface: interface).makeDiscovery()))
+                        let window = try LocalNetwork(interface: interface)
+                            .pairing(name, home: home, method: .secret(secret))
                         group.addTask { _ = try await window.run() }
                     }
                     try await group.waitForAll()

@@ -37,7 +37,8 @@
                 #if UDP
                     return PeerConnection(
                         transport: try UDPSessionSyncTransport(
-                            configuration: try network.linkConfiguration(home: home), deviceClass: name.deviceClass,
+                            configuration: try network.network.linkConfiguration(home: home),
+                            deviceClass: name.deviceClass,
                             appInstanceID: UUID().uuidString),
                         membersMax: WorkoutInvitation.membersMax)
                 #else
@@ -70,10 +71,6 @@
 
         @Option(help: ArgumentHelp("Where others connect to; by default a free one.", valueName: "number"))
         var port: UInt16 = 0
-
-        init() {}
-
-        init(interface: String?) { self.interface = interface }
 
         var isGiven: Bool { interface != nil || !peer.isEmpty || port != 0 }
     }

@@ -3,6 +3,28 @@
     import SessionMesh
 
     extension NetworkOptions {
+        /// - Throws: `ToolError`.
+        var network: LocalNetwork {
+            get throws {
+                let peers = try peer.map { text in
+                    guard let peer = UDPManualPeer(text) else {
+                        throw ToolError("--peer takes a host and a port, such as 192.168.1.7:4711, not '\(text)'")
+                    }
+                    return peer
+                }
+                return LocalNetwork(interface: interface, peers: peers, port: port)
+            }
+        }
+    }
+
+    /// Where peers find each other.
+    struct LocalNetwork {
+        /// nil for all.
+        var interface: String?
+        var peers: [UDPManualPeer] = []
+        /// 0 for a free one.
+        var port: UInt16 = 0
+
         /// A discovery serves one link or one window.
         func makeDiscovery() -> any ServiceDiscovery {
             #if canImport(Darwin)
@@ -13,20 +35,19 @@
         }
 
         /// - Throws: `ToolError`.
-        func manualPeers() throws -> [UDPManualPeer] {
-            try peer.map { text in
-                guard let peer = UDPManualPeer(text) else {
-                    throw ToolError("--peer takes a host and a port, such as 192.168.1.7:4711, not '\(text)'")
-                }
-                return peer
-            }
-        }
-
-        /// - Throws: what reading the home throws; `ToolError`.
         func linkConfiguration(home: PeerHome) throws -> UDPLinkConfiguration {
             UDPLinkConfiguration(
                 identity: try home.identity(), trustedPeers: try home.trustedPeers(), discovery: makeDiscovery(),
-                manualPeers: try manualPeers(), port: port, interface: interface)
+                manualPeers: peers, port: port, interface: interface)
+        }
+
+        /// - Throws: `ToolError`.
+        func pairing(_ name: PeerName, home: PeerHome, method: PairingExchange.Method) throws -> UDPPairing {
+            var configuration = UDPPairingConfiguration(
+                identity: try home.identity(), trustedPeers: try home.trustedPeers(), name: name.value,
+                method: method, discovery: makeDiscovery(), port: port)
+            configuration.manualPeer = peers.first
+            return UDPPairing(configuration)
         }
     }
 

@@ -67,12 +67,7 @@
         extension PairCommand {
             private func pair(_ home: PeerHome) async throws {
                 let report = PairReport(isJSON: json)
-                let method = try method(report)
-                var configuration = UDPPairingConfiguration(
-                    identity: try home.identity(), trustedPeers: try home.trustedPeers(), name: name.value,
-                    method: method, discovery: network.makeDiscovery(), port: network.port)
-                configuration.manualPeer = try network.manualPeers().first
-                let window = UDPPairing(configuration)
+                let window = try network.network.pairing(name, home: home, method: try method(report))
                 let pairing = Task { try await window.run { await report.compare($0) } }
                 let interruption = Locked<Int32?>(nil)
                 let signals = SignalWatch([SIGINT, SIGTERM, SIGHUP]) { number in
