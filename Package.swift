@@ -117,7 +117,7 @@ let modules: [Module] = [
         ], needs: nio + [tls],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshDiscovery",
-            "MeshSecurity",
+            "MeshSecurity", "MeshTesting",
         ]),
     Module(
         "MeshLibdeflate", "Modules/Libdeflate", floor: 5,
