@@ -60,3 +60,15 @@ extension IPAddress {
         }
     }
 }
+
+extension IPAddress: Comparable {
+    /// IPv4 first, then by the bytes.
+    public static func < (left: IPAddress, right: IPAddress) -> Bool {
+        switch (left, right) {
+        case (.v4(let left), .v4(let right)): left < right
+        case (.v6(let high, let low), .v6(let otherHigh, let otherLow)): (high, low) < (otherHigh, otherLow)
+        case (.v4, .v6): true
+        case (.v6, .v4): false
+        }
+    }
+}
