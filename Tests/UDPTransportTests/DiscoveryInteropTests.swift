@@ -54,7 +54,7 @@
             let (party, witness) = try (Party(.multicast, type), Party(.multicast, type))
             party.announce("listed", port: 1)
             await witness.recorder.service("listed")
-            let types = await try ForeignProgram.zeroconf("types").allLines()
+            let types = try await ForeignProgram.zeroconf("types").allLines()
             #expect(types.contains("\(type.name).local."))
             await Party.stop(party, witness)
         }

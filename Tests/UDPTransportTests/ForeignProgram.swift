@@ -10,8 +10,7 @@ final class ForeignProgram: Sendable {
         var waiter: CheckedContinuation<String?, Never>?
     }
 
-    /// Foundation's class is not Sendable; it is touched by one task at a time.
-    private nonisolated(unsafe) let process = Process()
+    private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
     private let state = Locked(State())

@@ -149,7 +149,7 @@
 
         static func two(_ pair: DiscoveryPair) throws -> (Party, Party) {
             let type = ServiceType.unique()
-            return try (Party(backend, type), Party(backend, type))
+            return try (Party(pair.announcer, type), Party(pair.seeker, type))
         }
 
         func announce(_ instance: String, port: UInt16, _ attributes: [ServiceAttribute] = []) {
