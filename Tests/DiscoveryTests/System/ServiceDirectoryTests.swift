@@ -132,49 +132,4 @@
                 addresses: addresses.map { ServiceAddress(ip: $0.0, interfaceIndex: $0.1) }, attributes: [])
         }
     }
-
-    struct SystemTextRecordTests {
-        @Test("attributes survive their record") func roundTrip() {
-            let attributes = [
-                ServiceAttribute("v", "1"), ServiceAttribute("empty", ""), ServiceAttribute("alone", nil),
-                ServiceAttribute("bytes", [0, 61, 255]),
-            ]
-            #expect(SystemTextRecord.decode(SystemTextRecord.encode(attributes)) == attributes)
-            #expect(SystemTextRecord.encode([]) == [0])
-            #expect(SystemTextRecord.decode([0]) == [])
-        }
-
-        @Test("a record that is cut anywhere gives what is whole") func cut() {
-            let bytes = SystemTextRecord.encode([ServiceAttribute("a", "1"), ServiceAttribute("b", "2")])
-            for length in 0..<bytes.count {
-                let attributes = SystemTextRecord.decode(Array(bytes.prefix(length)))
-                #expect(attributes.count == length / 4)
-            }
-        }
-
-        @Test("strings without a key, or with an unprintable one, are left out") func strange() {
-            #expect(SystemTextRecord.decode([2, 61, 65, 2, 7, 61, 1, 65]) == [ServiceAttribute("A", nil)])
-        }
-
-        @Test("what does not fit is known before it is announced") func limits() {
-            func fits(_ instance: String, _ attributes: [ServiceAttribute] = []) -> Bool {
-                SystemTextRecord.fits(ServiceAnnouncement(instance: instance, port: 1, attributes: attributes))
-            }
-            #expect(fits(String(repeating: "a", count: 63)))
-            #expect(!fits(String(repeating: "a", count: 64)))
-            #expect(!fits(""))
-            #expect(!fits("a\0b"))
-            #expect(fits("a", [ServiceAttribute("k", [UInt8](repeating: 0, count: 253))]))
-            #expect(!fits("a", [ServiceAttribute("k", [UInt8](repeating: 0, count: 254))]))
-            #expect(!fits("a", [ServiceAttribute("", "x")]))
-            #expect(!fits("a", [ServiceAttribute("a=b", "x")]))
-            #expect(!fits("a", (0..<6).map { ServiceAttribute("\($0)", [UInt8](repeating: 0, count: 250)) }))
-        }
-
-        @Test("another name tells the same, and fits a label") func alternatives() {
-            #expect(SystemTextRecord.alternative(to: "phone", 2) == "phone (2)")
-            let long = SystemTextRecord.alternative(to: String(repeating: "ü", count: 31), 10)
-            #expect(long == String(repeating: "ü", count: 29) + " (10)")
-        }
-    }
 #endif
