@@ -16,15 +16,19 @@
 
         #if SystemDiscovery || canImport(Darwin)
             static let system = DiscoveryBackend(testDescription: "SystemDiscovery") { SystemDiscovery(type: $0) }
-            static let all = hasResponder ? [multicast, system] : [multicast]
-        #else
-            static let all = [multicast]
         #endif
 
+        /// Apple's responder lets nobody else have port 5353.
         #if canImport(Darwin)
+            static let all = [system]
             static let loopback = "lo0"
             static let hasResponder = true
         #else
+            #if SystemDiscovery
+                static let all = hasResponder ? [multicast, system] : [multicast]
+            #else
+                static let all = [multicast]
+            #endif
             static let loopback = "lo"
             /// `Tests/Network/with-avahi` says so.
             static let hasResponder: Bool = {
@@ -33,6 +37,18 @@
                 return false
             }()
         #endif
+    }
+
+    /// Who announces and who looks. Every backend must understand every other.
+    struct DiscoveryPair: CustomTestStringConvertible, Sendable {
+        let announcer: DiscoveryBackend
+        let seeker: DiscoveryBackend
+
+        var testDescription: String { "\(announcer.testDescription) to \(seeker.testDescription)" }
+
+        static let all = DiscoveryBackend.all.flatMap { announcer in
+            DiscoveryBackend.all.map { DiscoveryPair(announcer: announcer, seeker: $0) }
+        }
     }
 
     extension ServiceType {

@@ -6,9 +6,9 @@
 
     /// What every backend of `ServiceDiscovery` owes, on the real network of this machine.
     @Suite(.timeLimit(.minutes(1))) struct ServiceDiscoveryTests {
-        @Test("what one announces, another finds as it was written", arguments: DiscoveryBackend.all)
-        func finding(_ backend: DiscoveryBackend) async throws {
-            let (announcer, seeker) = try Party.two(backend)
+        @Test("what one announces, another finds as it was written", arguments: DiscoveryPair.all)
+        func finding(_ pair: DiscoveryPair) async throws {
+            let (announcer, seeker) = try Party.two(pair)
             let attributes = [
                 ServiceAttribute("v", "1"), ServiceAttribute("empty", ""), ServiceAttribute("alone", nil),
                 ServiceAttribute("bytes", [0, 61, 255]),
@@ -24,20 +24,20 @@
             await Party.stop(announcer, seeker)
         }
 
-        @Test("whoever begins to look later finds what is there", arguments: DiscoveryBackend.all)
-        func lateSeeker(_ backend: DiscoveryBackend) async throws {
+        @Test("whoever begins to look later finds what is there", arguments: DiscoveryPair.all)
+        func lateSeeker(_ pair: DiscoveryPair) async throws {
             let type = ServiceType.unique()
-            let (announcer, first) = try (Party(backend, type), Party(backend, type))
+            let (announcer, first) = try (Party(pair.announcer, type), Party(pair.seeker, type))
             announcer.announce("early", port: 1)
             await first.recorder.service("early")
-            let late = try Party(backend, type)
+            let late = try Party(pair.seeker, type)
             #expect(await late.recorder.service("early")?.port == 1)
             await Party.stop(announcer, first, late)
         }
 
-        @Test("both announce and find each other, and nobody finds themselves", arguments: DiscoveryBackend.all)
-        func mutual(_ backend: DiscoveryBackend) async throws {
-            let (a, b) = try Party.two(backend)
+        @Test("both announce and find each other, and nobody finds themselves", arguments: DiscoveryPair.all)
+        func mutual(_ pair: DiscoveryPair) async throws {
+            let (a, b) = try Party.two(pair)
             a.announce("a", port: 1)
             b.announce("b", port: 2)
             #expect(await a.recorder.service("b")?.port == 2)
@@ -47,9 +47,9 @@
             await Party.stop(a, b)
         }
 
-        @Test("changed attributes are found under the same name", arguments: DiscoveryBackend.all)
-        func changedAttributes(_ backend: DiscoveryBackend) async throws {
-            let (announcer, seeker) = try Party.two(backend)
+        @Test("changed attributes are found under the same name", arguments: DiscoveryPair.all)
+        func changedAttributes(_ pair: DiscoveryPair) async throws {
+            let (announcer, seeker) = try Party.two(pair)
             announcer.announce("phone", port: 1, [ServiceAttribute("n", "1")])
             await seeker.recorder.service("phone") { $0["n"] == Array("1".utf8) }
             announcer.announce("phone", port: 1, [ServiceAttribute("n", "2")])
@@ -57,9 +57,9 @@
             await Party.stop(announcer, seeker)
         }
 
-        @Test("a changed port is found under the same name", arguments: DiscoveryBackend.all)
-        func changedPort(_ backend: DiscoveryBackend) async throws {
-            let (announcer, seeker) = try Party.two(backend)
+        @Test("a changed port is found under the same name", arguments: DiscoveryPair.all)
+        func changedPort(_ pair: DiscoveryPair) async throws {
+            let (announcer, seeker) = try Party.two(pair)
             announcer.announce("phone", port: 1)
             await seeker.recorder.service("phone") { $0.port == 1 }
             announcer.announce("phone", port: 2)
@@ -67,9 +67,9 @@
             await Party.stop(announcer, seeker)
         }
 
-        @Test("what is taken back is lost, and what takes its place is found", arguments: DiscoveryBackend.all)
-        func takenBack(_ backend: DiscoveryBackend) async throws {
-            let (announcer, seeker) = try Party.two(backend)
+        @Test("what is taken back is lost, and what takes its place is found", arguments: DiscoveryPair.all)
+        func takenBack(_ pair: DiscoveryPair) async throws {
+            let (announcer, seeker) = try Party.two(pair)
             announcer.announce("one", port: 1)
             await seeker.recorder.service("one")
             announcer.announce("two", port: 1)
@@ -80,12 +80,12 @@
             await Party.stop(announcer, seeker)
         }
 
-        @Test("whoever stops says goodbye, and can be found again", arguments: DiscoveryBackend.all)
-        func restart(_ backend: DiscoveryBackend) async throws {
+        @Test("whoever stops says goodbye, and can be found again", arguments: DiscoveryPair.all)
+        func restart(_ pair: DiscoveryPair) async throws {
             let type = ServiceType.unique()
-            let seeker = try Party(backend, type)
+            let seeker = try Party(pair.seeker, type)
             for port in 1...3 as ClosedRange<UInt16> {
-                let announcer = try Party(backend, type)
+                let announcer = try Party(pair.announcer, type)
                 announcer.announce("phone", port: port)
                 #expect(await seeker.recorder.service("phone")?.port == port)
                 await announcer.discovery.stop()
@@ -94,10 +94,12 @@
             await Party.stop(seeker)
         }
 
-        @Test("of two under one name the later is renamed, and both are found", arguments: DiscoveryBackend.all)
-        func conflict(_ backend: DiscoveryBackend) async throws {
+        @Test("of two under one name the later is renamed, and both are found", arguments: DiscoveryPair.all)
+        func conflict(_ pair: DiscoveryPair) async throws {
             let type = ServiceType.unique()
-            let (first, second, seeker) = try (Party(backend, type), Party(backend, type), Party(backend, type))
+            let (first, second, seeker) = try (
+                Party(pair.announcer, type), Party(pair.seeker, type), Party(pair.seeker, type)
+            )
             first.announce("phone", port: 1)
             await seeker.recorder.service("phone")
             second.announce("phone", port: 2)
@@ -122,11 +124,11 @@
             await unused.stop()
         }
 
-        @Test("an object that is let go takes its announcement along", arguments: DiscoveryBackend.all)
-        func letGo(_ backend: DiscoveryBackend) async throws {
+        @Test("an object that is let go takes its announcement along", arguments: DiscoveryPair.all)
+        func letGo(_ pair: DiscoveryPair) async throws {
             let type = ServiceType.unique()
-            let seeker = try Party(backend, type)
-            var announcer: Party? = try Party(backend, type)
+            let seeker = try Party(pair.seeker, type)
+            var announcer: Party? = try Party(pair.announcer, type)
             announcer?.announce("brief", port: 1)
             await seeker.recorder.service("brief")
             announcer = nil
@@ -145,9 +147,9 @@
             try discovery.start(recorder)
         }
 
-        static func two(_ backend: DiscoveryBackend) throws -> (Party, Party) {
+        static func two(_ pair: DiscoveryPair) throws -> (Party, Party) {
             let type = ServiceType.unique()
-            return try (Party(backend, type), Party(backend, type))
+            return try (Party(pair.announcer, type), Party(pair.seeker, type))
         }
 
         func announce(_ instance: String, port: UInt16, _ attributes: [ServiceAttribute] = []) {

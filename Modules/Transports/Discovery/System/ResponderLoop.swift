@@ -27,7 +27,7 @@
         private var browse: ResponderQuery?
         private var registration: ResponderQuery?
         private var announcement: ServiceAnnouncement?
-        /// The name that it goes by; nil while nobody else has had the one that it should have.
+        /// The name that it goes by; nil until the responder has told.
         private var name: String?
         private var inquiries: [ServicePlace: Inquiry] = [:]
         private var directory = ServiceDirectory()
@@ -103,12 +103,12 @@
             announcement = new
             if let registration, let new, new.instance == old?.instance, new.port == old?.port {
                 // Only what is said of it has changed. If that fails it is announced anew.
-                if (try? registration.update(text: SystemTextRecord.encode(new.attributes))) != nil { return }
+                if (try? registration.update(text: TextAttributes.encode(new.attributes))) != nil { return }
             }
             registration?.close()
             registration = nil
             name = nil
-            directory.setOwn(new?.instance)
+            directory.setOwn(new.map { InstanceLabel.fitting($0.instance) })
             register()
         }
 
@@ -123,25 +123,25 @@
 
         /// Avahi renames what somebody else on the network has, but not what another program on this machine has.
         private func register(_ announcement: ServiceAnnouncement) throws(ResponderError) -> ResponderQuery {
-            for number in 2...Self.namesMax {
+            var name = name ?? InstanceLabel.fitting(announcement.instance)
+            for _ in 1..<Self.namesMax {
                 do throws(ResponderError) {
-                    return try .register(announcement, as: name ?? announcement.instance, type, on: interfaceIndex)
+                    return try .register(announcement, as: name, type, on: interfaceIndex)
                 } catch  where error.isNameConflict {
-                    name = SystemTextRecord.alternative(to: announcement.instance, number)
+                    name = InstanceLabel.next(after: name)
                 }
             }
-            return try .register(announcement, as: name ?? announcement.instance, type, on: interfaceIndex)
+            return try .register(announcement, as: name, type, on: interfaceIndex)
         }
 
         private func takeRegistration(_ answer: ResponderQuery.Answer) {
             switch answer {
             case .registered(let name):
+                guard let announcement, name != self.name else { return }
+                if name != directory.ownInstance { tally.withLock { $0.conflicts += 1 } }
                 self.name = name
-                guard let announcement, name != directory.ownInstance else { return }
                 directory.setOwn(name)
-                guard name != announcement.instance else { return }
-                tally.withLock { $0.conflicts += 1 }
-                observer.renamed(to: name)
+                if name != announcement.instance { observer.renamed(to: name) }
             case .failed(let error): registrationFailed(error)
             default: break
             }
@@ -186,7 +186,7 @@
         private func take(_ answer: ResponderQuery.Answer, about place: ServicePlace, of query: ResponderQuery) {
             switch answer {
             case .resolved(let host, let port, let text):
-                directory.resolved(place, port: port, attributes: SystemTextRecord.decode(text))
+                directory.resolved(place, port: port, attributes: TextAttributes.decode(text))
                 if inquiries[place]?.host != host { lookUp(host, of: place) }
             case .address(let address, let isThere): directory.address(address, of: place, isThere: isThere)
             case .failed:

@@ -74,7 +74,7 @@
         static func register(
             _ announcement: ServiceAnnouncement, as name: String, _ type: ServiceType, on interfaceIndex: UInt32
         ) throws(ResponderError) -> ResponderQuery {
-            let text = SystemTextRecord.encode(announcement.attributes)
+            let text = TextAttributes.encode(announcement.attributes)
             return try ResponderQuery { service, context in
                 DNSServiceRegister(
                     &service, 0, interfaceIndex, name, type.name, type.domain, nil,

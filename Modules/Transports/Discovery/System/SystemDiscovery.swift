@@ -54,9 +54,10 @@
             }
         }
 
-        /// A label of more than 63 bytes, or attributes that fit no TXT record, are not announced, and counted as dropped.
+        /// A label of more than 63 bytes is shortened and told as renamed; attributes that do not fit are left out. An empty
+        /// label, which would stand for this machine's name, is not announced and counted as dropped.
         public func announce(_ announcement: ServiceAnnouncement?) {
-            if let announcement, !SystemTextRecord.fits(announcement) {
+            if let label = announcement?.instance.utf8, label.isEmpty || label.contains(0) {
                 tally.withLock { $0.dropped += 1 }
                 return announce(nil)
             }

@@ -47,7 +47,7 @@
             return findings ?? []
         }
 
-        private func examineNow() -> [Finding] {
+        func examineNow() -> [Finding] {
             let all: [NetworkInterfaces.Entry]
             do {
                 all = try NetworkInterfaces.all()
