@@ -188,6 +188,12 @@ class Script(Peer):
         self.pressed += 1
         self.press(key)
 
+    def rest(self, seconds):
+        """Goes on reading meanwhile."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.read(left)
+
     def shows(self, **values):
         self.until(f"{values}", lambda: all(self.last.get(key) == value for key, value in values.items()))
 
