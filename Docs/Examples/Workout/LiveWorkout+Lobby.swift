@@ -8,6 +8,9 @@ extension LiveWorkout {
         session?.source ?? SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
     }
 
+    /// Devices that are told apart; of more than these nothing is known.
+    private static var companionsMax: Int { 64 }
+
     func listen() {
         let snapshots = transport.receiveSnapshots()
         let reachability = transport.reachabilityChanges()
@@ -33,6 +36,7 @@ extension LiveWorkout {
     }
 
     private func receive(_ notice: WorkoutNotice, from peerID: String) {
+        guard notices[peerID] != nil || notices.count < Self.companionsMax else { return }
         notices[peerID] = WorkoutNotice(
             name: WorkoutNotice.shown(notice.name), incarnation: notice.incarnation, invitation: nil)
         if let heard = notice.invitation { consider(heard) }
