@@ -190,7 +190,7 @@ let modules: [Module] = [
         uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
-        uses: ["MeshGPX", "WorkoutExample", "SessionMesh"], needs: [argumentParser, textTable]),
+        uses: ["MeshGPX", "WorkoutExample", "SessionMesh", "MeshSQLiteStorage"], needs: [argumentParser, textTable]),
 ]
 
 let settings: [SwiftSetting] = [

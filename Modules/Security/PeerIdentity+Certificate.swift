@@ -20,15 +20,19 @@
         public func makeCertificate(
             validFrom: Date = Date(), validity: Duration = .seconds(10 * 365 * 86_400)
         ) throws(SecurityError) -> [UInt8] {
-            let validUntil = validFrom.addingTimeInterval(Double(validity.components.seconds))
-            guard Self.years.contains(validFrom), Self.years.contains(validUntil), validFrom <= validUntil else {
-                throw SecurityError(.invalidArgument, "a certificate cannot be good from \(validFrom) to \(validUntil)")
+            // As numbers: of dates that are none, Date says that they are in every range.
+            let start = validFrom.timeIntervalSince1970
+            let end = start + Double(validity.components.seconds)
+            guard Self.secondsSince1970.contains(start), Self.secondsSince1970.contains(end), start <= end else {
+                throw SecurityError(
+                    .invalidArgument, "no certificate can be good from \(start) to \(end) (seconds since 1970)")
             }
             do {
                 let name = try DistinguishedName { CommonName("SessionMesh") }
                 let certificate = try Certificate(
                     version: .v3, serialNumber: Self.serialNumber(), publicKey: .init(key.publicKey),
-                    notValidBefore: validFrom, notValidAfter: validUntil, issuer: name, subject: name,
+                    notValidBefore: validFrom, notValidAfter: Date(timeIntervalSince1970: end), issuer: name,
+                    subject: name,
                     signatureAlgorithm: .ecdsaWithSHA256,
                     extensions: try Certificate.Extensions {
                         Critical(BasicConstraints.notCertificateAuthority)
@@ -46,9 +50,7 @@
         }
 
         /// What the times of a certificate can say: 1950 to the end of 9999.
-        private static let years =
-            Date(
-                timeIntervalSince1970: -631_152_000)...Date(timeIntervalSince1970: 253_402_300_799)
+        private static let secondsSince1970 = -631_152_000.0...253_402_300_799
 
         /// AlgorithmIdentifier of 1.2.840.10045.4.3.2 (RFC 5758 section 3.2).
         private static let ecdsaWithSHA256: [UInt8] = [

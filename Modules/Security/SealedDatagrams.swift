@@ -87,8 +87,12 @@
                         packet, count in
                         let packet = UnsafeMutableRawBufferPointer(packet)
                         packet.copyMemory(from: UnsafeRawBufferPointer(rebasing: header[..<DatagramHeader.nonceOffset]))
-                        let rest = UnsafeMutableRawBufferPointer(rebasing: packet[DatagramHeader.nonceOffset...])
-                        count = DatagramHeader.nonceOffset + box.combined.copyBytes(to: rest)
+                        // Not `copyBytes`, which is generic and ten times as slow.
+                        box.combined.withUnsafeBytes { combined in
+                            UnsafeMutableRawBufferPointer(rebasing: packet[DatagramHeader.nonceOffset...])
+                                .copyMemory(from: combined)
+                            count = DatagramHeader.nonceOffset + combined.count
+                        }
                     }
                 }
             } catch {
@@ -150,7 +154,7 @@
             guard let box = try? ChaChaPoly.SealedBox(combined: combined),
                 let plaintext = try? ChaChaPoly.open(box, using: key, authenticating: header)
             else { return nil }
-            return Array(plaintext)
+            return plaintext.withUnsafeBytes { Array($0) }
         }
     }
 

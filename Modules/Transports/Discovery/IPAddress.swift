@@ -11,7 +11,8 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         case 4: self = .v4(bytes.reduce(0) { $0 << 8 | UInt32($1) })
         case 16:
             self = .v6(
-                bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }, bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) })
+                bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },
+                bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) })
         default: return nil
         }
     }

@@ -16,8 +16,13 @@
                 valueName: "factor"))
         var speed = ReplayPace.times(1)
 
-        @Option(help: ArgumentHelp("What joins the peers: 'pipe', or 'unix:' and a path.", valueName: "link"))
+        @Option(
+            help: ArgumentHelp(
+                "What joins the peers: 'pipe', 'unix:' and a path, or 'udp', the local network.", valueName: "link"))
         var link = ReplayLink.pipe
+
+        @Option(help: ArgumentHelp("With --link udp: the network interface, by default loopback.", valueName: "name"))
+        var interface: String?
 
         @Option(help: ArgumentHelp("What the peers write payloads with; they read every codec.", valueName: "codec"))
         var codec = "compact"
@@ -29,6 +34,7 @@
         var patience = 30.0
 
         func validate() throws {
+            guard interface == nil || link == .udp else { throw ValidationError("--interface is for --link udp") }
             guard (1...86_400).contains(patience) else {
                 throw ValidationError("--patience is from 1 to 86400 seconds, not \(patience)")
             }
@@ -66,10 +72,14 @@
         case pipe
         /// A Unix socket at that path, at which the peers meet.
         case unix(path: String)
+        /// The local network, where the peers find each other.
+        case udp
 
         init?(argument: String) {
             if argument == "pipe" {
                 self = .pipe
+            } else if argument == "udp" {
+                self = .udp
             } else if argument.hasPrefix("unix:"), argument.count > 5 {
                 self = .unix(path: String(argument.dropFirst(5)))
             } else {
@@ -81,13 +91,7 @@
             switch self {
             case .pipe: "pipe"
             case .unix(let path): "unix:\(path)"
-            }
-        }
-
-        var endpoint: PipeEndpoint {
-            switch self {
-            case .pipe: .standardStreams
-            case .unix(let path): .meeting(path: path)
+            case .udp: "udp"
             }
         }
 
@@ -114,12 +118,5 @@
             case .times(let factor): factor == factor.rounded() ? "\(Int(factor))" : "\(factor)"
             }
         }
-    }
-
-    /// What a person reads when the work cannot be done: one line.
-    struct ToolError: Error, CustomStringConvertible {
-        let description: String
-
-        init(_ description: String) { self.description = description }
     }
 #endif

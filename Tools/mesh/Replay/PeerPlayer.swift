@@ -13,6 +13,7 @@
         /// The other one may go and come back; else its going is the end.
         let peersComeBack: Bool
         let patience: Duration
+        let peerIDs: [ReplayPlan.Actor: String]
         let transport: any SessionSyncTransport
         let report: @Sendable (PeerReport) -> Void
 
@@ -53,7 +54,7 @@
             session.start()
             let runner = ReplayRunner(
                 plan: plan, actor: actor, session: session, pace: pace, isConcurrent: isConcurrent,
-                joinsLate: underWay != nil, onProgress: progress.reached)
+                joinsLate: underWay != nil, peerIDs: peerIDs, onProgress: progress.reached)
             try await runner.run()
             try await session.close()
             return session

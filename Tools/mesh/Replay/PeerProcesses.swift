@@ -1,5 +1,4 @@
 #if CommandLineTools
-    import Dispatch
     import Foundation
     import SessionMesh
     import WorkoutExample
@@ -16,11 +15,13 @@
         let options: ReplayOptions
         let plan: ReplayPlan
         let progress: ReplayProgress
+        /// Where each peer keeps who it is; nil over links that do not ask.
+        let homes: ReplayHomes?
 
         /// - Throws: `ToolError` when a peer fails, crashes or says nothing for too long; `Interruption`.
         func run() async throws -> [PeerSummary] {
             let events = AsyncStream.makeStream(of: Event.self)
-            let signals = watchSignals { events.continuation.yield(.interrupted($0)) }
+            let signals = SignalWatch([SIGINT, SIGTERM, SIGHUP]) { events.continuation.yield(.interrupted($0)) }
             let ticks = Task {
                 while !Task.isCancelled {
                     try await Task.sleep(for: .seconds(1))
@@ -30,7 +31,7 @@
             var children: [PeerProcess] = []
             defer {
                 ticks.cancel()
-                for signal in signals { signal.cancel() }
+                signals.cancel()
                 for child in children { child.kill() }
             }
 
@@ -39,7 +40,8 @@
                 let (input, output) = actor == .phone ? (toPhone, toWatch) : (toWatch, toPhone)
                 children.append(
                     try PeerProcess(
-                        actor, arguments: options.arguments, input: input.fileHandleForReading,
+                        actor, arguments: options.arguments + (homes?.arguments(of: actor) ?? []),
+                        input: input.fileHandleForReading,
                         output: output.fileHandleForWriting
                     ) { events.continuation.yield(.peer(actor, $0)) })
                 progress.joined(actor)
@@ -63,22 +65,6 @@
             }
             return peers.summaries
         }
-
-        private func watchSignals(_ receive: @escaping @Sendable (Int32) -> Void) -> [any DispatchSourceSignal] {
-            [SIGINT, SIGTERM, SIGHUP].map { number in
-                // Ignored by the system, so that only the source sees it.
-                signal(number, SIG_IGN)
-                let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-                source.setEventHandler { receive(number) }
-                source.resume()
-                return source
-            }
-        }
-    }
-
-    /// The tool was told to stop.
-    struct Interruption: Error {
-        let signal: Int32
     }
 
     /// What is known of the children.

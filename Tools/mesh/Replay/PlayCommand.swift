@@ -4,20 +4,24 @@
     import SessionMesh
     import WorkoutExample
 
-    struct PeerCommand: AsyncParsableCommand {
+    struct PlayCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "peer", abstract: "Plays one peer of a replay over a link.",
+            commandName: "play", abstract: "Plays one peer of a replay over a link.",
             discussion: """
                 With `--link pipe` the link is standard input and output, so reports are on stderr. With \
                 `--link unix:/path` the peers meet at a Unix socket, whoever comes first; one that is killed may be \
                 started again, and finds its place in the plan (unless `--concurrent`). Both peers must be given the \
-                same recording: each derives the same plan from it and plays its own part.
+                same recording: each derives the same plan from it and plays its own part. With `--link udp` each has a \
+                home, in which it has been paired with the other and nobody else.
                 """)
 
         @Option(help: "Which peer this is.")
         var name: ReplayPlan.Actor
 
         @OptionGroup var options: ReplayOptions
+
+        @Option(help: ArgumentHelp("With --link udp: keeps identity and pairing.", valueName: "folder"))
+        var home: String?
 
         @Flag(help: "Reports as JSON, one object a line: 'progress', 'finished' or 'failed'.")
         var json = false
@@ -40,25 +44,24 @@
         private func play() async throws -> PeerSummary {
             let started = ContinuousClock.now
             let plan = try options.plan()
-            let peer = SessionPeer(
-                id: name.rawValue, deviceClass: SessionPeerDeviceClass(rawValue: name.rawValue),
-                appInstanceID: UUID().uuidString, topology: .sameHost)
             let codecs = try Codecs()
             let codec = CountingCodec(try codecs.named(options.codec))
             var configuration = DeliveryConfiguration()
             configuration.codec = codec
             configuration.readableCodecs = codecs.all
-            let transport = try PipeSessionSyncTransport(
-                localPeer: peer, over: options.link.endpoint, configuration: configuration)
+            let ends = try PlayedLink(name, options, home: home)
+            let transport = try LinkTransport(localPeer: ends.peer, link: ends.link, configuration: configuration)
             let player = PeerPlayer(
                 plan: plan, actor: name, pace: options.speed, isConcurrent: options.concurrent,
-                peersComeBack: options.link.peersComeBack, patience: options.patience(for: plan), transport: transport,
+                peersComeBack: options.link.peersComeBack, patience: options.patience(for: plan), peerIDs: ends.peerIDs,
+                transport: transport,
                 report: report)
             try transport.start()
             let session = try await player.play()
             await transport.close()
             return PeerSummary(
-                name: name.rawValue, session: session, bytesRaw: codec.encodedByteCount, link: transport.pipeStatistics,
+                name: name.rawValue, session: session, bytesRaw: codec.encodedByteCount,
+                bytesOnWire: ends.link.bytesSent,
                 seconds: (ContinuousClock.now - started).inSeconds)
         }
 
@@ -85,7 +88,7 @@
 
     extension PeerSummary {
         @MainActor
-        init(name: String, session: WorkoutSession, bytesRaw: UInt64, link: PipeStatistics, seconds: Double) {
+        init(name: String, session: WorkoutSession, bytesRaw: UInt64, bytesOnWire: UInt64, seconds: Double) {
             let statistics = session.statistics
             self.init(
                 name: name, digest: session.state.digest, events: session.state.eventCount,
@@ -95,7 +98,7 @@
                 snapshots: statistics.snapshotsApplied,
                 snapshotsSent: statistics.snapshotsSent, snapshotRequests: statistics.snapshotRequestsSent,
                 sendFailures: statistics.sendFailures, bytesRaw: bytesRaw,
-                bytesOnWire: link.bytesSent,
+                bytesOnWire: bytesOnWire,
                 seconds: seconds)
         }
     }

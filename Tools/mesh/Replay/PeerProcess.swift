@@ -3,7 +3,7 @@
     import SessionMesh
     import WorkoutExample
 
-    /// One `mesh peer` as a child process. Its reports arrive in the order in which it made them, its end last.
+    /// One `mesh play` as a child process. Its reports arrive in the order in which it made them, its end last.
     final class PeerProcess: Sendable {
         enum Event: Sendable {
             case report(PeerReport)
@@ -24,7 +24,7 @@
             guard let executable = Bundle.main.executableURL else { throw ToolError("cannot find the mesh executable") }
             let process = Process()
             process.executableURL = executable
-            process.arguments = ["peer", "--name", actor.rawValue, "--json", "--as-child"] + arguments
+            process.arguments = ["play", "--name", actor.rawValue, "--json", "--as-child"] + arguments
             process.standardInput = input
             process.standardOutput = output
             let reports = Pipe()

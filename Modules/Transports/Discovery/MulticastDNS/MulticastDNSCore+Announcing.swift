@@ -1,0 +1,166 @@
+extension MulticastDNSCore {
+    /// Announces this service in the place of the one before it; nil takes it back with a goodbye.
+    ///
+    /// Another instance is probed for first; for the same one with another port or attributes the change is announced,
+    /// which should not happen more often than ten times a minute (RFC 6762 section 8.4). A label of more than 63 bytes is
+    /// shortened and told as renamed; attributes that do not fit are left out.
+    public mutating func announce(_ announcement: ServiceAnnouncement?, _ now: Duration) {
+        guard !isOver else { return }
+        self.now = max(self.now, now)
+        if let announcement { begin(announcement) } else { withdraw() }
+        tick(now)
+    }
+
+    private mutating func begin(_ announcement: ServiceAnnouncement) {
+        let before = self.announcement
+        self.announcement = announcement
+        let text = TextAttributes.encode(announcement.attributes)
+        if var own, before?.instance == announcement.instance {
+            guard own.port != announcement.port || own.text != text else { return }
+            (own.port, own.text) = (announcement.port, text)
+            self.own = own
+            for index in interfaces.indices where interfaces[index].claim.isHeld { startAnnouncing(index) }
+            return
+        }
+        let label = InstanceLabel.fitting(announcement.instance)
+        guard let instance = try? names.type.prefixed(by: Array(label.utf8)) else { return withdraw() }
+        if let own {
+            for index in interfaces.indices { sendGoodbye(own, [.pointer, .service, .text], index) }
+            noteFormer(own.instance)
+        }
+        own = OwnRecords(
+            names: names, instance: instance, host: host, port: announcement.port, text: text,
+            hostLifetime: Self.seconds(configuration.hostLifetime),
+            serviceLifetime: Self.seconds(configuration.serviceLifetime))
+        noteChanged(instance: instance)
+        if label != announcement.instance { directives.events.append(.renamed(to: label)) }
+        startAnew()
+    }
+
+    private mutating func withdraw() {
+        announcement = nil
+        guard let own else { return }
+        for index in interfaces.indices { sendGoodbye(own, RecordSets.announced.subtracting(.meta), index) }
+        noteFormer(own.instance)
+        self.own = nil
+        for index in interfaces.indices {
+            interfaces[index].claim = .none
+            for family in interfaces[index].answers.indices { interfaces[index].answers[family].removeAll() }
+        }
+    }
+
+    /// Says goodbye, forgets everything and stays silent for good.
+    public mutating func farewell(_ now: Duration) {
+        guard !isOver else { return }
+        self.now = max(self.now, now)
+        withdraw()
+        isOver = true
+        isBrowsing = false
+        interfaces = []
+        (told, changed) = ([:], [])
+    }
+
+    /// Records of ours end (RFC 6762 section 10.1). Service types are not taken back: others may have the same.
+    mutating func sendGoodbye(
+        _ own: OwnRecords, _ sets: RecordSets, _ index: Int, on interface: NetworkInterface? = nil
+    ) {
+        guard interfaces[index].claim.isHeld else { return }
+        let interface = interface ?? interfaces[index].interface
+        var records = own.records(of: sets, on: interface)
+        for index in records.indices {
+            records[index].lifetime = 0
+            records[index].flushesCache = false
+        }
+        multicast(builder.responses(records), index)
+    }
+
+    private mutating func noteFormer(_ instance: DNSName) {
+        formerInstances.removeAll { $0 == instance }
+        formerInstances.append(instance)
+        if formerInstances.count > Self.formerLimit { formerInstances.removeFirst() }
+    }
+
+    private static let formerLimit = 16
+
+    private static func seconds(_ duration: Duration) -> UInt32 {
+        min(max(UInt32(clamping: duration.components.seconds), 2), UInt32(Int32.max))
+    }
+}
+
+// MARK: - Claims
+
+extension MulticastDNSCore {
+    /// On every interface, with whatever is new about the names.
+    mutating func startAnew() {
+        for index in interfaces.indices { startProbing(index) }
+    }
+
+    /// Waits for a moment, so that machines that are switched on together do not speak together, and much longer when
+    /// there were many conflicts (RFC 6762 section 8.1).
+    mutating func startProbing(_ index: Int, after delay: Duration? = nil) {
+        var delay = delay ?? randomDelay(0...250)
+        if conflictTimes.count == Self.conflictLimit, now - conflictTimes[0] < .seconds(10) {
+            delay = max(delay, .seconds(5))
+        }
+        interfaces[index].claim = .probing(sent: 0)
+        interfaces[index].claimAt = now + delay
+        for family in interfaces[index].answers.indices {
+            interfaces[index].answers[family].removeAll()
+            interfaces[index].answers[family].forgetSent(
+                [.pointer, .service, .text, .addressesV4, .addressesV6, .instanceNegative, .hostNegative])
+        }
+    }
+
+    mutating func startAnnouncing(_ index: Int) {
+        interfaces[index].claim = .announcing(sent: 0)
+        interfaces[index].claimAt = now
+    }
+
+    mutating func noteConflict() {
+        if conflictTimes.count == Self.conflictLimit { conflictTimes.removeFirst() }
+        conflictTimes.append(now)
+    }
+
+    private static let conflictLimit = 15
+
+    mutating func advanceClaim(_ index: Int) {
+        guard let own else { return }
+        while interfaces[index].claimAt <= now {
+            switch interfaces[index].claim {
+            case .none, .established: return
+            case .probing(let sent) where sent < 3:
+                sendProbe(own, index)
+                interfaces[index].claim = .probing(sent: sent + 1)
+                interfaces[index].claimAt = now + .milliseconds(250)
+            case .probing:
+                startAnnouncing(index)
+            case .announcing(let sent):
+                enterAnnouncement(index)
+                let isLast = sent + 1 >= min(max(configuration.announcementCount, 2), 8)
+                interfaces[index].claim = isLast ? .established : .announcing(sent: sent + 1)
+                interfaces[index].claimAt = now + .seconds(1 << sent)
+            }
+        }
+    }
+
+    private mutating func sendProbe(_ own: OwnRecords, _ index: Int) {
+        let questions = [own.instance, own.host].map {
+            DNSQuestion($0, .any, wantsUnicast: !configuration.sharesPort)
+        }
+        let proposed = own.records(of: [.service, .text, .addressesV4, .addressesV6], on: interfaces[index].interface)
+        multicast([builder.probe(questions, proposed: proposed.map(Self.withoutFlush))], index)
+    }
+
+    private mutating func enterAnnouncement(_ index: Int) {
+        let sets = RecordSets.announced.intersection(own?.present(on: interfaces[index].interface) ?? [])
+        for family in interfaces[index].families.map({ Int($0.rawValue) }) {
+            _ = interfaces[index].answers[family].enter(AnswerQueue.Reply(sets: sets, due: now))
+        }
+    }
+
+    private static func withoutFlush(_ record: DNSRecord) -> DNSRecord {
+        var record = record
+        record.flushesCache = false
+        return record
+    }
+}

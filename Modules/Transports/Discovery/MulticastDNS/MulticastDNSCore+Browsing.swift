@@ -1,0 +1,146 @@
+extension MulticastDNSCore {
+    /// Looks for services from now on.
+    public mutating func browse(_ now: Duration) {
+        guard !isOver, !isBrowsing else { return }
+        self.now = max(self.now, now)
+        isBrowsing = true
+        for index in interfaces.indices { startBrowsing(index) }
+        tick(now)
+    }
+
+    mutating func startBrowsing(_ index: Int) {
+        interfaces[index].browsing = InterfaceState.Browsing(at: now + randomDelay(20...120))
+    }
+
+    // MARK: Remembering
+
+    /// Keeps what leads from the service type to an address; anything else is nobody's business here.
+    mutating func remember(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
+        guard isBrowsing else { return }
+        let records = (message.answers + message.additionals).filter { $0.recordClass == .internet }
+        for record in records {
+            if case .pointer(let instance) = record.data, record.name == names.type, isInstance(instance) {
+                insert(record, source, index)
+            }
+        }
+        for record in records where record.type == .srv || record.type == .txt {
+            if interfaces[index].cache.holdsPointer(to: record.name), record.data.isOfUsualSize {
+                insert(record, source, index)
+            }
+        }
+        for record in records where record.type == .a || record.type == .aaaa {
+            if interfaces[index].cache.isTarget(record.name) { insert(record, source, index) }
+        }
+    }
+
+    /// One label before the type, which people can read.
+    private func isInstance(_ name: DNSName) -> Bool {
+        guard name.parent == names.type, let label = String(validating: name.firstLabel, as: UTF8.self) else {
+            return false
+        }
+        return label.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+
+    private mutating func insert(_ record: DNSRecord, _ source: MulticastDNSSource, _ index: Int) {
+        var budget = interfaces[index].newRecords
+        let outcome = interfaces[index].cache.insert(record, from: source.ip, now, &random) { budget.take(now) }
+        interfaces[index].newRecords = budget
+        for evicted in interfaces[index].cache.takeEvicted() {
+            statistics.dropped += 1
+            noteChanged(evicted)
+        }
+        switch outcome {
+        case .unchanged: break
+        case .refused: statistics.dropped += 1
+        case .added, .renewed:
+            noteChanged(record)
+            if case .pointer(let instance) = record.data {
+                startResolving(instance, index)
+            } else if outcome == .added, record.type == .srv {
+                startResolving(record.name, index)
+            }
+        }
+    }
+
+    mutating func advanceCache(_ index: Int) {
+        let due = interfaces[index].cache.advance(now, &random)
+        for record in due.expired { noteChanged(record) }
+        let wanted = due.refresh.filter { isOfUse($0, index) }
+        var questions: [DNSQuestion] = []
+        for record in wanted {
+            let question = DNSQuestion(record.name, record.type)
+            if !questions.contains(question), interfaces[index].questions.take(now) { questions.append(question) }
+        }
+        ask(questions, index)
+    }
+
+    /// It still leads somewhere from a pointer.
+    private func isOfUse(_ record: DNSRecord, _ index: Int) -> Bool {
+        let cache = interfaces[index].cache
+        switch record.type {
+        case .ptr: return true
+        case .a, .aaaa: return cache.isTarget(record.name)
+        default: return cache.holdsPointer(to: record.name)
+        }
+    }
+
+    // MARK: Asking
+
+    mutating func sendQuestions(_ index: Int) {
+        var questions: [DNSQuestion] = []
+        if let browsing = interfaces[index].browsing, browsing.at <= now {
+            // Who has the port alone can be answered alone, once (RFC 6762 section 5.4).
+            let wantsUnicast = browsing.isFirst && !configuration.sharesPort
+            questions.append(DNSQuestion(names.type, .ptr, wantsUnicast: wantsUnicast))
+            interfaces[index].browsing?.noteAsked(now)
+        }
+        for place in interfaces[index].resolutions.indices where interfaces[index].resolutions[place].at <= now {
+            let attempts = interfaces[index].resolutions[place].attempts
+            interfaces[index].resolutions[place].attempts += 1
+            interfaces[index].resolutions[place].at = now + .seconds(1 << attempts)
+            for question in missing(of: interfaces[index].resolutions[place].instance, index) {
+                if interfaces[index].questions.take(now) { questions.append(question) }
+            }
+        }
+        interfaces[index].resolutions.removeAll { $0.attempts == InterfaceState.Resolution.attemptsMax }
+        ask(questions, index)
+    }
+
+    private mutating func ask(_ questions: [DNSQuestion], _ index: Int) {
+        guard !questions.isEmpty else { return }
+        multicast(builder.queries(questions.map { ($0, knownAnswers(to: $0, index)) }), index)
+    }
+
+    /// What is remembered with more than half of its lifetime left (RFC 6762 section 7.1).
+    private func knownAnswers(to question: DNSQuestion, _ index: Int) -> [DNSRecord] {
+        let cache = interfaces[index].cache
+        let records = question.type == .ptr ? cache.pointers : cache[question.name]
+        return records.compactMap { cached in
+            guard cached.record.type == question.type, cached.isFresh(now) else { return nil }
+            var record = cached.record
+            record.lifetime = cached.remaining(now)
+            record.flushesCache = false
+            return record
+        }
+    }
+
+    /// What others ask need not be asked again (RFC 6762 section 7.3), if they know no more than we do: the answers
+    /// would be the same.
+    mutating func noteQuestions(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
+        guard isBrowsing, source.wasMulticast, !message.flags.contains(.truncated) else { return }
+        let soon = now + .seconds(1)
+        for question in message.questions where !question.wantsUnicast && question.recordClass == .internet {
+            if question.type == .ptr, question.name == names.type {
+                guard let browsing = interfaces[index].browsing, browsing.at <= soon else { continue }
+                let ours = knownAnswers(to: question, index)
+                let isCovered = message.answers.allSatisfy { theirs in
+                    theirs.name != names.type || ours.contains { $0.isSame(as: theirs) }
+                        || theirs.data == own.map { .pointer($0.instance) }
+                }
+                if isCovered { interfaces[index].browsing?.noteAsked(now) }
+            } else {
+                interfaces[index].cache.noteAsked(question.name, question.type, by: soon, &random)
+            }
+        }
+    }
+}

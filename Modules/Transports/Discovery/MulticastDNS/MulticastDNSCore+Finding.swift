@@ -1,0 +1,135 @@
+extension MulticastDNSCore {
+    // MARK: Resolving
+
+    /// Asks for what lacks of that service, a moment later, if it still lacks then.
+    mutating func startResolving(_ instance: DNSName, _ index: Int) {
+        guard !isOwnInstance(instance), !interfaces[index].resolutions.contains(where: { $0.instance == instance })
+        else {
+            return
+        }
+        let at = now + randomDelay(20...120)
+        interfaces[index].resolutions.append(InterfaceState.Resolution(instance: instance, at: at))
+    }
+
+    /// The questions whose answers would make the service complete.
+    func missing(of instance: DNSName, _ index: Int) -> [DNSQuestion] {
+        let cache = interfaces[index].cache
+        guard cache.holdsPointer(to: instance) else { return [] }
+        let records = cache[instance].map(\.record)
+        var questions: [DNSQuestion] = []
+        if !records.contains(where: { $0.type == .txt }) { questions.append(DNSQuestion(instance, .txt)) }
+        guard let target = cache.service(of: instance)?.target else {
+            return [DNSQuestion(instance, .srv)] + questions
+        }
+        if cache[target].isEmpty { questions += [DNSQuestion(target, .a), DNSQuestion(target, .aaaa)] }
+        return questions
+    }
+
+    // MARK: Telling
+
+    mutating func noteChanged(_ record: DNSRecord) {
+        switch record.data {
+        case .pointer(let instance): noteChanged(instance: instance)
+        case .address:
+            for state in interfaces {
+                for instance in state.cache.instances(on: record.name) { noteChanged(instance: instance) }
+            }
+        default: noteChanged(instance: record.name)
+        }
+    }
+
+    mutating func noteChanged(instance: DNSName) {
+        if !changed.contains(instance) { changed.append(instance) }
+    }
+
+    /// Tells what is different from what was told.
+    mutating func tellChanges() {
+        for instance in changed {
+            let service = found(instance)
+            if isComplete(instance) {
+                for index in interfaces.indices { finishResolving(instance, index) }
+            }
+            guard service != told[instance] else { continue }
+            if let service {
+                directives.events.append(.found(service))
+            } else if let before = told[instance] {
+                directives.events.append(.lost(instance: before.instance))
+            }
+            told[instance] = service
+        }
+        changed = []
+    }
+
+    private func isComplete(_ instance: DNSName) -> Bool {
+        interfaces.indices.allSatisfy { missing(of: instance, $0).isEmpty }
+    }
+
+    private mutating func finishResolving(_ instance: DNSName, _ index: Int) {
+        interfaces[index].resolutions.removeAll { $0.instance == instance }
+    }
+
+    func isOwnInstance(_ instance: DNSName) -> Bool {
+        own?.instance == instance || formerInstances.contains(instance)
+    }
+
+    /// The service with all its addresses, once it has a pointer, SRV, TXT and an address on one interface. What other
+    /// interfaces add is more addresses, if it is the same port there.
+    private func found(_ instance: DNSName) -> FoundService? {
+        guard !isOwnInstance(instance) else { return nil }
+        var service: FoundService?
+        let states = interfaces.filter { !$0.interface.isLoopback } + interfaces.filter(\.interface.isLoopback)
+        for state in states {
+            guard state.cache.holdsPointer(to: instance), let (port, target) = state.cache.service(of: instance),
+                let text = state.cache.text(of: instance)
+            else { continue }
+            let addresses = state.cache.addresses(of: target)
+                .map { ServiceAddress(ip: $0, interfaceIndex: state.interface.index) }
+            guard !addresses.isEmpty else { continue }
+            if service == nil {
+                service = FoundService(
+                    instance: String(decoding: instance.firstLabel, as: UTF8.self), port: port, addresses: addresses,
+                    attributes: TextAttributes.decode(text))
+            } else if service?.port == port {
+                service?.addresses += addresses
+            }
+        }
+        return service
+    }
+}
+
+// MARK: - Reading the cache
+
+extension RecordCache {
+    func holdsPointer(to instance: DNSName) -> Bool { self[instance].contains { $0.record.type == .ptr } }
+
+    /// As the last that was received says.
+    func service(of instance: DNSName) -> (port: UInt16, target: DNSName)? {
+        let latest = self[instance].filter { $0.record.type == .srv }.max { $0.order < $1.order }
+        guard case .service(_, _, let port, let target)? = latest?.record.data else { return nil }
+        return (port, target)
+    }
+
+    /// As the last that was received says.
+    func text(of instance: DNSName) -> [UInt8]? {
+        let latest = self[instance].filter { $0.record.type == .txt }.max { $0.order < $1.order }
+        guard case .text(let bytes)? = latest?.record.data else { return nil }
+        return bytes
+    }
+
+    /// IPv6 first; of each family those that are good beyond the link first.
+    func addresses(of host: DNSName) -> [IPAddress] {
+        self[host].compactMap { if case .address(let ip) = $0.record.data { ip } else { nil } }
+            .sorted { left, right in
+                if left.family != right.family { return left.family == .v6 }
+                if left.isLinkLocal != right.isLinkLocal { return right.isLinkLocal }
+                return left < right
+            }
+    }
+}
+
+extension DNSRecordData {
+    /// What takes more room than a packet is not remembered.
+    var isOfUsualSize: Bool {
+        if case .text(let bytes) = self { bytes.count <= TextAttributes.bytesMax } else { true }
+    }
+}

@@ -1,0 +1,64 @@
+extension MulticastDNSCore {
+    /// A packet has arrived. It may hold anything: what cannot be read, comes from beyond the link or is no message of
+    /// multicast DNS changes nothing and is counted. O(bytes)
+    public mutating func receive(_ bytes: UnsafeRawBufferPointer, from source: MulticastDNSSource, _ now: Duration) {
+        self.now = max(self.now, now)
+        statistics.packetsReceived += 1
+        take(bytes, source)
+        tick(now)
+    }
+
+    private mutating func take(_ bytes: UnsafeRawBufferPointer, _ source: MulticastDNSSource) {
+        guard let index = place(of: source.interfaceIndex), source.port != 0,
+            interfaces[index].interface.isOnLink(source.ip)
+        else {
+            statistics.foreign += 1
+            return
+        }
+        guard let message = try? DNSMessage(bytes) else {
+            statistics.malformed += 1
+            return
+        }
+        guard message.flags.operation == 0, message.flags.responseCode == 0 else {
+            statistics.foreign += 1
+            return
+        }
+        let isResponse = message.flags.contains(.response)
+        let senders = interfaces(with: source.ip)
+        if !senders.isEmpty, source.port == Self.port {
+            let isEcho = echoes.isEcho(
+                bytes, from: senders, on: source.interfaceIndex, family: source.ip.family,
+                isQuestion: !isResponse && message.authorities.isEmpty, now)
+            if isEcho { return }
+        }
+        if isResponse {
+            // Only multicast DNS speaks from there (RFC 6762 section 6).
+            guard source.port == Self.port else {
+                statistics.foreign += 1
+                return
+            }
+            takeResponse(message, source, index)
+        } else {
+            takeQuery(message, source, index)
+        }
+    }
+
+    private mutating func takeResponse(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
+        findConflicts(message, index)
+        compareAnswers(message, source, index)
+        remember(message, source, index)
+    }
+
+    private mutating func takeQuery(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
+        if source.port != Self.port { return replyToLegacy(message, source, index) }
+        breakTies(message, index)
+        answer(message, source, index)
+        noteQuestions(message, source, index)
+    }
+
+    private func interfaces(with ip: IPAddress) -> [UInt32] {
+        interfaces.map(\.interface).filter { $0.addresses.contains { $0.ip == ip } }.map(\.index)
+    }
+
+    static let port: UInt16 = 5353
+}

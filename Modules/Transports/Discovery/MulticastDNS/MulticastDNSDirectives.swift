@@ -1,0 +1,47 @@
+/// Where a packet came from and how.
+public struct MulticastDNSSource: Hashable, Sendable {
+    public var ip: IPAddress
+    public var port: UInt16
+    /// The interface on which it was received.
+    public var interfaceIndex: UInt32
+    /// It was sent to the group and not to this machine alone.
+    public var wasMulticast: Bool
+
+    public init(ip: IPAddress, port: UInt16, interfaceIndex: UInt32, wasMulticast: Bool = true) {
+        self.ip = ip
+        self.port = port
+        self.interfaceIndex = interfaceIndex
+        self.wasMulticast = wasMulticast
+    }
+}
+
+/// What is to be done now and when to come back.
+public struct MulticastDNSDirectives: Sendable {
+    /// To be sent in this order, each with the time to live 255 (RFC 6762 section 11) and from port 5353.
+    public internal(set) var packets: [MulticastDNSPacket] = []
+    /// In the order in which they happened.
+    public internal(set) var events: [MulticastDNSEvent] = []
+    /// When to call `tick` at the latest; nil while nothing will be due without another call.
+    public internal(set) var wakeAt: Duration?
+}
+
+/// A packet to send.
+public struct MulticastDNSPacket: Hashable, Sendable {
+    public enum Destination: Hashable, Sendable {
+        /// 224.0.0.251 or ff02::fb, port 5353.
+        case multicast(IPAddress.Family)
+        case unicast(IPAddress, port: UInt16)
+    }
+
+    public var bytes: [UInt8]
+    /// The interface on which to send it.
+    public var interfaceIndex: UInt32
+    public var destination: Destination
+}
+
+/// What an observer of the discovery is told.
+public enum MulticastDNSEvent: Hashable, Sendable {
+    case found(FoundService)
+    case lost(instance: String)
+    case renamed(to: String)
+}
