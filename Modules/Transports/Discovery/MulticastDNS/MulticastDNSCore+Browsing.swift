@@ -64,7 +64,10 @@ extension MulticastDNSCore {
 
     mutating func advanceCache(_ index: Int) {
         let due = interfaces[index].cache.advance(now, &random)
-        for record in due.expired { noteChanged(record) }
+        for record in due.expired {
+            noteChanged(record)
+            resolveAgain(without: record, index)
+        }
         let wanted = due.refresh.filter { isOfUse($0, index) }
         var questions: [DNSQuestion] = []
         for record in wanted {
@@ -72,6 +75,16 @@ extension MulticastDNSCore {
             if !questions.contains(question), interfaces[index].questions.take(now) { questions.append(question) }
         }
         ask(questions, index)
+    }
+
+    /// The refreshing questions or their answers may have been lost; the pointer lives for much longer.
+    private mutating func resolveAgain(without record: DNSRecord, _ index: Int) {
+        let cache = interfaces[index].cache
+        switch record.data {
+        case .pointer: break
+        case .address: for instance in cache.instances(on: record.name) { startResolving(instance, index) }
+        default: if cache.holdsPointer(to: record.name) { startResolving(record.name, index) }
+        }
     }
 
     /// It still leads somewhere from a pointer.
@@ -117,6 +130,8 @@ extension MulticastDNSCore {
         let records = question.type == .ptr ? cache.pointers : cache[question.name]
         return records.compactMap { cached in
             guard cached.record.type == question.type, cached.isFresh(now) else { return nil }
+            // Who is to tell the rest is to tell this too: the rest comes with it.
+            if case .pointer(let instance) = cached.record.data, !missing(of: instance, index).isEmpty { return nil }
             var record = cached.record
             record.lifetime = cached.remaining(now)
             record.flushesCache = false
