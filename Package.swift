@@ -45,7 +45,7 @@ let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condit
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["UDP"]))
 let certificates = Target.Dependency.product(
     name: "X509", package: "swift-certificates", condition: .when(traits: ["UDP"]))
-let nio = ["NIOCore", "NIOPosix"].map {
+let nio = ["NIOCore", "NIOPosix", "NIOTLS"].map {
     Target.Dependency.product(name: $0, package: "swift-nio", condition: .when(traits: ["UDP"]))
 }
 let tls = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["UDP"]))
@@ -117,7 +117,7 @@ let modules: [Module] = [
         ], needs: nio + [tls],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshDiscovery",
-            "MeshSecurity",
+            "MeshSecurity", "MeshTesting",
         ]),
     Module(
         "MeshLibdeflate", "Modules/Libdeflate", floor: 5,
@@ -190,7 +190,7 @@ let modules: [Module] = [
         uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
-        uses: ["MeshGPX", "WorkoutExample", "SessionMesh"], needs: [argumentParser, textTable]),
+        uses: ["MeshGPX", "WorkoutExample", "SessionMesh", "MeshSQLiteStorage"], needs: [argumentParser, textTable]),
 ]
 
 let settings: [SwiftSetting] = [

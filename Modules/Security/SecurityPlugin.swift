@@ -1,6 +1,6 @@
 public import MeshBus
 
-/// Registers MeshSecurity.
+/// Registers MeshSecurity. What it describes is there with the trait UDP.
 public struct SecurityPlugin: Plugin {
     public init() {}
 
@@ -8,6 +8,28 @@ public struct SecurityPlugin: Plugin {
         PluginDescriptor(
             id: "core.security", kind: .core, module: "MeshSecurity", version: "0.1.0",
             summary: "Who a peer is, whom it trusts, how two of them pair, and sealed datagrams",
-            requires: ["core.bus"])
+            requires: ["core.bus"], capabilities: Self.capabilities, limits: Self.limits)
     }
+
+    #if UDP
+        public func contribute(to registry: inout ExtensionRegistry) {
+            registry.add(SealingBenchmark.benchmarkCase, to: .benchmarks)
+        }
+
+        private static let capabilities = ["identity", "pairing-secret", "pairing-digits", "sealed-datagrams"]
+        private static let limits: [PayloadLimit] = [.sealedDatagram]
+    #else
+        private static let capabilities: [String] = []
+        private static let limits: [PayloadLimit] = []
+    #endif
 }
+
+#if UDP
+    extension PayloadLimit {
+        /// What one sealed datagram holds.
+        public static let sealedDatagram = PayloadLimit(
+            id: "sealed.datagram", bytes: SealedDatagrams.plaintextBytesMax,
+            summary: "Plaintext of a sealed datagram; networks cut what exceeds about 1,200 bytes",
+            source: "RFC 768, RFC 791: 65,507 bytes of UDP over IPv4, less 32")
+    }
+#endif

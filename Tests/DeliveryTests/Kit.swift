@@ -70,7 +70,13 @@ final class MemoryWire: Sendable {
     private let state = Locked(State())
     let lanes: [LinkLane: PayloadLimit]
 
-    init(lanes: [LinkLane: PayloadLimit] = [.stream: .deliveryMessage]) { self.lanes = lanes }
+    /// Whether the ends are told who is there.
+    let provesPeers: Bool
+
+    init(lanes: [LinkLane: PayloadLimit] = [.stream: .deliveryMessage], provesPeers: Bool = false) {
+        self.lanes = lanes
+        self.provesPeers = provesPeers
+    }
 
     var left: MemoryLink { MemoryLink(self, at: "left", peer: "right") }
     var right: MemoryLink { MemoryLink(self, at: "right", peer: "left") }
@@ -91,7 +97,8 @@ final class MemoryWire: Sendable {
             return state.observers
         }
         for (address, observer) in observers.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            observer.connected(address == "left" ? "right" : "left", as: nil)
+            let peer: LinkAddress = address == "left" ? "right" : "left"
+            observer.connected(peer, as: provesPeers ? peer.rawValue : nil)
         }
         let early = state.withLock { state in
             defer { state.early = nil }
@@ -172,15 +179,20 @@ func metadata(_ sequence: UInt64, feature: String = "workout", from source: Stri
         causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "test.text")
 }
 
-func envelope(_ sequence: UInt64, feature: String = "workout", text: String = "event") throws -> AnySessionSyncEnvelope
-{
-    try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata(sequence, feature: feature), payload: [text]))
+func envelope(
+    _ sequence: UInt64, feature: String = "workout", text: String = "event", from source: String = "left"
+) throws -> AnySessionSyncEnvelope {
+    try AnySessionSyncEnvelope(
+        SessionSyncEnvelope(metadata: metadata(sequence, feature: feature, from: source), payload: [text]))
 }
 
-func snapshot(_ revision: UInt64, feature: String = "workout") throws -> AnySessionSyncSnapshot {
+func snapshot(_ revision: UInt64, feature: String = "workout", from source: String = "left") throws
+    -> AnySessionSyncSnapshot
+{
     try AnySessionSyncSnapshot(
         SessionSyncSnapshot(
-            metadata: metadata(revision, feature: feature), revision: revision, state: ["state \(revision)"],
+            metadata: metadata(revision, feature: feature, from: source), revision: revision,
+            state: ["state \(revision)"],
             peerSequenceVector: ["left": revision]))
 }
 
@@ -228,6 +240,12 @@ final class Log<Element: Sendable>: Sendable {
     func atLeast(_ count: Int) async -> [Element] {
         for _ in 0..<100_000 where all.count < count { await Task.yield() }
         return all
+    }
+
+    /// Waits as long for one of them.
+    func has(_ predicate: (Element) -> Bool) async -> Bool {
+        for _ in 0..<100_000 where !all.contains(where: predicate) { await Task.yield() }
+        return all.contains(where: predicate)
     }
 }
 

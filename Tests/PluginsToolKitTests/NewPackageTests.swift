@@ -34,7 +34,7 @@ struct NewPackageTests {
     @Test(
         "a name gives a module, a plugin's name and a constant's",
         arguments: [
-            ("FileDrop", "file-drop", "fileDrop"), ("UDP", "udp", "udp"), ("X", "x", "x"),
+            ("FileDrop", "file-drop", "fileDrop"), ("LAN", "lan", "lan"), ("X", "x", "x"),
             ("HTTPServer2", "http-server2", "httpServer2"), ("Air_Drop", "air-drop", "airDrop"), ("A1B", "a1-b", "a1B"),
             ("MyUDP", "my-udp", "myUdp"),
         ])

@@ -5,7 +5,9 @@
     struct Mesh: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "mesh", abstract: "Peers of a session in a terminal.", version: "0.1.0",
-            subcommands: [ReplayCommand.self, PeerCommand.self])
+            subcommands: [
+                PeerCommand.self, PairCommand.self, DoctorCommand.self, ReplayCommand.self, PlayCommand.self,
+            ])
     }
 #else
     import Foundation

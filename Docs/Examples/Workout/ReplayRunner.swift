@@ -19,6 +19,7 @@ public final class ReplayRunner {
     private let pace: ReplayPace
     private let isConcurrent: Bool
     private let joinsLate: Bool
+    private let peerIDs: [ReplayPlan.Actor: String]
     private let onProgress: (Int) -> Void
     private let changes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -27,10 +28,12 @@ public final class ReplayRunner {
     ///   - isConcurrent: both devices tap at the same moments.
     ///   - joinsLate: the session is under way, and this device may have been part of it before: it waits for what has
     ///     happened, and leaves out what has been done.
+    ///   - peerIDs: of the devices; by default their names in the plan.
     ///   - onProgress: called with the number of steps that are known here, each time it is seen to have changed.
     public init(
         plan: ReplayPlan, actor: ReplayPlan.Actor, session: WorkoutSession, pace: ReplayPace = .asFastAsPossible,
-        isConcurrent: Bool = false, joinsLate: Bool = false, onProgress: @escaping (Int) -> Void = { _ in }
+        isConcurrent: Bool = false, joinsLate: Bool = false, peerIDs: [ReplayPlan.Actor: String] = [:],
+        onProgress: @escaping (Int) -> Void = { _ in }
     ) {
         self.plan = plan
         self.actor = actor
@@ -38,6 +41,7 @@ public final class ReplayRunner {
         self.pace = pace
         self.isConcurrent = isConcurrent
         self.joinsLate = joinsLate
+        self.peerIDs = peerIDs
         self.onProgress = onProgress
     }
 
@@ -77,16 +81,14 @@ public final class ReplayRunner {
             if !step.event.isTap { samplesEnd = index + 1 }
             if actor == .phone || (step.event.isTap && index >= plan.watchJoinsAfter) {
                 // The samples are the watch's clock.
-                if actor == .watch { try await until { $0.heldSequence(of: "phone") >= samplesEnd } }
+                if actor == .watch { try await until { _ in self.held(of: .phone) >= samplesEnd } }
                 try await wait(pace.wait(from: earlier ?? step.event.moment, to: step.event.moment))
                 try await submit(step.event)
             }
             earlier = step.event.moment
         }
         let taps = plan.steps[plan.watchJoinsAfter...].count { $0.event.isTap }
-        try await until {
-            $0.heldSequence(of: "phone") >= self.plan.steps.count && $0.heldSequence(of: "watch") >= taps
-        }
+        try await until { _ in self.held(of: .phone) >= self.plan.steps.count && self.held(of: .watch) >= taps }
     }
 
     private func submit(_ event: WorkoutEvent) async throws {
@@ -110,7 +112,11 @@ public final class ReplayRunner {
 
     /// How many steps of the plan are known here.
     private var steps: Int {
-        isConcurrent ? Int(clamping: session.heldSequence(of: "phone")) : session.state.eventCount
+        isConcurrent ? Int(clamping: held(of: .phone)) : session.state.eventCount
+    }
+
+    private func held(of actor: ReplayPlan.Actor) -> UInt64 {
+        session.heldSequence(of: peerIDs[actor] ?? actor.rawValue)
     }
 
     /// Waits until so many steps are applied here, in events or in a snapshot.

@@ -18,13 +18,30 @@ where
         sessionID: UUID, over transport: any SessionSyncTransport,
         configure: (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void = { _ in }
     ) -> WorkoutSession {
+        WorkoutSession(
+            sessionID: sessionID, featureID: workoutFeatureID, transport: transport, initialState: WorkoutState(),
+            reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy(), configuration: configuration(configure))
+    }
+
+    /// The same, as the configured store has it; a new one where it has none.
+    /// - Throws: what `SyncedSession.open` throws.
+    public static func openWorkout(
+        sessionID: UUID, over transport: any SessionSyncTransport,
+        configure: (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void = { _ in }
+    ) async throws -> WorkoutSession {
+        try await open(
+            sessionID: sessionID, featureID: workoutFeatureID, transport: transport, initialState: WorkoutState(),
+            reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy(), configuration: configuration(configure))
+    }
+
+    private static func configuration(
+        _ configure: (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void
+    ) -> SyncedSessionConfiguration<WorkoutState, WorkoutEvent> {
         var configuration = SyncedSessionConfiguration<WorkoutState, WorkoutEvent>()
         configuration.isHighRate = { !$0.isTap }
         configuration.isIdle = { $0.phase == .ready }
         configure(&configuration)
-        return WorkoutSession(
-            sessionID: sessionID, featureID: workoutFeatureID, transport: transport, initialState: WorkoutState(),
-            reducer: WorkoutReducer(), conflictPolicy: WorkoutPolicy(), configuration: configuration)
+        return configuration
     }
 }
 

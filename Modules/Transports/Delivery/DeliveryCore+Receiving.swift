@@ -24,14 +24,15 @@ extension DeliveryCore {
             // Delivery knows who is there, whatever the frame says.
             directives.arrivals.append(
                 .request(SessionSnapshotRequest(sessionID: request.sessionID, requester: peers[index].peer)))
-        case (.envelope(let envelope), nil): directives.arrivals.append(.envelope(envelope))
+        case (.envelope(let envelope), nil):
+            if isOwn(envelope.metadata, at: address) { directives.arrivals.append(.envelope(envelope)) }
         case (.snapshot(let snapshot), nil): directives.arrivals.append(.snapshot(snapshot))
         case (.snapshot(let snapshot), let mark?) where mark.isLatest: takeLatest(snapshot, mark, index, now)
         case (_, let mark?):
             guard mark.first > 0, mark.first <= mark.sequence, mark.sequence <= Self.numberMax else {
                 return report(.rejected(peerID: peers[index].peer.id, reason: "number \(mark.sequence) is impossible"))
             }
-            take(frame.message, mark, on: lane, index, now)
+            take(frame.message, mark, on: lane, index, at: address, now)
         case (.hello, nil), (.goodbye, nil): break
         }
     }
@@ -56,10 +57,11 @@ extension DeliveryCore {
     // MARK: Numbered messages
 
     private mutating func take(
-        _ message: WireMessage, _ mark: WireMark, on lane: LinkLane, _ index: Int, _ now: DeliveryTime
+        _ message: WireMessage, _ mark: WireMark, on lane: LinkLane, _ index: Int, at address: LinkAddress,
+        _ now: DeliveryTime
     ) {
-        guard let featureID = message.metadata?.featureID else { return }
-        let key = IncomingChannel.Key(outbox: mark.outbox, featureID: featureID)
+        guard let metadata = message.metadata else { return }
+        let key = IncomingChannel.Key(outbox: mark.outbox, featureID: metadata.featureID)
         if peers[index].incoming[key] == nil {
             guard peers[index].incoming.count < DeliveryPeer.channelsMax else {
                 return report(
@@ -67,14 +69,24 @@ extension DeliveryCore {
             }
             peers[index].incoming[key] = IncomingChannel(first: mark.first)
         }
+        var isWanted = true
+        if case .envelope = message { isWanted = isOwn(metadata, at: address) }
         if isExpired(mark, on: lane, index, now) {
-            report(.expired(message.metadata, peerID: peers[index].peer.id))
-            // It has come; that nobody wants it any more is no reason to send it again.
-            if peers[index].incoming[key]?.take(nil, mark) == true { passOn(key, index, now) }
-        } else if peers[index].incoming[key]?.take(message, mark) == true {
-            passOn(key, index, now)
+            report(.expired(metadata, peerID: peers[index].peer.id))
+            isWanted = false
         }
+        // It has come; that nobody wants it is no reason to send it again.
+        if peers[index].incoming[key]?.take(isWanted ? message : nil, mark) == true { passOn(key, index, now) }
         noteReceipt(key, index, now)
+    }
+
+    /// Where the link has proven who is there, an event that travels by itself is that peer's own. What a peer knows of
+    /// others' events travels in its snapshots.
+    private mutating func isOwn(_ metadata: SessionSyncMetadata, at address: LinkAddress) -> Bool {
+        guard let provenID = connections[address]?.provenID, metadata.sourcePeerID != provenID else { return true }
+        report(
+            .rejected(peerID: provenID, reason: "it sent an event of '\(metadata.sourcePeerID)' as if it were its own"))
+        return false
     }
 
     /// On live lanes the sender has looked a moment ago.

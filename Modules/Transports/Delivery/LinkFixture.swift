@@ -35,6 +35,8 @@ public struct LinkFixture: Sendable {
 /// Links that can reach each other, and the hands that connect them and move their time.
 public struct LinkGroup: Sendable {
     public let links: [any TransportLink]
+    /// Who each proves to be to the others, where links prove that; nil lets whoever examines choose.
+    public let peerIDs: [String]?
     /// Lets them meet once they are open; nil where opening them is enough.
     public let connect: (@Sendable () async throws -> Void)?
     /// Ends their connections until the next `connect`; nil where that is impossible.
@@ -44,13 +46,16 @@ public struct LinkGroup: Sendable {
     /// Lets a little time pass, virtual or real, in which packets may arrive. Must return soon.
     public let settle: @Sendable () async -> Void
 
-    /// - Parameter settle: by default a fraction of a millisecond of real time.
+    /// - Parameters:
+    ///   - peerIDs: one for each link, the same at every call of `makeLinks`.
+    ///   - settle: by default a fraction of a millisecond of real time.
     public init(
-        _ links: [any TransportLink], connect: (@Sendable () async throws -> Void)? = nil,
+        _ links: [any TransportLink], peerIDs: [String]? = nil, connect: (@Sendable () async throws -> Void)? = nil,
         disconnect: (@Sendable () async throws -> Void)? = nil, clock: any DeliveryClock = SystemClock(),
         settle: @escaping @Sendable () async -> Void = { try? await Task.sleep(for: .microseconds(200)) }
     ) {
         self.links = links
+        self.peerIDs = peerIDs
         self.connect = connect
         self.disconnect = disconnect
         self.clock = clock

@@ -8,6 +8,18 @@ public struct UDPTransportPlugin: Plugin {
         PluginDescriptor(
             id: "transport.udp", kind: .transport, module: "MeshUDPTransport", version: "0.1.0",
             summary: "Paired peers that find each other on the local network, over TLS and sealed datagrams",
-            requires: ["core.transport", "core.delivery", "core.discovery", "core.security"])
+            requires: ["core.transport", "core.delivery", "core.discovery", "core.security"],
+            capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast", "discovery"],
+            limits: Self.limits)
     }
+
+    #if UDP
+        private static let limits: [PayloadLimit] = [.udpStream, .udpDatagram]
+
+        public func contribute(to registry: inout ExtensionRegistry) {
+            registry.add(.udp, to: .linkFixtures)
+        }
+    #else
+        private static let limits: [PayloadLimit] = []
+    #endif
 }

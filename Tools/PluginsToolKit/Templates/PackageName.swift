@@ -48,13 +48,15 @@ struct PackageName: Equatable {
     /// Ours without their prefix, since `XPlugin`, `XCodec` and `XLink` would be the same; the language's; and modules
     /// that the package imports.
     private static let reserved: Set<String> = [
-        "Bus", "CBOR", "Codec", "Compact", "CompactCodec", "Delivery", "Diagnostics", "Engine", "GPX", "Identity",
+        "Bus", "CBOR", "Codec", "Compact", "CompactCodec", "Delivery", "Diagnostics", "Discovery", "Engine", "GPX",
+        "Identity",
         "JSON", "JSONCodec", "Libdeflate", "Loopback", "LoopbackTransport", "Payload", "Pipe", "PipeTransport",
-        "PluginsTool", "PluginsToolKit", "Scenario", "ScenarioTransport", "Session", "SessionMesh", "SharedState",
-        "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TimerAnchor", "Transport", "Wire",
-        "WorkoutExample", "CZlib", "CLibdeflate", "CSQLite",
+        "PluginsTool", "PluginsToolKit", "Scenario", "ScenarioTransport", "Security", "Session", "SessionMesh",
+        "SharedState",
+        "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TimerAnchor", "Transport", "UDP",
+        "UDPTransport", "Wire", "WorkoutExample", "CDNSSD", "CZlib", "CLibdeflate", "CSQLite",
         "Any", "Foundation", "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest",
-        "ArgumentParser", "GRDB", "Logging", "TextTable",
+        "ArgumentParser", "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "TextTable", "X509",
     ]
 }
 

@@ -16,7 +16,7 @@ extension LinkFixture {
         let faults = LinkFaults(group.links)
         let links = faults.links
         let transports = try links.indices.map { index in
-            try transport(index, links[index], codec, stores?[index % 2], clock)
+            try transport(index, links[index], group, codec, stores?[index % 2], clock)
         }
         for transport in transports { try transport.start() }
         let first = transports[0]
@@ -56,20 +56,21 @@ extension LinkFixture {
 
     private func makeCrowd(_ count: Int, _ codec: any PayloadCodec) async throws -> TransportCrowd {
         let group = try await makeLinks(min(count, countMax))
-        let transports = try group.links.enumerated().map { try transport($0, $1, codec, nil, group.clock) }
+        let transports = try group.links.enumerated().map { try transport($0, $1, group, codec, nil, group.clock) }
         for transport in transports { try transport.start() }
         return TransportCrowd(ends: transports, connect: { try await group.connect?() }, settle: group.settle)
     }
 
     private func transport(
-        _ index: Int, _ link: any TransportLink, _ codec: any PayloadCodec, _ store: (any SessionStore)?,
-        _ clock: any DeliveryClock
+        _ index: Int, _ link: any TransportLink, _ group: LinkGroup, _ codec: any PayloadCodec,
+        _ store: (any SessionStore)?, _ clock: any DeliveryClock
     ) throws -> LinkTransport {
         var configuration = configuration
         configuration.codec = codec
         configuration.seed = UInt64(index)
         let peer = SessionPeer(
-            id: "peer-\(index)", deviceClass: .unknown, appInstanceID: "fixture", topology: .sameHost)
+            id: group.peerIDs?[index] ?? "peer-\(index)", deviceClass: .unknown, appInstanceID: "fixture",
+            topology: .sameHost)
         return try LinkTransport(
             localPeer: peer, link: link, configuration: configuration, store: store, clock: clock)
     }

@@ -1,0 +1,86 @@
+#if UDP
+    import Crypto
+
+    #if canImport(FoundationEssentials)
+        import FoundationEssentials
+    #else
+        import Foundation
+    #endif
+
+    /// One half of the agreement on the keys of sealed datagrams: X25519 (RFC 7748) with a key that is used once.
+    ///
+    /// Both sides send their public key over the TLS connection that has proven who they are, and only over that. It cannot
+    /// be copied and is consumed by the agreement: with the same keys a second channel would use every nonce twice.
+    public struct DatagramKeyAgreement: ~Copyable, Sendable {
+        public static let publicKeyByteCount = 32
+
+        private let key: Curve25519.KeyAgreement.PrivateKey
+        /// 32 bytes for the other side.
+        public let publicKey: [UInt8]
+
+        public init() { self.init(Curve25519.KeyAgreement.PrivateKey()) }
+
+        init(_ key: Curve25519.KeyAgreement.PrivateKey) {
+            self.key = key
+            publicKey = Array(key.publicKey.rawRepresentation)
+        }
+
+        /// Makes the keys of both directions, by HKDF with SHA-256 (RFC 5869) from the shared secret, both public keys, both
+        /// peers and the direction.
+        ///
+        /// - Parameters:
+        ///   - publicKey: the other side's, 32 bytes.
+        ///   - local: whom this side has proven to be on the connection.
+        ///   - remote: whom the other side has.
+        ///   - isInitiator: exactly one side is; the one that has opened the connection.
+        /// - Throws: `malformed` for any other number of bytes or this side's own key, `weakKey`.
+        public consuming func agree(
+            with publicKey: [UInt8], local: PeerID, remote: PeerID, isInitiator: Bool
+        ) throws(SealError) -> SealedDatagrams {
+            guard publicKey.count == Self.publicKeyByteCount, publicKey != self.publicKey,
+                let theirs = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey),
+                let secret = try? key.sharedSecretFromKeyAgreement(with: theirs)
+            else { throw .malformed }
+            // The library leaves this to its callers.
+            guard secret.withUnsafeBytes({ $0.reduce(0, |) }) != 0 else { throw .weakKey }
+            let parties = Parties(
+                initiatorKey: isInitiator ? self.publicKey : publicKey,
+                responderKey: isInitiator ? publicKey : self.publicKey,
+                initiator: isInitiator ? local : remote, responder: isInitiator ? remote : local)
+            let outward = Self.derive(from: secret, parties, purpose: "initiator to responder")
+            let inward = Self.derive(from: secret, parties, purpose: "responder to initiator")
+            return SealedDatagrams(
+                sealer: DatagramSealer(isInitiator ? outward : inward),
+                opener: DatagramOpener(isInitiator ? inward : outward))
+        }
+
+        private struct Parties {
+            let initiatorKey: [UInt8]
+            let responderKey: [UInt8]
+            let initiator: PeerID
+            let responder: PeerID
+        }
+
+        private static func derive(from secret: SharedSecret, _ parties: Parties, purpose: String) -> DatagramKey {
+            var info = Transcript("SessionMesh datagrams", version: 1, purpose: purpose)
+            info.append(parties.initiatorKey)
+            info.append(parties.responderKey)
+            info.append(parties.initiator.bytes)
+            info.append(parties.responder.bytes)
+            let derived = secret.hkdfDerivedSymmetricKey(
+                using: SHA256.self, salt: [UInt8](), sharedInfo: info.bytes, outputByteCount: 40)
+            return derived.withUnsafeBytes { bytes in
+                DatagramKey(
+                    id: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 32, as: UInt64.self)),
+                    key: SymmetricKey(data: bytes.prefix(32)))
+            }
+        }
+    }
+
+    /// The key of one direction, and the name by which its packets are told from others.
+    struct DatagramKey: Sendable {
+        let id: UInt64
+        /// 32 bytes.
+        let key: SymmetricKey
+    }
+#endif

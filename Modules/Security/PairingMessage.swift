@@ -1,0 +1,63 @@
+#if UDP
+    /// What travels while two devices pair: version, method, role of the sender and kind, one byte each, then what the kind
+    /// says. Docs/Security.md has it byte by byte.
+    struct PairingMessage: Equatable {
+        enum Kind: UInt8 {
+            case opening = 1
+            case answer, reveal, agreement, refusal
+        }
+
+        static let version: UInt8 = 1
+        static let headerByteCount = 4
+        static let wordByteCount = 32
+        /// An answer with a proof is the longest.
+        static let bytesMax = headerByteCount + 2 * wordByteCount + 1 + DeviceName.bytesMax
+
+        var method: UInt8
+        var role: PairingExchange.Role
+        var kind: Kind
+        /// A nonce, a commitment, a proof; 32 bytes, empty in a refusal.
+        var word: [UInt8] = []
+        /// UTF-8, at most 64 bytes; in openings and answers.
+        var name: [UInt8] = []
+        /// In answers of the method secret.
+        var proof: [UInt8] = []
+
+        var bytes: [UInt8] {
+            var bytes = [Self.version, method, role.rawValue, kind.rawValue] + word
+            if kind == .opening || kind == .answer { bytes += [UInt8(name.count)] + name }
+            return bytes + proof
+        }
+    }
+
+    extension PairingMessage {
+        /// - Throws: `oversized`, `unsupportedVersion`, `malformed`.
+        init(_ bytes: [UInt8]) throws(PairingError) {
+            guard bytes.count <= Self.bytesMax else { throw .oversized }
+            guard let version = bytes.first else { throw .malformed }
+            guard version == Self.version else { throw .unsupportedVersion }
+            guard bytes.count >= Self.headerByteCount, let role = PairingExchange.Role(rawValue: bytes[2]),
+                let kind = Kind(rawValue: bytes[3])
+            else { throw .malformed }
+            self.init(method: bytes[1], role: role, kind: kind)
+            var rest = bytes[Self.headerByteCount...]
+            if kind != .refusal { word = try Self.take(Self.wordByteCount, from: &rest) }
+            if kind == .opening || kind == .answer {
+                let count = try Self.take(1, from: &rest)[0]
+                guard count <= DeviceName.bytesMax else { throw .malformed }
+                name = try Self.take(Int(count), from: &rest)
+                guard String(validating: name, as: UTF8.self) != nil else { throw .malformed }
+            }
+            if kind == .answer, method == PairingExchange.Method.secretNumber {
+                proof = try Self.take(Self.wordByteCount, from: &rest)
+            }
+            guard rest.isEmpty else { throw .malformed }
+        }
+
+        private static func take(_ count: Int, from rest: inout ArraySlice<UInt8>) throws(PairingError) -> [UInt8] {
+            guard rest.count >= count else { throw .malformed }
+            defer { rest = rest.dropFirst(count) }
+            return Array(rest.prefix(count))
+        }
+    }
+#endif

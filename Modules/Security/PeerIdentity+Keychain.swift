@@ -1,0 +1,54 @@
+#if UDP && canImport(Security)
+    import Crypto
+    import Foundation
+    import Security
+
+    extension PeerIdentity {
+        /// The one in the keychain under that label, which is made when there is none. It stays on this device, and can be
+        /// read once the device has been unlocked after it was started.
+        ///
+        /// - Parameter accessGroup: the keychain group that several apps share; nil for the app's own.
+        /// - Throws: `SecurityError` with `systemCallFailed`, whose `errorNumber` is the `OSStatus`, or `damaged`.
+        public init(keychain label: String, accessGroup: String? = nil) throws(SecurityError) {
+            var query: [String: Any] = [
+                kSecClass as String: kSecClassGenericPassword,
+                kSecAttrService as String: "SessionMesh peer identity",
+                kSecAttrAccount as String: label,
+            ]
+            if let accessGroup { query[kSecAttrAccessGroup as String] = accessGroup }
+            if let stored = try Self.load(query) {
+                self = stored
+                return
+            }
+            let made = PeerIdentity()
+            var item = query
+            item[kSecValueData as String] = made.key.rawRepresentation
+            item[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
+            let status = SecItemAdd(item as CFDictionary, nil)
+            // Another process was first.
+            if status == errSecDuplicateItem, let stored = try Self.load(query) {
+                self = stored
+                return
+            }
+            guard status == errSecSuccess else { throw Self.failure("write to", status) }
+            self = made
+        }
+
+        private static func load(_ query: [String: Any]) throws(SecurityError) -> PeerIdentity? {
+            var query = query
+            query[kSecReturnData as String] = true
+            var result: CFTypeRef?
+            let status = SecItemCopyMatching(query as CFDictionary, &result)
+            if status == errSecItemNotFound { return nil }
+            guard status == errSecSuccess else { throw failure("read", status) }
+            guard let data = result as? Data, let key = try? P256.Signing.PrivateKey(rawRepresentation: data) else {
+                throw SecurityError(.damaged, "the keychain holds something else under this label")
+            }
+            return PeerIdentity(key)
+        }
+
+        private static func failure(_ verb: String, _ status: OSStatus) -> SecurityError {
+            SecurityError(.systemCallFailed, "cannot \(verb) the keychain: status \(status)", errorNumber: status)
+        }
+    }
+#endif

@@ -1,0 +1,189 @@
+#if UDP
+    import Crypto
+
+    #if canImport(FoundationEssentials)
+        import FoundationEssentials
+    #else
+        import Foundation
+    #endif
+
+    /// Datagrams between two peers that nobody else can read, change, make up or deliver twice: ChaCha20-Poly1305
+    /// (RFC 8439) under a key for each direction. Losses and any order are fine.
+    ///
+    /// A packet is the id of its key (8 bytes), a counter (8 bytes), the ciphertext and a tag (16 bytes); numbers are big-
+    /// endian. Header and plaintext are authenticated. Docs/Security.md has it byte by byte.
+    ///
+    /// Not copyable: two copies would use one nonce twice. Not safe to use from two threads at once; the two halves may be
+    /// taken apart and used from one thread each. `DatagramKeyAgreement` makes one.
+    @frozen public struct SealedDatagrams: ~Copyable, Sendable {
+        /// How much longer a packet is than what is in it.
+        public static let overhead = 32
+        /// What fits into the largest datagram of UDP over IPv4. Networks carry about 1,200 bytes without cutting them.
+        public static let plaintextBytesMax = 65_507 - overhead
+
+        public var sealer: DatagramSealer
+        public var opener: DatagramOpener
+
+        init(sealer: consuming DatagramSealer, opener: consuming DatagramOpener) {
+            self.sealer = sealer
+            self.opener = opener
+        }
+
+        /// Begins every packet that `seal` makes.
+        public var remoteKeyID: UInt64 { sealer.keyID }
+        /// Begins every packet that `open` takes: the receiver finds the channel by it.
+        public var localKeyID: UInt64 { opener.keyID }
+
+        /// What a packet begins with; nil when it is too short to be one.
+        public static func keyID(of packet: UnsafeRawBufferPointer) -> UInt64? {
+            guard packet.count >= overhead else { return nil }
+            return UInt64(bigEndian: packet.loadUnaligned(as: UInt64.self))
+        }
+
+        /// - Throws: `oversized`, `exhausted`.
+        public mutating func seal(_ plaintext: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
+            try sealer.seal(plaintext)
+        }
+
+        /// - Throws: `oversized`, `exhausted`.
+        public mutating func seal(_ plaintext: [UInt8]) throws(SealError) -> [UInt8] { try sealer.seal(plaintext) }
+
+        /// - Throws: `malformed`, `unknownKey`, `replayed`, `tooOld`, `forged`, `exhausted`. Nothing is accepted then, and
+        ///   the packets still to come are judged as if this one had never been.
+        public mutating func open(_ packet: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
+            try opener.open(packet)
+        }
+
+        /// As the other `open`.
+        public mutating func open(_ packet: [UInt8]) throws(SealError) -> [UInt8] { try opener.open(packet) }
+    }
+
+    /// The half that sends.
+    public struct DatagramSealer: ~Copyable, Sendable {
+        private let key: SymmetricKey
+        public let keyID: UInt64
+        /// Of the next packet. The highest number is never used.
+        private(set) var counter: UInt64
+
+        init(_ key: DatagramKey, counter: UInt64 = 0) {
+            self.key = key.key
+            keyID = key.id
+            self.counter = counter
+        }
+
+        /// - Throws: `oversized` for more than `SealedDatagrams.plaintextBytesMax`; `exhausted` after 2^64 - 1 packets.
+        public mutating func seal(_ plaintext: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
+            guard plaintext.count <= SealedDatagrams.plaintextBytesMax else { throw .oversized }
+            guard counter < .max else { throw .exhausted }
+            let header = DatagramHeader(keyID: keyID, counter: counter)
+            // Spent whatever happens next.
+            counter += 1
+            do {
+                return try header.withBytes { header in
+                    let box = try ChaChaPoly.seal(
+                        plaintext, using: key, nonce: DatagramHeader.nonce(in: header), authenticating: header)
+                    // What the library calls combined is the nonce, which the header ends with, ciphertext and tag.
+                    return [UInt8](unsafeUninitializedCapacity: SealedDatagrams.overhead + plaintext.count) {
+                        packet, count in
+                        let packet = UnsafeMutableRawBufferPointer(packet)
+                        packet.copyMemory(from: UnsafeRawBufferPointer(rebasing: header[..<DatagramHeader.nonceOffset]))
+                        // Not `copyBytes`, which is generic and ten times as slow.
+                        box.combined.withUnsafeBytes { combined in
+                            UnsafeMutableRawBufferPointer(rebasing: packet[DatagramHeader.nonceOffset...])
+                                .copyMemory(from: combined)
+                            count = DatagramHeader.nonceOffset + combined.count
+                        }
+                    }
+                }
+            } catch {
+                throw .exhausted
+            }
+        }
+
+        /// As the other `seal`.
+        public mutating func seal(_ plaintext: [UInt8]) throws(SealError) -> [UInt8] {
+            try plaintext.withUnsafeBufferPointer { bytes throws(SealError) in try seal(UnsafeRawBufferPointer(bytes)) }
+        }
+    }
+
+    /// The half that receives.
+    public struct DatagramOpener: ~Copyable, Sendable {
+        /// So many forgeries may be tried on one key (RFC 9147 section 4.5.3).
+        static let forgeriesMax: UInt64 = 1 << 36
+
+        private let key: SymmetricKey
+        public let keyID: UInt64
+        private var window = ReplayWindow()
+        private(set) var forgeries: UInt64
+
+        init(_ key: DatagramKey, forgeries: UInt64 = 0) {
+            self.key = key.key
+            keyID = key.id
+            self.forgeries = forgeries
+        }
+
+        /// - Throws: as `SealedDatagrams.open`.
+        public mutating func open(_ packet: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
+            let lengths = SealedDatagrams.overhead...SealedDatagrams.overhead + SealedDatagrams.plaintextBytesMax
+            guard lengths.contains(packet.count) else { throw .malformed }
+            let header = DatagramHeader(packet)
+            guard header.keyID == keyID else { throw .unknownKey }
+            guard header.counter < .max else { throw .malformed }
+            switch window.verdict(on: header.counter) {
+            case .fresh: break
+            case .seen: throw .replayed
+            case .tooOld: throw .tooOld
+            }
+            guard forgeries < Self.forgeriesMax else { throw .exhausted }
+            guard let plaintext = decrypted(packet) else {
+                forgeries += 1
+                throw .forged
+            }
+            window.insert(header.counter)
+            return plaintext
+        }
+
+        /// As the other `open`.
+        public mutating func open(_ packet: [UInt8]) throws(SealError) -> [UInt8] {
+            try packet.withUnsafeBufferPointer { bytes throws(SealError) in try open(UnsafeRawBufferPointer(bytes)) }
+        }
+
+        private func decrypted(_ packet: UnsafeRawBufferPointer) -> [UInt8]? {
+            let combined = UnsafeRawBufferPointer(rebasing: packet[DatagramHeader.nonceOffset...])
+            let header = UnsafeRawBufferPointer(rebasing: packet[..<DatagramHeader.byteCount])
+            guard let box = try? ChaChaPoly.SealedBox(combined: combined),
+                let plaintext = try? ChaChaPoly.open(box, using: key, authenticating: header)
+            else { return nil }
+            return plaintext.withUnsafeBytes { Array($0) }
+        }
+    }
+
+    /// The first 16 bytes of a packet. The nonce is the last 12 of them: four bytes of the key's id, which tell nothing
+    /// apart, and the counter, which no two packets under a key have in common.
+    private struct DatagramHeader {
+        static let byteCount = 16
+        static let nonceOffset = 4
+
+        let keyID: UInt64
+        let counter: UInt64
+
+        init(keyID: UInt64, counter: UInt64) {
+            self.keyID = keyID
+            self.counter = counter
+        }
+
+        /// - Parameter packet: at least 16 bytes.
+        init(_ packet: UnsafeRawBufferPointer) {
+            keyID = UInt64(bigEndian: packet.loadUnaligned(as: UInt64.self))
+            counter = UInt64(bigEndian: packet.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        }
+
+        func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+            try withUnsafeBytes(of: (keyID.bigEndian, counter.bigEndian), body)
+        }
+
+        static func nonce(in header: UnsafeRawBufferPointer) throws -> ChaChaPoly.Nonce {
+            try ChaChaPoly.Nonce(data: UnsafeRawBufferPointer(rebasing: header[nonceOffset...]))
+        }
+    }
+#endif

@@ -1,0 +1,44 @@
+#if UDP
+    /// Why an identity or the list of trusted peers is of no use. The message says what to do next.
+    public struct SecurityError: Error, Sendable, CustomStringConvertible {
+        public struct Code: Hashable, Sendable, CustomStringConvertible {
+            enum Value: String {
+                case notPrivate, damaged, newerVersion, missing, full, systemCallFailed, invalidArgument
+            }
+
+            let value: Value
+
+            init(_ value: Value) { self.value = value }
+
+            /// Others may read or change the file, or it is none. Nothing of it was used.
+            public static let notPrivate = Code(.notPrivate)
+            /// What is stored is not what was written. It stays as it is.
+            public static let damaged = Code(.damaged)
+            /// A newer version of the library has written it. It stays as it is.
+            public static let newerVersion = Code(.newerVersion)
+            /// The folder does not exist.
+            public static let missing = Code(.missing)
+            /// There is no room for one more peer.
+            public static let full = Code(.full)
+            /// The system refused; `errorNumber` says why.
+            public static let systemCallFailed = Code(.systemCallFailed)
+            /// A name of a file that no file can have, or dates that no certificate can hold.
+            public static let invalidArgument = Code(.invalidArgument)
+
+            public var description: String { value.rawValue }
+        }
+
+        public let code: Code
+        public let message: String
+        /// What the system said, or 0.
+        public let errorNumber: Int32
+
+        init(_ code: Code, _ message: String, errorNumber: Int32 = 0) {
+            self.code = code
+            self.message = message
+            self.errorNumber = errorNumber
+        }
+
+        public var description: String { "\(code): \(message)" }
+    }
+#endif

@@ -1,0 +1,32 @@
+#if UDP
+    #if canImport(FoundationEssentials)
+        public import FoundationEssentials
+    #else
+        public import Foundation
+    #endif
+
+    /// A peer that this one has been paired with.
+    public struct TrustedPeer: Codable, Hashable, Sendable {
+        public let id: PeerID
+        /// What its person calls the device: shown, and never relied on. At most 64 bytes of UTF-8 without controls.
+        public let name: String
+        /// When it was paired, by this device's clock, to the second.
+        public let since: Date
+
+        /// - Parameter name: what must not be shown is taken out, and what is too long is cut.
+        public init(id: PeerID, name: String, since: Date = Date()) {
+            self.id = id
+            self.name = DeviceName.sanitized(name)
+            let seconds = since.timeIntervalSince1970.rounded(.down)
+            self.since = Date(timeIntervalSince1970: seconds.isFinite ? seconds : 0)
+        }
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            self.init(
+                id: try container.decode(PeerID.self, forKey: .id),
+                name: try container.decode(String.self, forKey: .name),
+                since: try container.decode(Date.self, forKey: .since))
+        }
+    }
+#endif

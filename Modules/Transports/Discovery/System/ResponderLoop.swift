@@ -1,0 +1,271 @@
+#if SystemDiscovery || canImport(Darwin)
+    internal import MeshBus
+
+    /// Performs what is asked of the system's responder, and tells the observer what it answers. Lives on one thread.
+    final class ResponderLoop {
+        /// What is asked about one place.
+        private struct Inquiry {
+            var resolve: ResponderQuery?
+            var host: String?
+            var addresses: [ResponderQuery] = []
+            var retryAt: ContinuousClock.Instant?
+
+            var queries: [ResponderQuery] { [resolve].compactMap(\.self) + addresses }
+        }
+
+        private static let retryAfter = Duration.seconds(10)
+        private static let backoffMax = Duration.seconds(30)
+        private static let namesMax = 16
+
+        private let type: ServiceType
+        private let interfaceIndex: UInt32
+        private let observer: any ServiceObserver
+        private let tally: Locked<DiscoveryStatistics>
+        private let wake: ResponderWake
+        private let clock = ContinuousClock()
+
+        private var browse: ResponderQuery?
+        private var registration: ResponderQuery?
+        private var announcement: ServiceAnnouncement?
+        /// The name that it goes by; nil until the responder has told.
+        private var name: String?
+        private var inquiries: [ServicePlace: Inquiry] = [:]
+        private var directory = ServiceDirectory()
+        private var hasWorked = false
+        private var backoff = Duration.seconds(1)
+        private var retryAt: ContinuousClock.Instant?
+
+        init(
+            type: ServiceType, interfaceIndex: UInt32, observer: any ServiceObserver,
+            tally: Locked<DiscoveryStatistics>,
+            wake: ResponderWake
+        ) {
+            self.type = type
+            self.interfaceIndex = interfaceIndex
+            self.observer = observer
+            self.tally = tally
+            self.wake = wake
+        }
+
+        /// Does what is asked and what is due, then waits for the responder or the next request.
+        /// - Returns: false when there is nothing more to do.
+        func step(_ requests: ResponderThread.Requests) -> Bool {
+            if requests.stops { return false }
+            if let announcement = requests.announcement { announce(announcement) }
+            guard retryWhatIsDue() else { return false }
+            processAnswers()
+            tellChanges()
+            return true
+        }
+
+        /// Says goodbye.
+        func end() { closeAll() }
+
+        private func processAnswers() {
+            // The browser goes first: when it has lost the responder, the others need not be read any more.
+            let queries =
+                [browse, registration].compactMap(\.self)
+                + inquiries.sorted { $0.key.interfaceIndex < $1.key.interfaceIndex }.flatMap(\.value.queries)
+            let ready = wake.wait(for: queries.map(\.descriptor), timeoutMilliseconds: timeoutMilliseconds)
+            for index in ready {
+                // Whoever was closed by an earlier answer has none.
+                for answer in queries[index].process() { take(answer, of: queries[index]) }
+            }
+        }
+
+        private func take(_ answer: ResponderQuery.Answer, of query: ResponderQuery) {
+            if query === browse {
+                takeSighting(answer)
+            } else if query === registration {
+                takeRegistration(answer)
+            } else if let place = inquiries.first(where: { $0.value.queries.contains { $0 === query } })?.key {
+                take(answer, about: place, of: query)
+            }
+        }
+
+        private func tellChanges() {
+            for change in directory.takeChanges() {
+                switch change {
+                case .found(let service): observer.found(service)
+                case .lost(let instance): observer.lost(instance: instance)
+                }
+            }
+            tally.withLock { $0.dropped += directory.takeDroppedCount() }
+        }
+    }
+
+    // MARK: - Announcing
+
+    extension ResponderLoop {
+        private func announce(_ new: ServiceAnnouncement?) {
+            let old = announcement
+            guard new != old else { return }
+            announcement = new
+            if let registration, let new, new.instance == old?.instance, new.port == old?.port {
+                // Only what is said of it has changed. If that fails it is announced anew.
+                if (try? registration.update(text: TextAttributes.encode(new.attributes))) != nil { return }
+            }
+            registration?.close()
+            registration = nil
+            name = nil
+            directory.setOwn(new.map { InstanceLabel.fitting($0.instance) })
+            register()
+        }
+
+        private func register() {
+            guard browse != nil, registration == nil, let announcement else { return }
+            do {
+                registration = try register(announcement)
+            } catch {
+                registrationFailed(error)
+            }
+        }
+
+        /// Avahi renames what somebody else on the network has, but not what another program on this machine has.
+        private func register(_ announcement: ServiceAnnouncement) throws(ResponderError) -> ResponderQuery {
+            var name = name ?? InstanceLabel.fitting(announcement.instance)
+            for _ in 1..<Self.namesMax {
+                do throws(ResponderError) {
+                    return try .register(announcement, as: name, type, on: interfaceIndex)
+                } catch  where error.isNameConflict {
+                    name = InstanceLabel.next(after: name)
+                }
+            }
+            return try .register(announcement, as: name, type, on: interfaceIndex)
+        }
+
+        private func takeRegistration(_ answer: ResponderQuery.Answer) {
+            switch answer {
+            case .registered(let name):
+                guard let announcement, name != self.name else { return }
+                if name != directory.ownInstance { tally.withLock { $0.conflicts += 1 } }
+                self.name = name
+                directory.setOwn(name)
+                if name != announcement.instance { observer.renamed(to: name) }
+            case .failed(let error): registrationFailed(error)
+            default: break
+            }
+        }
+
+        private func registrationFailed(_ error: ResponderError) {
+            registration?.close()
+            registration = nil
+            if error.meaning.code == .invalidName {
+                announcement = nil
+                tally.withLock { $0.dropped += 1 }
+            } else {
+                scheduleRetry()
+            }
+        }
+    }
+
+    // MARK: - Looking
+
+    extension ResponderLoop {
+        private func takeSighting(_ answer: ResponderQuery.Answer) {
+            switch answer {
+            case .browsed(let name, let domain, let interfaceIndex, let isThere):
+                let place = ServicePlace(instance: name, domain: domain, interfaceIndex: interfaceIndex)
+                if isThere {
+                    if directory.appeared(place) { resolve(place) }
+                } else if directory.disappeared(place) {
+                    close(inquiries.removeValue(forKey: place)?.queries)
+                }
+            case .failed: lose()
+            default: break
+            }
+        }
+
+        private func resolve(_ place: ServicePlace) {
+            var inquiry = Inquiry()
+            inquiry.resolve = try? .resolve(place, type)
+            if inquiry.resolve == nil { inquiry.retryAt = clock.now + Self.retryAfter }
+            inquiries[place] = inquiry
+        }
+
+        private func take(_ answer: ResponderQuery.Answer, about place: ServicePlace, of query: ResponderQuery) {
+            switch answer {
+            case .resolved(let host, let port, let text):
+                directory.resolved(place, port: port, attributes: TextAttributes.decode(text))
+                if inquiries[place]?.host != host { lookUp(host, of: place) }
+            case .address(let address, let isThere): directory.address(address, of: place, isThere: isThere)
+            case .failed:
+                // No address of that version, or nobody answers for the service now.
+                query.close()
+                guard inquiries[place]?.resolve === query else { break }
+                inquiries[place]?.resolve = nil
+                inquiries[place]?.retryAt = clock.now + Self.retryAfter
+            default: break
+            }
+        }
+
+        private func lookUp(_ host: String, of place: ServicePlace) {
+            close(inquiries[place]?.addresses)
+            directory.forgetAddresses(of: place)
+            inquiries[place]?.host = host
+            inquiries[place]?.addresses = ResponderQuery.AddressFamily.allCases.compactMap {
+                try? .addresses(of: host, $0, on: place.interfaceIndex)
+            }
+        }
+    }
+
+    // MARK: - A responder that comes and goes
+
+    extension ResponderLoop {
+        /// - Returns: false when there has never been a responder.
+        private func retryWhatIsDue() -> Bool {
+            let now = clock.now
+            for (place, inquiry) in inquiries where inquiry.retryAt.map({ $0 <= now }) ?? false {
+                close(inquiry.queries)
+                resolve(place)
+            }
+            guard browse == nil || registration == nil, retryAt.map({ $0 <= now }) ?? true else { return true }
+            retryAt = nil
+            if browse == nil {
+                do {
+                    browse = try .browse(type, on: interfaceIndex)
+                    hasWorked = true
+                } catch {
+                    guard hasWorked else {
+                        observer.failed(error.meaning)
+                        return false
+                    }
+                    scheduleRetry()
+                    return true
+                }
+            }
+            register()
+            if retryAt == nil { backoff = .seconds(1) }
+            return true
+        }
+
+        private func scheduleRetry() {
+            retryAt = clock.now + backoff
+            backoff = min(backoff * 2, Self.backoffMax)
+        }
+
+        private func lose() {
+            closeAll()
+            directory.removeAll()
+            scheduleRetry()
+        }
+
+        private func closeAll() {
+            registration?.close()
+            browse?.close()
+            close(inquiries.values.flatMap(\.queries))
+            (registration, browse, inquiries) = (nil, nil, [:])
+        }
+
+        private func close(_ queries: [ResponderQuery]?) {
+            for query in queries ?? [] { query.close() }
+        }
+
+        private var timeoutMilliseconds: Int32? {
+            let dates = inquiries.values.compactMap(\.retryAt) + [retryAt].compactMap(\.self)
+            guard let date = dates.min() else { return nil }
+            let (seconds, attoseconds) = max(clock.now.duration(to: date), .zero).components
+            return Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+        }
+    }
+#endif

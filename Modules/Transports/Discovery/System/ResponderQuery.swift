@@ -1,0 +1,204 @@
+#if SystemDiscovery || canImport(Darwin)
+    #if canImport(Darwin)
+        import dnssd
+    #else
+        import CDNSSD
+    #endif
+
+    /// One thing that the system's responder has been asked to do, and what it has answered so far.
+    ///
+    /// Owned by the thread that made it. The responder holds it by a pointer, from the call that begins the query until
+    /// `close`; answers come only during `process`, and only gather here.
+    final class ResponderQuery {
+        enum Answer {
+            case registered(name: String)
+            case browsed(name: String, domain: String, interfaceIndex: UInt32, isThere: Bool)
+            case resolved(host: String, port: UInt16, text: [UInt8])
+            case address(IPAddress, isThere: Bool)
+            case failed(ResponderError)
+        }
+
+        /// More at once are forgotten.
+        static let answersMax = 1024
+
+        private var service: DNSServiceRef?
+        private var answers: [Answer] = []
+
+        private init(
+            _ begin: (_ service: inout DNSServiceRef?, _ context: UnsafeMutableRawPointer) -> DNSServiceErrorType
+        ) throws(ResponderError) {
+            _ = Self.prepareLibrary
+            let context = Unmanaged.passRetained(self)
+            let status = begin(&service, context.toOpaque())
+            guard status == DNSServiceErrorType(kDNSServiceErr_NoError), service != nil else {
+                service = nil
+                context.release()
+                throw ResponderError(status: status)
+            }
+        }
+
+        /// Once, before anything is asked: see the library's shim.
+        private static let prepareLibrary: Void = {
+            #if !canImport(Darwin)
+                sessionmesh_dnssd_prepare()
+            #endif
+        }()
+
+        var descriptor: Int32 { service.map(DNSServiceRefSockFD) ?? -1 }
+
+        /// Reads what the responder has said. To be called when the descriptor is readable.
+        func process() -> [Answer] {
+            guard let service else { return [] }
+            let status = DNSServiceProcessResult(service)
+            if status != DNSServiceErrorType(kDNSServiceErr_NoError) {
+                answers.append(.failed(ResponderError(status: status)))
+            }
+            defer { answers = [] }
+            return answers
+        }
+
+        /// Changes the TXT record of a registered service.
+        func update(text: [UInt8]) throws(ResponderError) {
+            let status = DNSServiceUpdateRecord(service, nil, 0, UInt16(clamping: text.count), text, 0)
+            guard status == DNSServiceErrorType(kDNSServiceErr_NoError) else { throw ResponderError(status: status) }
+        }
+
+        /// The responder forgets it. Idempotent; not to be called during `process`.
+        func close() {
+            guard let service else { return }
+            self.service = nil
+            DNSServiceRefDeallocate(service)
+            Unmanaged.passUnretained(self).release()
+        }
+
+        fileprivate func append(_ answer: Answer) {
+            if answers.count < Self.answersMax { answers.append(answer) }
+        }
+    }
+
+    // MARK: - What can be asked
+
+    extension ResponderQuery {
+        static func register(
+            _ announcement: ServiceAnnouncement, as name: String, _ type: ServiceType, on interfaceIndex: UInt32
+        ) throws(ResponderError) -> ResponderQuery {
+            let text = TextAttributes.encode(announcement.attributes)
+            return try ResponderQuery { service, context in
+                DNSServiceRegister(
+                    &service, 0, interfaceIndex, name, type.name, type.domain, nil,
+                    announcement.port.bigEndian, UInt16(clamping: text.count), text, registerReply, context)
+            }
+        }
+
+        static func browse(_ type: ServiceType, on interfaceIndex: UInt32) throws(ResponderError) -> ResponderQuery {
+            try ResponderQuery { service, context in
+                DNSServiceBrowse(&service, 0, interfaceIndex, type.name, type.domain, browseReply, context)
+            }
+        }
+
+        static func resolve(_ place: ServicePlace, _ type: ServiceType) throws(ResponderError) -> ResponderQuery {
+            try ResponderQuery { service, context in
+                DNSServiceResolve(
+                    &service, 0, place.interfaceIndex, place.instance, type.name, place.domain, resolveReply, context)
+            }
+        }
+
+        enum AddressFamily: CaseIterable { case v4, v6 }
+
+        static func addresses(
+            of host: String, _ family: AddressFamily, on interfaceIndex: UInt32
+        ) throws(ResponderError) -> ResponderQuery {
+            let recordType = family == .v4 ? kDNSServiceType_A : kDNSServiceType_AAAA
+            return try ResponderQuery { service, context in
+                DNSServiceQueryRecord(
+                    &service, 0, interfaceIndex, host, UInt16(recordType), UInt16(kDNSServiceClass_IN), recordReply,
+                    context)
+            }
+        }
+    }
+
+    // MARK: - The responder's callbacks
+
+    // Each runs within `process`, on the query's thread, with the query as its context.
+
+    private func answer(
+        _ context: UnsafeMutableRawPointer?, _ status: DNSServiceErrorType, _ make: () -> ResponderQuery.Answer?
+    ) {
+        guard let context else { return }
+        let query = Unmanaged<ResponderQuery>.fromOpaque(context).takeUnretainedValue()
+        guard status == DNSServiceErrorType(kDNSServiceErr_NoError) else {
+            return query.append(.failed(ResponderError(status: status)))
+        }
+        if let answer = make() { query.append(answer) }
+    }
+
+    private func registerReply(
+        _: DNSServiceRef?, _: DNSServiceFlags, _ status: DNSServiceErrorType, _ name: UnsafePointer<CChar>?,
+        _: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _ context: UnsafeMutableRawPointer?
+    ) {
+        answer(context, status) { name.map { .registered(name: String(cString: $0)) } }
+    }
+
+    private func browseReply(
+        _: DNSServiceRef?, _ flags: DNSServiceFlags, _ interfaceIndex: UInt32, _ status: DNSServiceErrorType,
+        _ name: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _ domain: UnsafePointer<CChar>?,
+        _ context: UnsafeMutableRawPointer?
+    ) {
+        answer(context, status) {
+            guard let name, let domain else { return nil }
+            return .browsed(
+                name: String(cString: name), domain: String(cString: domain), interfaceIndex: interfaceIndex,
+                isThere: flags & DNSServiceFlags(kDNSServiceFlagsAdd) != 0)
+        }
+    }
+
+    private func resolveReply(
+        _: DNSServiceRef?, _: DNSServiceFlags, _: UInt32, _ status: DNSServiceErrorType, _: UnsafePointer<CChar>?,
+        _ host: UnsafePointer<CChar>?, _ port: UInt16, _ textLength: UInt16, _ text: UnsafePointer<UInt8>?,
+        _ context: UnsafeMutableRawPointer?
+    ) {
+        answer(context, status) {
+            guard let host else { return nil }
+            return .resolved(
+                host: String(cString: host), port: UInt16(bigEndian: port),
+                text: Array(UnsafeBufferPointer(start: text, count: text == nil ? 0 : Int(textLength))))
+        }
+    }
+
+    private func recordReply(
+        _: DNSServiceRef?, _ flags: DNSServiceFlags, _: UInt32, _ status: DNSServiceErrorType,
+        _: UnsafePointer<CChar>?, _: UInt16, _: UInt16, _ length: UInt16, _ bytes: UnsafeRawPointer?, _: UInt32,
+        _ context: UnsafeMutableRawPointer?
+    ) {
+        answer(context, status) {
+            let bytes = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : Int(length))
+            guard let address = IPAddress(bytes: bytes) else { return nil }
+            return .address(address, isThere: flags & DNSServiceFlags(kDNSServiceFlagsAdd) != 0)
+        }
+    }
+
+    /// What the responder says instead of doing something.
+    struct ResponderError: Error {
+        let status: DNSServiceErrorType
+
+        // Avahi's header lacks the names of these two.
+        private static let serviceNotRunning = -65563
+        private static let policyDenied = -65570
+
+        /// Another program on this machine announces something under that name.
+        var isNameConflict: Bool { Int(status) == kDNSServiceErr_NameConflict }
+
+        var meaning: DiscoveryError {
+            switch Int(status) {
+            case kDNSServiceErr_NoAuth, kDNSServiceErr_Refused, kDNSServiceErr_Firewall, Self.policyDenied:
+                DiscoveryError(.notPermitted, "the system's responder refuses: error \(status)")
+            case kDNSServiceErr_BadParam, kDNSServiceErr_Invalid:
+                DiscoveryError(.invalidName, "the system's responder does not accept that name: error \(status)")
+            case kDNSServiceErr_Unknown, Self.serviceNotRunning:
+                DiscoveryError(.unavailable, "the system's responder does not run: error \(status)")
+            default:
+                DiscoveryError(.systemCallFailed, "the system's responder: error \(status)")
+            }
+        }
+    }
+#endif

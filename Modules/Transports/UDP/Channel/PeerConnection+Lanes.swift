@@ -1,0 +1,188 @@
+#if UDP
+    import MeshBus
+    import MeshSecurity
+    import MeshTransport
+    import NIOCore
+
+    // Once both sides have greeted.
+    extension PeerConnection {
+        /// What decides between two connections to one peer.
+        var contender: Contender? { hello.map { Contender(startID: $0.startID, isDialedHere: isDialedHere) } }
+
+        /// The key id by which datagrams for this connection are found.
+        var keyID: UInt64? { opener?.keyID }
+
+        /// Makes the keys and opens the lanes; the hub tells the observer at once.
+        /// - Throws: `SealError` when the other side's key is none.
+        func begin(as address: LinkAddress) throws(SealError) {
+            guard phase == .greeting, let peer, let hello, let agreement = agreement.take() else { throw .malformed }
+            let sealed = try agreement.agree(
+                with: hello.publicKey, local: hub.configuration.identity.peerID, remote: peer, isInitiator: isDialedHere
+            )
+            let bounds = hub.configuration.bounds
+            let times = hub.configuration.times
+            outbox = Locked(Outbox(bounds, sealed.sealer))
+            let opener = sealed.opener
+            self.opener = consume opener
+            self.address = address
+            phase = .connected
+            connectedAt = hub.now
+            sentAt = connectedAt
+            heardAt = connectedAt
+            path = DatagramPath(heartbeat: times.heartbeat, missedMax: bounds.missedHeartbeatsMax, now: connectedAt)
+            if hello.datagramPort > 0 { datagramAddress = remoteAddress?.with(port: hello.datagramPort) }
+        }
+
+        /// Looks what is due, again and again.
+        func tick() {
+            guard phase == .connected else { return }
+            let now = hub.now
+            let times = hub.configuration.times
+            let silence = times.heartbeat * hub.configuration.bounds.missedHeartbeatsMax
+            guard now - heardAt < silence else {
+                return end("nothing was heard for \(silence)", saying: nil)
+            }
+            if now - sentAt >= times.heartbeat { say(.ping) }
+            if path?.tick(now) == true, let datagramAddress, let probe = outbox?.withLock({ $0.probe() }) {
+                hub.datagrams?.write([probe], to: datagramAddress)
+            }
+            chooseWay()
+            plan()
+        }
+
+        /// Sets the timer to what is due next.
+        func plan() {
+            guard phase == .connected, let path else { return }
+            let times = hub.configuration.times
+            let deadAt = heardAt + times.heartbeat * hub.configuration.bounds.missedHeartbeatsMax
+            let next = min(path.probeAt, sentAt + times.heartbeat, deadAt)
+            timer?.cancel()
+            timer = hub.after(max(next - hub.now, .milliseconds(1))) { [weak self] in self?.tick() }
+        }
+
+        /// Datagrams are sealed and sent while the peer hears them, and take the stream otherwise.
+        func chooseWay() {
+            let usesDatagrams = path?.isProven == true && datagramAddress != nil && hub.datagrams != nil
+            outbox?.withLock { $0.usesDatagrams = usesDatagrams }
+        }
+
+        /// A packet under this connection's key.
+        func take(datagram packet: UnsafeRawBufferPointer, from source: SocketAddress) {
+            guard phase == .connected, let plaintext = open(packet) else { return }
+            if datagramAddress != source { datagramAddress = source }
+            if path?.opened(hub.now) == true { say(.heard) }
+            guard !plaintext.isEmpty else { return }
+            hub.count { $0.datagramsReceived += 1 }
+            plaintext.withUnsafeBytes { hub.received($0, on: .datagram, from: address) }
+        }
+
+        private func open(_ packet: UnsafeRawBufferPointer) -> [UInt8]? {
+            do throws(SealError) {
+                return try opener?.open(packet)
+            } catch {
+                hub.count { $0.datagramsRefused += 1 }
+                return nil
+            }
+        }
+    }
+
+    // MARK: - Sending
+
+    extension PeerConnection {
+        /// From any thread, once the observer was told of the connection.
+        /// - Throws: `full` or `unreachable`.
+        func send(_ bytes: [UInt8], on lane: LinkLane) throws(LinkError) {
+            guard let outbox else { throw LinkError(.unreachable) }
+            switch outbox.withLock({ $0.put(bytes, on: lane) }) {
+            case .taken(wakes: true): hub.loop.execute { self.flush() }
+            case .taken(wakes: false): break
+            case .full: throw LinkError(.full)
+            case .gone: throw LinkError(.unreachable)
+            }
+        }
+
+        func say(_ kind: Record.Kind) {
+            _ = outbox?.withLock { $0.put(kind) }
+            flush()
+        }
+
+        /// Hands what has gathered to the system.
+        func flush() {
+            guard let batch = outbox?.withLock({ $0.take() }) else { return }
+            if !batch.datagrams.isEmpty { flush(batch.datagrams) }
+            guard batch.stream.readableBytes > 0 else { return }
+            sentAt = hub.now
+            if batch.fallbackCount > 0 { hub.count { $0.fallbackSent += UInt64(batch.fallbackCount) } }
+            channel.writeAndFlush(batch.stream).assumeIsolated().whenComplete { _ in
+                self.wrote(batch.stream, datagramCount: 0)
+            }
+        }
+
+        private func flush(_ packets: [ByteBuffer]) {
+            hub.count { $0.datagramsSent += UInt64(packets.count) }
+            guard let datagrams = hub.datagrams, let datagramAddress else {
+                return wrote(ByteBuffer(), datagramCount: packets.count)
+            }
+            datagrams.write(packets, to: datagramAddress) { self.wrote(ByteBuffer(), datagramCount: packets.count) }
+        }
+
+        private func wrote(_ stream: ByteBuffer, datagramCount: Int) {
+            guard let (hasRoom, hasMore) = outbox?.withLock({ $0.wrote(stream, datagramCount: datagramCount) }) else {
+                return
+            }
+            if hasRoom, phase == .connected { hub.writable(address) }
+            if hasMore { flush() }
+            finishFarewell()
+        }
+    }
+
+    // MARK: - The end
+
+    extension PeerConnection {
+        /// - Parameters:
+        ///   - reason: what went wrong; nil for an end in good order.
+        ///   - goodbye: is said after what was taken; nil ends the connection where it is.
+        func end(_ reason: String?, saying goodbye: Goodbye?) {
+            guard phase != .ended else { return }
+            let wasConnected = phase == .connected
+            phase = .ended
+            timer?.cancel()
+            outbox?.withLock { $0.close() }
+            hub.ended(self, wasConnected: wasConnected, reason: reason)
+            guard let goodbye else { return abort() }
+            farewell = goodbye
+            timer = hub.after(hub.configuration.times.closing) { [weak self] in self?.abort() }
+            flush()
+            finishFarewell()
+        }
+
+        /// Ends the connection without waiting for anything.
+        func abort() {
+            farewell = nil
+            timer?.cancel()
+            gate?.abort()
+        }
+
+        private func finishFarewell() {
+            guard let goodbye = farewell, outbox?.withLock({ $0.isEmpty }) ?? true else { return }
+            farewell = nil
+            var buffer = channel.allocator.buffer(capacity: 64)
+            buffer.write(goodbye)
+            channel.writeAndFlush(buffer, promise: nil)
+            channel.close(mode: .all, promise: nil)
+        }
+    }
+
+    extension Goodbye {
+        /// What a connection ends with that was not told of yet.
+        var refusal: UDPRefusal.Code {
+            switch code {
+            case .unsupportedVersion: .unsupportedVersion
+            case .clonedIdentity: .clonedIdentity
+            case .unpaired: .unpaired
+            case .protocolError: .protocolError
+            case .closing, .duplicate: .refusedByPeer
+            }
+        }
+    }
+#endif

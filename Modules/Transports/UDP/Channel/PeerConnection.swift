@@ -1,0 +1,237 @@
+#if UDP
+    import MeshBus
+    import MeshSecurity
+    import MeshTransport
+    import NIOCore
+    import NIOSSL
+
+    /// One connection to a peer, from the first byte to the last.
+    ///
+    /// It proves who is there, greets, and then carries both lanes. Confined to the event loop, save `send`, which any thread
+    /// may call; whatever concerns more than this connection is the hub's.
+    final class PeerConnection: SecuredConnection, @unchecked Sendable {
+        enum Phase {
+            /// TLS is under way.
+            case proving
+            /// The peer is who it should be; its greeting is awaited.
+            case greeting
+            /// The hub has told the observer, or is about to.
+            case connected
+            case ended
+        }
+
+        let number: Int
+        let isDialedHere: Bool
+        let remote: String
+        let remoteAddress: SocketAddress?
+        /// Who must be there; nil for any trusted peer.
+        let expected: PeerID?
+        let channel: any Channel
+        let hub: LinkHub
+        var phase = Phase.proving
+        private(set) var peer: PeerID?
+        private(set) var hello: Hello?
+        /// Where it came from, while it counts as one that has not proven itself.
+        var admittedFrom: String?
+        /// Which endpoint of which round has led here.
+        var dial: DialRound.Try?
+        /// What the peer said at the end.
+        private(set) var goodbye: Goodbye?
+        /// Why its key was refused.
+        private var verdict: (code: UDPRefusal.Code, peer: PeerID?)?
+        private var tls: NIOSSLHandler?
+        private(set) var gate: UnprovenGate?
+        private let publicKey: [UInt8]
+        private var decoder = RecordDecoder()
+        var timer: Scheduled<Void>?
+        var heardAt = Duration.zero
+        var sentAt = Duration.zero
+
+        // Once connected.
+        var address: LinkAddress = ""
+        var connectedAt = Duration.zero
+        var agreement: DatagramKeyAgreement?
+        var outbox: Locked<Outbox>?
+        var opener: DatagramOpener?
+        var path: DatagramPath?
+        var datagramAddress: SocketAddress?
+        /// What is said once everything that was taken has been written.
+        var farewell: Goodbye?
+
+        init(
+            _ channel: any Channel, number: Int, isDialedHere: Bool, expected: PeerID?, remoteAddress: SocketAddress?,
+            remote: String, hub: LinkHub
+        ) {
+            self.channel = channel
+            self.number = number
+            self.isDialedHere = isDialedHere
+            self.expected = expected
+            self.remoteAddress = remoteAddress
+            self.remote = remote
+            self.hub = hub
+            let agreement = DatagramKeyAgreement()
+            publicKey = agreement.publicKey
+            self.agreement = consume agreement
+        }
+
+        /// Builds the pipeline and lets the time for the handshake run.
+        func prepare(_ policy: TLSPolicy) throws {
+            let gate = UnprovenGate(bytesMax: hub.configuration.bounds.unprovenBytesMax) { [weak self] in
+                self?.refuse(.oversizedHandshake, "it has sent too much before it had proven who it is")
+            }
+            let tls = try policy.handler(isServer: !isDialedHere) { [weak self] in self?.judge($0) ?? false }
+            try channel.pipeline.syncOperations.addHandlers([gate, tls, SecuredHandler(self)])
+            self.gate = gate
+            self.tls = tls
+            timer = hub.after(hub.configuration.times.handshake) { [weak self] in
+                self?.refuse(.slowHandshake, "it has not proven who it is in time")
+            }
+        }
+    }
+
+    // MARK: - Who is there
+
+    extension PeerConnection {
+        /// Asked during the handshake, if it is a full one, and again after it.
+        private func judge(_ id: PeerID?) -> Bool {
+            guard let id else {
+                verdict = (.noCertificate, nil)
+                return false
+            }
+            if let expected, expected != id {
+                verdict = (.wrongPeer, id)
+                return false
+            }
+            // The own identity elsewhere is let in so far that it can be told from this link itself.
+            guard id == hub.configuration.identity.peerID || hub.configuration.trustedPeers.contains(id) else {
+                verdict = (.unknownPeer, id)
+                return false
+            }
+            verdict = nil
+            return true
+        }
+
+        func handshakeCompleted(protocol name: String?) {
+            guard phase == .proving else { return }
+            guard name == TLSPolicy.session else {
+                return refuse(.noProtocol, "it speaks '\(name ?? "")' and not '\(TLSPolicy.session)'")
+            }
+            let id = tls.flatMap(TLSPolicy.peerID)
+            guard judge(id), let id else { return refuseVerdict() }
+            peer = id
+            phase = .greeting
+            gate?.open()
+            guard hub.proven(self) else { return }
+            var buffer = channel.allocator.buffer(capacity: 128)
+            buffer.write(
+                Hello(startID: hub.startID, publicKey: publicKey, datagramPort: hub.datagramPort))
+            channel.writeAndFlush(buffer, promise: nil)
+        }
+
+        private func refuseVerdict() {
+            let code = verdict?.code ?? .handshakeFailed
+            let message =
+                switch code {
+                case .unknownPeer: "its key is not one of a trusted peer"
+                case .wrongPeer: "\(expected?.description ?? "another peer") was expected there"
+                default: "it has not shown a key"
+                }
+            refuse(code, message, of: verdict?.peer)
+        }
+
+        /// Not let in. The other side learns no more than that.
+        func refuse(_ code: UDPRefusal.Code, _ message: String, of id: PeerID? = nil) {
+            guard phase == .proving || phase == .greeting else { return }
+            hub.refused(
+                UDPRefusal(
+                    code: code, remote: remote, peerID: id ?? peer, isDialedHere: isDialedHere, message: message))
+            end(nil, saying: nil)
+        }
+
+        func failed(_ error: any Error) {
+            switch phase {
+            case .proving where verdict != nil: refuseVerdict()
+            case .proving: refuse(UDPRefusal.Code(handshake: error), "\(error)")
+            // It has ended the connection after its side of the handshake: that is how a refusal looks from here.
+            case .greeting: refuse(.refusedByPeer, "\(error)")
+            case .connected: end("the connection failed: \(error)", saying: nil)
+            case .ended: gate?.abort()
+            }
+        }
+
+        func closed() {
+            switch phase {
+            case .proving, .greeting: end(nil, saying: nil)
+            case .connected: end("the other side has gone without a goodbye", saying: nil)
+            case .ended: break
+            }
+            timer?.cancel()
+            hub.closed(self)
+        }
+    }
+
+    // MARK: - What comes
+
+    extension PeerConnection {
+        func read(_ bytes: ByteBuffer) {
+            guard phase == .greeting || phase == .connected else { return }
+            heardAt = hub.now
+            decoder.append(bytes)
+            do throws(RecordDecoder.Failure) {
+                while phase != .ended, let record = try decoder.next() { take(record) }
+            } catch {
+                misbehaved("\(error)")
+            }
+        }
+
+        private func take(_ record: Record) {
+            guard phase == .connected else { return takeFirst(record) }
+            switch record {
+            case .hello: misbehaved("a second greeting")
+            case .stream(let bytes): bytes.withUnsafeReadableBytes { hub.received($0, on: .stream, from: address) }
+            case .datagram(let bytes):
+                guard bytes.readableBytes <= PayloadLimit.udpDatagram.bytes else {
+                    return misbehaved("a long datagram")
+                }
+                bytes.withUnsafeReadableBytes { hub.received($0, on: .datagram, from: address) }
+            case .ping: say(.pong)
+            case .pong, .unknown: break
+            case .heard:
+                path?.heard(hub.now)
+                chooseWay()
+                plan()
+            case .goodbye(let goodbye): leave(goodbye)
+            }
+        }
+
+        private func takeFirst(_ record: Record) {
+            switch record {
+            case .hello(let hello):
+                self.hello = hello
+                decoder.bodyBytesMax = RecordDecoder.bodyBytesMax
+                hub.greeted(self, hello)
+            case .goodbye(let goodbye):
+                self.goodbye = goodbye
+                hub.refused(
+                    UDPRefusal(
+                        code: goodbye.refusal, remote: remote, peerID: peer, isDialedHere: isDialedHere,
+                        message: "it says \(goodbye)"))
+                end(nil, saying: nil)
+            default: misbehaved("it does not greet first")
+            }
+        }
+
+        private func leave(_ goodbye: Goodbye) {
+            self.goodbye = goodbye
+            let isOrderly = goodbye.code == .closing || goodbye.code == .duplicate
+            end(isOrderly ? nil : "the other side says \(goodbye)", saying: nil)
+        }
+
+        private func misbehaved(_ what: String) {
+            if phase == .greeting { return refuse(.protocolError, what) }
+            end(
+                "the other side does not keep to the protocol: \(what)",
+                saying: Goodbye(code: .protocolError, detail: what))
+        }
+    }
+#endif

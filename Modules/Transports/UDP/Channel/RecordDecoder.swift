@@ -1,0 +1,83 @@
+#if UDP
+    import NIOCore
+
+    /// Cuts the bytes that come out of TLS into records. Holds at most one record that is not complete.
+    struct RecordDecoder {
+        /// The largest body once the other side has greeted.
+        static let bodyBytesMax = 64 << 10
+        /// The largest body of the greeting.
+        static let greetingBytesMax = 1 << 10
+
+        enum Failure: Error, Equatable, CustomStringConvertible {
+            case tooLong(Int)
+            case malformed(Record.Kind)
+
+            var description: String {
+                switch self {
+                case .tooLong(let count): "a record of \(count) bytes"
+                case .malformed(let kind): "a record '\(kind)' that is none"
+                }
+            }
+        }
+
+        private var pending = ByteBuffer()
+        /// What the next record may have.
+        var bodyBytesMax = RecordDecoder.greetingBytesMax
+
+        /// Bytes that are held.
+        var pendingBytes: Int { pending.readableBytes }
+
+        mutating func append(_ bytes: ByteBuffer) {
+            if pending.readableBytes == 0 {
+                pending = bytes
+            } else {
+                pending.discardReadBytes()
+                pending.writeImmutableBuffer(bytes)
+            }
+        }
+
+        /// - Returns: nil until there is a whole one.
+        /// - Throws: `Failure`; nothing after it can be read.
+        mutating func next() throws(Failure) -> Record? {
+            guard let length = pending.getInteger(at: pending.readerIndex, as: UInt32.self) else { return nil }
+            guard length <= bodyBytesMax else { throw .tooLong(Int(length)) }
+            guard pending.readableBytes >= Record.headerBytes + Int(length) else { return nil }
+            pending.moveReaderIndex(forwardBy: 4)
+            guard let number = pending.readInteger(as: UInt8.self), let body = pending.readSlice(length: Int(length))
+            else {
+                return nil
+            }
+            guard let kind = Record.Kind(rawValue: number) else { return .unknown(number) }
+            guard let record = Self.record(kind, body) else { throw .malformed(kind) }
+            return record
+        }
+
+        private static func record(_ kind: Record.Kind, _ body: ByteBuffer) -> Record? {
+            switch kind {
+            case .hello: hello(body).map { .hello($0) }
+            case .stream: .stream(body)
+            case .datagram: .datagram(body)
+            case .ping: .ping
+            case .pong: .pong
+            case .goodbye: goodbye(body).map { .goodbye($0) }
+            case .heard: .heard
+            }
+        }
+
+        private static func hello(_ body: ByteBuffer) -> Hello? {
+            var body = body
+            guard let (newest, oldest, startID) = body.readMultipleIntegers(as: (UInt8, UInt8, UInt64).self),
+                let publicKey = body.readBytes(length: Hello.publicKeyBytes),
+                let port = body.readInteger(as: UInt16.self)
+            else { return nil }
+            return Hello(newest: newest, oldest: oldest, startID: startID, publicKey: publicKey, datagramPort: port)
+        }
+
+        private static func goodbye(_ body: ByteBuffer) -> Goodbye? {
+            var body = body
+            guard let number = body.readInteger(as: UInt8.self) else { return nil }
+            let detail = String(decoding: body.readableBytesView.prefix(Goodbye.detailBytesMax), as: UTF8.self)
+            return Goodbye(code: Goodbye.Code(rawValue: number) ?? .protocolError, detail: detail)
+        }
+    }
+#endif

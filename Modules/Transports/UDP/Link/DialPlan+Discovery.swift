@@ -1,0 +1,94 @@
+#if UDP
+    import MeshDiscovery
+    import MeshSecurity
+
+    // What discovery says is a hint from anybody on the network: it names places to try, of peers that are trusted already.
+    extension DialPlan {
+        mutating func found(_ service: FoundService, _ now: Duration) {
+            for forgotten in services.insert(service) { forget(forgotten) }
+            recognise(service, now)
+        }
+
+        mutating func lost(_ instance: String) {
+            services.remove(instance)
+            forget(instance)
+        }
+
+        /// Who is trusted has changed: services that meant nothing may mean something now.
+        mutating func trust(_ peers: [PeerID], _ now: Duration) {
+            for target in entries.keys {
+                guard let peer = entries[target]?.peer else { continue }
+                if peers.contains(peer), entries[target]?.hold == .untilTrust {
+                    entries[target]?.hold = nil
+                    schedule(target, now)
+                }
+                if case .peer = target, !peers.contains(peer) { entries[target] = nil }
+            }
+            trusted = peers
+            for service in services.all { recognise(service, now) }
+        }
+
+        private mutating func recognise(_ service: FoundService, _ now: Duration) {
+            guard let advertisement = PeerAdvertisement(service),
+                let peer = trusted.first(where: { $0.hint(instance: service.instance) == advertisement.hint })
+            else { return forget(service.instance) }
+            let target = Target.peer(peer)
+            var entry = entries[target] ?? Entry(expected: peer, peer: peer, backoff: backoff())
+            let place = Place(
+                startID: advertisement.startID,
+                endpoints: service.addresses.prefix(Self.endpointsMax).map {
+                    Endpoint(host: .address($0), port: service.port)
+                })
+            guard entry.places[service.instance] != place else { return }
+            // A label that is drawn anew every hour is no new beginning.
+            let isKnownStart = entry.places.values.contains { $0.startID == place.startID }
+            if !isKnownStart, entry.hold == .untilRestart { entry.hold = nil }
+            entry.places[service.instance] = place
+            entry.backoff.reset()
+            entries[target] = entry
+            // Whoever floods the network with names costs no more than this.
+            schedule(target, now + (local < peer ? times.backoffMin / 10 : times.deference))
+        }
+
+        private mutating func forget(_ instance: String) {
+            for (target, entry) in entries where entry.places[instance] != nil {
+                entries[target]?.places[instance] = nil
+                if entry.places.count == 1 { entries[target]?.dueAt = nil }
+            }
+        }
+    }
+
+    /// What discovery has found, also of strangers: they may become trusted. Bounded; the oldest is forgotten.
+    struct ServiceTable {
+        static let countMax = 256
+
+        private var numbers: [String: UInt64] = [:]
+        private var services: [UInt64: FoundService] = [:]
+        private var lastNumber: UInt64 = 0
+
+        var all: [FoundService] { services.keys.sorted().compactMap { services[$0] } }
+
+        /// - Returns: the instances that made room.
+        mutating func insert(_ service: FoundService) -> [String] {
+            remove(service.instance)
+            lastNumber += 1
+            numbers[service.instance] = lastNumber
+            services[lastNumber] = service
+            guard services.count > Self.countMax, let oldest = services.keys.min(), let forgotten = services[oldest]
+            else {
+                return []
+            }
+            remove(forgotten.instance)
+            return [forgotten.instance]
+        }
+
+        mutating func remove(_ instance: String) {
+            guard let number = numbers.removeValue(forKey: instance) else { return }
+            services[number] = nil
+        }
+
+        func newestFirst(_ instances: some Collection<String>) -> [String] {
+            instances.sorted { (numbers[$0] ?? 0, $0) > (numbers[$1] ?? 0, $1) }
+        }
+    }
+#endif

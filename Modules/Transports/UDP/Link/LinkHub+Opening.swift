@@ -1,0 +1,175 @@
+#if UDP
+    import MeshDiscovery
+    import MeshSecurity
+    import NIOCore
+    import NIOPosix
+
+    extension LinkHub {
+        // MARK: Beginning, on the caller's thread
+
+        /// Binds the sockets and begins to look for peers.
+        /// - Throws: `UDPLinkError`; what the discovery throws.
+        func open() throws {
+            let listener = try Listener.bind(configuration.address, configuration.port, on: loop) { self.accept($0) }
+            do {
+                let port = listener.localAddress?.port ?? 0
+                let datagrams = try bindDatagrams(at: listener.localAddress, port)
+                try loop.submit {
+                    self.listener = listener
+                    self.datagramChannel = datagrams
+                    let handler = DatagramPort(datagrams, self)
+                    try datagrams.pipeline.syncOperations.addHandler(handler)
+                    self.datagrams = handler
+                }.wait()
+                let changes = configuration.trustedPeers.changes()
+                trustTask = Task { [weak self] in
+                    for await _ in changes {
+                        guard let self else { return }
+                        loop.execute { self.trustChanged() }
+                    }
+                }
+                try configuration.discovery?.start(DiscoveryBridge(self))
+                loop.execute { self.begin() }
+            } catch {
+                trustTask?.cancel()
+                listener.close(promise: nil)
+                datagramChannel?.close(promise: nil)
+                throw error
+            }
+        }
+
+        /// At the port of the listener, so that a firewall needs one rule; at any where that is taken.
+        private func bindDatagrams(at local: SocketAddress?, _ port: Int) throws(UDPLinkError) -> any Channel {
+            guard let local else { throw UDPLinkError(.systemCallFailed, "the listener has no address") }
+            let bootstrap = DatagramBootstrap(group: loop)
+                .channelOption(.datagramVectorReadMessageCount, value: DatagramPort.vectorCount)
+                .channelOption(
+                    .recvAllocator,
+                    value: FixedSizeRecvByteBufferAllocator(
+                        capacity: DatagramPort.vectorCount * DatagramPort.packetBytesMax))
+            if let channel = try? bootstrap.bind(to: local.with(port: UInt16(clamping: port))).wait() { return channel }
+            do {
+                return try bootstrap.bind(to: local.with(port: 0)).wait()
+            } catch {
+                throw UDPLinkError(binding: "\(local)", error)
+            }
+        }
+
+        // MARK: On the event loop
+
+        private func begin() {
+            plan.trust(configuration.trustedPeers.peers.map(\.id), now)
+            announce()
+            planDials()
+        }
+
+        private func announce() {
+            guard !isClosing, configuration.discovery != nil, let port = listener?.localAddress?.port else { return }
+            configuration.discovery?.announce(
+                PeerAdvertisement.announcement(
+                    of: configuration.identity.peerID, label: label, startID: startID, port: UInt16(clamping: port)))
+            labelTimer?.cancel()
+            labelTimer = after(configuration.times.label) { [weak self] in
+                self?.label = PeerAdvertisement.randomLabel()
+                self?.announce()
+            }
+        }
+
+        func found(_ service: FoundService) {
+            guard !isClosing else { return }
+            var service = service
+            if let interface { service.addresses.removeAll { $0.interfaceIndex != interface.index } }
+            plan.found(service, now)
+            planDials()
+        }
+
+        func lost(_ instance: String) { plan.lost(instance) }
+
+        /// Those who are known, named by hand or dial this peer still meet it.
+        func discoveryFailed(_ error: DiscoveryError) { report.failed("discovery has ended: \(error)") }
+
+        /// Somebody else has the label; the hint goes with the new one.
+        func renamed(to instance: String) {
+            label = instance
+            announce()
+        }
+
+        /// - Returns: whether the connection is let in; it is closed otherwise.
+        private func accept(_ channel: any Channel) -> Bool {
+            guard !isClosing, let remote = channel.remoteAddress, let ip = remote.ip else { return false }
+            func refuse(_ code: UDPRefusal.Code, _ message: String) -> Bool {
+                refused(UDPRefusal(code: code, remote: "\(remote)", peerID: nil, isDialedHere: false, message: message))
+                return false
+            }
+            if let interface, !interface.has(channel.localAddress) {
+                return refuse(.wrongInterface, "it comes over another network")
+            }
+            guard admission.enter(ip.description) else {
+                return refuse(.tooManyConnections, "too many have not proven who they are")
+            }
+            lastNumber += 1
+            let connection = PeerConnection(
+                channel, number: lastNumber, isDialedHere: false, expected: nil, remoteAddress: remote,
+                remote: "\(remote)", hub: self)
+            connection.admittedFrom = ip.description
+            begin(connection)
+            return true
+        }
+
+        func leaveAdmission(_ connection: PeerConnection) {
+            guard let address = connection.admittedFrom else { return }
+            connection.admittedFrom = nil
+            admission.leave(address)
+        }
+
+        // MARK: Ending
+
+        /// Takes leave of everybody and closes the sockets.
+        /// - Returns: what is over once no connection is left.
+        func close() -> EventLoopFuture<Void> {
+            isClosing = true
+            trustTask?.cancel()
+            dialTimer?.cancel()
+            labelTimer?.cancel()
+            for round in rounds.values { round.timer?.cancel() }
+            rounds.removeAll()
+            listener?.close(promise: nil)
+            let all = connections.values.sorted { $0.number < $1.number }
+            let over = EventLoopFuture.andAllComplete(all.map(\.channel.closeFuture), on: loop)
+            for connection in all {
+                connection.end(nil, saying: connection.phase == .connected ? Goodbye(code: .closing) : nil)
+            }
+            return over.flatMap { self.closeDatagrams() }
+        }
+
+        private func closeDatagrams() -> EventLoopFuture<Void> {
+            releaseObserver()
+            guard let datagramChannel else { return loop.makeSucceededVoidFuture() }
+            return datagramChannel.close().flatMapErrorThrowing { _ in }
+        }
+    }
+
+    /// Brings what a discovery says to the event loop.
+    final class DiscoveryBridge: ServiceObserver {
+        private let hub: WeakHub
+
+        init(_ hub: LinkHub) { self.hub = WeakHub(hub) }
+
+        func found(_ service: FoundService) { hub.perform { $0.found(service) } }
+        func lost(instance: String) { hub.perform { $0.lost(instance) } }
+        func renamed(to instance: String) { hub.perform { $0.renamed(to: instance) } }
+        func failed(_ error: DiscoveryError) { hub.perform { $0.discoveryFailed(error) } }
+    }
+
+    private final class WeakHub: @unchecked Sendable {
+        // Written once.
+        private weak var hub: LinkHub?
+
+        init(_ hub: LinkHub) { self.hub = hub }
+
+        func perform(_ body: @escaping @Sendable (LinkHub) -> Void) {
+            guard let hub else { return }
+            hub.loop.execute { body(hub) }
+        }
+    }
+#endif

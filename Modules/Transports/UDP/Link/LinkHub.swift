@@ -1,0 +1,217 @@
+#if UDP
+    import MeshBus
+    import MeshDiscovery
+    import MeshSecurity
+    import MeshTransport
+    import NIOCore
+    import NIOPosix
+    import NIOSSL
+
+    /// What an open link consists of: its sockets, its connections, and whom it dials. Confined to its event loop, save where
+    /// said otherwise; the observer is called on it, one call at a time.
+    final class LinkHub: @unchecked Sendable {
+        /// How many earlier beginnings of a peer are remembered, by which two devices with one identity are found out.
+        static let replacedMax = 8
+
+        let configuration: UDPLinkConfiguration
+        let loop: any EventLoop
+        let startID: UInt64
+        let routes: Locked<Routes>
+        let report: LinkReport
+        private var observer: (any LinkObserver)?
+        var policy: TLSPolicy
+        var plan: DialPlan
+        var admission: Admission
+        var rounds: [DialPlan.Target: DialRound] = [:]
+        var connections: [Int: PeerConnection] = [:]
+        var lastNumber = 0
+        /// Those that the observer knows.
+        private var told: [PeerID: PeerConnection] = [:]
+        private var byKey: [UInt64: PeerConnection] = [:]
+        /// Beginnings of a peer that a later one has replaced.
+        private var replaced: [PeerID: [UInt64]] = [:]
+        var listener: (any Channel)?
+        var datagrams: DatagramPort?
+        var datagramChannel: (any Channel)?
+        var interface: LinkInterface?
+        var label = PeerAdvertisement.randomLabel()
+        var dialTimer: Scheduled<Void>?
+        var labelTimer: Scheduled<Void>?
+        var isClosing = false
+        var trustTask: Task<Void, Never>?
+
+        init(
+            _ configuration: UDPLinkConfiguration, loop: any EventLoop, observer: any LinkObserver,
+            routes: Locked<Routes>,
+            report: LinkReport
+        ) throws(UDPLinkError) {
+            self.configuration = configuration
+            self.loop = loop
+            self.observer = observer
+            self.routes = routes
+            self.report = report
+            startID = UInt64.random(in: 1 ... .max)
+            policy = try TLSPolicy(configuration.identity, protocols: [TLSPolicy.session])
+            plan = DialPlan(
+                local: configuration.identity.peerID, manualPeers: configuration.manualPeers,
+                times: configuration.times,
+                seed: .random(in: 0 ... .max))
+            admission = Admission(configuration.bounds)
+            if let name = configuration.interface { interface = try LinkInterface(name) }
+        }
+
+        /// Never jumps. From any thread.
+        var now: Duration { .nanoseconds(Int64(clamping: NIODeadline.now().uptimeNanoseconds)) }
+
+        var datagramPort: UInt16 { UInt16(clamping: datagramChannel?.localAddress?.port ?? 0) }
+
+        func after(_ delay: Duration, _ body: @escaping () -> Void) -> Scheduled<Void> {
+            loop.assumeIsolated().scheduleTask(in: TimeAmount(delay), body)
+        }
+
+        func count(_ change: (inout UDPLinkStatistics) -> Void) { report.count(change) }
+    }
+
+    /// Where `send` finds connections, from any thread.
+    struct Routes {
+        enum Phase {
+            case idle, open, closed
+        }
+
+        var phase = Phase.idle
+        var connections: [LinkAddress: PeerConnection] = [:]
+    }
+
+    // MARK: - Connections
+
+    extension LinkHub {
+        /// The peer is who it should be, and greets next.
+        /// - Returns: whether the connection goes on.
+        func proven(_ connection: PeerConnection) -> Bool {
+            leaveAdmission(connection)
+            return provenInRound(connection)
+        }
+
+        /// Both sides have greeted; decides which connection to the peer stands.
+        func greeted(_ connection: PeerConnection, _ hello: Hello) {
+            guard let peer = connection.peer, let contender = connection.contender else { return }
+            let local = configuration.identity.peerID
+            guard peer != local else { return greetedItself(connection, hello) }
+            guard hello.isUnderstood else {
+                return turnAway(
+                    connection, .unsupportedVersion, .unsupportedVersion,
+                    "it speaks versions \(hello.oldest) to \(hello.newest), this side \(Hello.version)")
+            }
+            if replaced[peer]?.contains(hello.startID) == true {
+                return turnAway(
+                    connection, .clonedIdentity, .clonedIdentity, "two devices take turns under its identity")
+            }
+            if let incumbent = told[peer], let standing = incumbent.contender {
+                guard contender.replaces(standing, local: local, remote: peer) else {
+                    return drop(connection, .duplicate)
+                }
+                if contender.startID != standing.startID { remember(standing.startID, of: peer) }
+                incumbent.end(nil, saying: Goodbye(code: .duplicate))
+            }
+            stand(connection, peer)
+        }
+
+        private func stand(_ connection: PeerConnection, _ peer: PeerID) {
+            let address = LinkAddress("udp:\(peer.description.prefix(8))#\(connection.number)")
+            do throws(SealError) {
+                try connection.begin(as: address)
+            } catch {
+                return connection.refuse(.protocolError, "its key for datagrams is none: \(error)")
+            }
+            told[peer] = connection
+            if let key = connection.keyID { byKey[key] = connection }
+            endRound(of: connection, peer)
+            count { $0.connectedCount += 1 }
+            routes.withLock { $0.connections[address] = connection }
+            observer?.connected(address, as: peer.description)
+            connection.tick()
+        }
+
+        /// The own identity is on the other side: it is this link, or a copy of its key.
+        private func greetedItself(_ connection: PeerConnection, _ hello: Hello) {
+            guard hello.startID != startID else {
+                if let target = connection.dial?.round.target { plan.isSelf(target) }
+                return connection.end(nil, saying: nil)
+            }
+            turnAway(connection, .clonedIdentity, .clonedIdentity, "another device has this one's identity")
+        }
+
+        private func remember(_ startID: UInt64, of peer: PeerID) {
+            replaced[peer, default: []].append(startID)
+            if replaced[peer, default: []].count > Self.replacedMax { replaced[peer]?.removeFirst() }
+        }
+
+        /// Refused after the greeting, so with a word that stops it from coming again.
+        private func turnAway(
+            _ connection: PeerConnection, _ code: UDPRefusal.Code, _ goodbye: Goodbye.Code, _ message: String
+        ) {
+            refused(
+                UDPRefusal(
+                    code: code, remote: connection.remote, peerID: connection.peer,
+                    isDialedHere: connection.isDialedHere,
+                    message: message))
+            drop(connection, goodbye)
+        }
+
+        private func drop(_ connection: PeerConnection, _ code: Goodbye.Code) {
+            if let dial = connection.dial { ended(dial, saying: code) }
+            connection.end(nil, saying: Goodbye(code: code))
+        }
+
+        /// A connection ends; nothing arrives on it any more. Its socket may live a little longer.
+        func ended(_ connection: PeerConnection, wasConnected: Bool, reason: String?) {
+            leaveAdmission(connection)
+            if let dial = connection.dial { ended(dial, saying: connection.goodbye?.code) }
+            guard wasConnected, let peer = connection.peer else { return }
+            if let key = connection.keyID, byKey[key] === connection { byKey[key] = nil }
+            if told[peer] === connection { told[peer] = nil }
+            _ = routes.withLock { $0.connections.removeValue(forKey: connection.address) }
+            plan.disconnected(peer, lasted: now - connection.connectedAt, connection.goodbye?.code, now)
+            planDials()
+            count { $0.disconnectedCount += 1 }
+            observer?.disconnected(connection.address, reason: reason)
+        }
+
+        /// Its socket is gone.
+        func closed(_ connection: PeerConnection) { connections[connection.number] = nil }
+
+        func refused(_ refusal: UDPRefusal) { report.refused(refusal) }
+
+        func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
+            observer?.received(bytes, on: lane, from: address)
+        }
+
+        func received(datagram: UnsafeRawBufferPointer, from source: SocketAddress) {
+            guard let key = SealedDatagrams.keyID(of: datagram), let connection = byKey[key] else {
+                return count { $0.datagramsForeign += 1 }
+            }
+            connection.take(datagram: datagram, from: source)
+        }
+
+        func writable(_ address: LinkAddress) { observer?.writable(address) }
+
+        /// Who is trusted has changed.
+        func trustChanged() {
+            guard !isClosing else { return }
+            let trusted = configuration.trustedPeers
+            let unpaired = connections.values.filter { connection in
+                connection.peer.map { $0 != configuration.identity.peerID && !trusted.contains($0) } ?? false
+            }
+            // Tickets of the old context would spare a stranger the question who it is.
+            if let renewed = try? TLSPolicy(configuration.identity, protocols: [TLSPolicy.session]) { policy = renewed }
+            plan.trust(trusted.peers.map(\.id), now)
+            for connection in unpaired.sorted(by: { $0.number < $1.number }) {
+                if let peer = connection.peer { replaced[peer] = nil }
+                connection.end("the peer is not trusted any more", saying: Goodbye(code: .unpaired))
+            }
+            planDials()
+        }
+
+        func releaseObserver() { observer = nil }
+    }
+#endif

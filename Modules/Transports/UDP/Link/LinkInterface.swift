@@ -1,0 +1,30 @@
+#if UDP
+    import MeshDiscovery
+    import NIOCore
+    import NIOPosix
+
+    /// The one network interface that a link keeps to.
+    struct LinkInterface {
+        let index: UInt32
+        private let name: String
+
+        /// - Throws: `UDPLinkError.noSuchInterface`.
+        init(_ name: String) throws(UDPLinkError) {
+            guard let device = Self.devices(name).first else {
+                throw UDPLinkError(.noSuchInterface, "there is no interface '\(name)'")
+            }
+            self.name = name
+            index = UInt32(clamping: device.interfaceIndex)
+        }
+
+        /// Whether one of this machine's addresses is on it now: a connection to that address came over it.
+        func has(_ address: SocketAddress?) -> Bool {
+            guard let ip = address?.ip else { return false }
+            return Self.devices(name).contains { $0.address?.ip == ip }
+        }
+
+        private static func devices(_ name: String) -> [NIONetworkDevice] {
+            ((try? System.enumerateDevices()) ?? []).filter { $0.name == name }
+        }
+    }
+#endif

@@ -1,0 +1,18 @@
+#if UDP
+    public import MeshBus
+    import MeshSecurity
+
+    extension PayloadLimit {
+        /// One packet on the stream of a `UDPLink`: one record of its framing.
+        public static let udpStream = PayloadLimit(
+            id: "udp.stream", bytes: RecordDecoder.bodyBytesMax,
+            summary: "Packet over TLS between paired peers; a message may take several",
+            source: "chosen: four records of TLS (RFC 8446 section 5.1)")
+
+        /// One datagram of a `UDPLink`.
+        public static let udpDatagram = PayloadLimit(
+            id: "udp.datagram", bytes: 1232 - SealedDatagrams.overhead,
+            summary: "Sealed datagram between paired peers",
+            source: "the least MTU of IPv6, 1280 (RFC 8200 section 5), less the headers of IPv6 and UDP and the seal")
+    }
+#endif

@@ -1,0 +1,110 @@
+#if UDP
+    public import MeshBus
+    import MeshDiscovery
+    public import MeshTransport
+    import NIOCore
+    import NIOPosix
+
+    /// Moves bytes between paired peers on one network, which find each other and let nobody else in.
+    ///
+    /// Lanes: `stream` over TLS 1.3 on TCP, `datagram` over sealed UDP. While a peer does not hear our datagrams, they take
+    /// the stream, at most 64 waiting and the oldest making room. Of one peer there is at most one connection; its address
+    /// begins with `udp:` and is that connection's alone, its `peerID` is proven by its key. Up to 256 KiB of stream and 512
+    /// datagrams wait for the system; then `send` throws `full` until less than the half is left.
+    ///
+    /// Both ends know whether the other is there: something is said every 5 s, and after three times nothing the connection
+    /// is dead. Who has lost a peer dials it again after 100 ms doubling to 30 s with jitter, or at once when discovery sees
+    /// it anew. Before a connection has proven who is there it may send 8 KiB in 3 s, and there are at most 32 such
+    /// connections, 4 from one address.
+    ///
+    /// One thread of its own runs all of it and calls the observer. Docs/Security.md says what is promised against whom.
+    /// Safe to use from any thread.
+    public final class UDPLink: TransportLink {
+        private struct Running {
+            var hub: LinkHub
+            var group: MultiThreadedEventLoopGroup
+        }
+
+        public let configuration: UDPLinkConfiguration
+        public let lanes: [LinkLane: PayloadLimit] = [.stream: .udpStream, .datagram: .udpDatagram]
+        public var traits: LinkTraits {
+            LinkTraits(expectedLatency: .realtime, discoversPeers: configuration.discovery != nil)
+        }
+
+        private let routes = Locked(Routes())
+        private let report: LinkReport
+        private let running = Locked<Running?>(nil)
+
+        /// - Parameter diagnostics: receives who was refused.
+        public init(_ configuration: UDPLinkConfiguration, diagnostics: Topic<SessionDiagnosticEvent>? = nil) {
+            self.configuration = configuration
+            report = LinkReport(diagnostics)
+        }
+
+        /// What has happened so far.
+        public var statistics: UDPLinkStatistics { report.statistics }
+
+        /// Who was refused, or has refused this peer, from now on. Ends with `close`; 256 wait for a slow reader, then the
+        /// oldest make room.
+        public func refusals() -> AsyncStream<UDPRefusal> { report.refusals.subscribe() }
+
+        /// Where others reach this peer; nil unless the link is open.
+        public var port: UInt16? {
+            running.withLock { $0?.hub.listener?.localAddress?.port }.flatMap { UInt16(exactly: $0) }
+        }
+
+        /// Binds its sockets, which takes no longer than that. Where it throws it may be tried again.
+        /// - Throws: `LinkError.closed`; `UDPLinkError`; what the discovery throws.
+        public func open(_ observer: any LinkObserver) throws {
+            try routes.withLock { routes in
+                switch routes.phase {
+                case .closed: throw LinkError(.closed)
+                case .open: throw UDPLinkError(.alreadyStarted, "a link opens once")
+                case .idle: routes.phase = .open
+                }
+            }
+            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+            do {
+                let hub = try LinkHub(
+                    configuration, loop: group.next(), observer: observer, routes: routes, report: report)
+                try hub.open()
+                running.withLock { $0 = Running(hub: hub, group: group) }
+            } catch {
+                group.shutdownGracefully { _ in }
+                routes.withLock { if $0.phase == .open { $0.phase = .idle } }
+                throw error
+            }
+        }
+
+        /// - Throws: `full`, `unreachable`, `oversized` or `closed`.
+        public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+            guard let limit = lanes[packet.lane] else {
+                throw LinkError(.unreachable, "there is no lane '\(packet.lane)'")
+            }
+            let (phase, connection) = routes.withLock { ($0.phase, $0.connections[address]) }
+            guard phase == .open else { throw LinkError(.closed) }
+            guard packet.bytes.count <= limit.bytes else { throw LinkError(.oversized) }
+            guard let connection else { throw LinkError(.unreachable) }
+            try connection.send(packet.bytes, on: packet.lane)
+        }
+
+        public func disconnect(_ address: LinkAddress) {
+            guard let connection = routes.withLock({ $0.connections[address] }) else { return }
+            connection.hub.loop.execute {
+                connection.end(nil, saying: Goodbye(code: .protocolError, detail: "what was sent makes no sense"))
+            }
+        }
+
+        public func close() async {
+            let isMine = routes.withLock { routes in
+                defer { routes.phase = .closed }
+                return routes.phase == .open
+            }
+            guard isMine, let running = running.withLock({ $0 }) else { return }
+            await configuration.discovery?.stop()
+            try? await running.hub.loop.flatSubmit { running.hub.close() }.get()
+            try? await running.group.shutdownGracefully()
+            report.refusals.finish()
+        }
+    }
+#endif

@@ -1,0 +1,109 @@
+#if UDP
+    public import MeshDiscovery
+    public import MeshSecurity
+
+    /// What a `UDPLink` is, whom it lets in and where it looks for them.
+    public struct UDPLinkConfiguration: Sendable {
+        /// Who this peer is. Two devices with one identity are refused by everybody.
+        public var identity: PeerIdentity
+        /// Whom it connects to. What changes there takes effect at once.
+        public var trustedPeers: TrustedPeers
+        /// Finds peers and announces this one; started and stopped by the link, so it serves one link only. nil for none.
+        public var discovery: (any ServiceDiscovery)?
+        /// Peers that are dialed without being found.
+        public var manualPeers: [UDPManualPeer]
+        /// Where others reach this peer, by TCP and UDP; 0 for any free port.
+        public var port: UInt16
+        /// The own address to listen at, without a name; nil for every one, IPv6 and IPv4.
+        public var address: String?
+        /// The only network interface, by its name, over which peers are dialed and let in; nil for every one.
+        public var interface: String?
+        public var bounds = UDPLinkBounds()
+        public var times = UDPLinkTimes()
+
+        public init(
+            identity: PeerIdentity, trustedPeers: TrustedPeers, discovery: (any ServiceDiscovery)? = nil,
+            manualPeers: [UDPManualPeer] = [], port: UInt16 = 0, address: String? = nil, interface: String? = nil
+        ) {
+            self.identity = identity
+            self.trustedPeers = trustedPeers
+            self.discovery = discovery
+            self.manualPeers = manualPeers
+            self.port = port
+            self.address = address
+            self.interface = interface
+        }
+    }
+
+    /// A peer that is dialed at a known place.
+    public struct UDPManualPeer: Hashable, Sendable, CustomStringConvertible {
+        /// A name or an address.
+        public var host: String
+        public var port: UInt16
+        /// Who must be there; nil for any trusted peer.
+        public var id: PeerID?
+
+        public init(host: String, port: UInt16, id: PeerID? = nil) {
+            self.host = host
+            self.port = port
+            self.id = id
+        }
+
+        /// - Parameter text: `host:port`, an IPv6 address in brackets; nil when it is neither.
+        public init?(_ text: String) {
+            guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0
+            else { return nil }
+            var host = text[..<colon]
+            if host.hasPrefix("["), host.hasSuffix("]") {
+                host = host.dropFirst().dropLast()
+            } else if host.contains(":") {
+                return nil
+            }
+            guard !host.isEmpty, host.utf8.count <= 253 else { return nil }
+            self.init(host: String(host), port: port)
+        }
+
+        public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    }
+
+    /// How much a link takes.
+    public struct UDPLinkBounds: Hashable, Sendable {
+        /// Bytes that a connection may send before it has proven who is there.
+        public var unprovenBytesMax = 8 << 10
+        /// Connections that have not proven who is there; more are closed at once.
+        public var unprovenConnectionsMax = 32
+        /// Of these, from one address.
+        public var unprovenConnectionsPerAddressMax = 4
+        /// Taken for one peer's stream and not yet handed to the system; then `send` throws `full`.
+        public var streamBytesMax = 256 << 10
+        /// Datagrams taken for one peer and not yet handed to the system; then `send` throws `full`.
+        public var datagramCountMax = 512
+        /// Datagrams that wait for the stream while the peer hears none; the oldest makes room.
+        public var fallbackCountMax = 64
+        /// How often nothing may be heard when something is due, before a connection is dead.
+        public var missedHeartbeatsMax = 3
+
+        public init() {}
+    }
+
+    /// How long a link waits.
+    public struct UDPLinkTimes: Hashable, Sendable {
+        /// For a connection to prove who is there and to greet.
+        public var handshake = Duration.seconds(3)
+        /// Between signs of life.
+        public var heartbeat = Duration.seconds(5)
+        /// How long the peer with the higher id lets the other one dial first.
+        public var deference = Duration.seconds(1)
+        /// Between the tries at the addresses of one peer.
+        public var stagger = Duration.milliseconds(250)
+        /// Before dialing again, doubling from the first to the second, of which up to the half is left away at random.
+        public var backoffMin = Duration.milliseconds(100)
+        public var backoffMax = Duration.seconds(30)
+        /// After which the announced name is drawn anew.
+        public var label = Duration.seconds(3600)
+        /// For handing over what was taken when the link closes.
+        public var closing = Duration.seconds(1)
+
+        public init() {}
+    }
+#endif

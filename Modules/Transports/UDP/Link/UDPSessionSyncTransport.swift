@@ -1,0 +1,45 @@
+#if UDP
+    public import MeshBus
+    @_exported public import MeshDelivery
+    public import MeshIdentity
+    import MeshSecurity
+    public import MeshStorage
+    public import MeshTransport
+
+    /// A `LinkTransport` over a `UDPLink`: paired peers that find each other on the local network.
+    ///
+    /// ```swift
+    /// let transport = try UDPSessionSyncTransport(
+    ///     configuration: UDPLinkConfiguration(identity: identity, trustedPeers: peers, discovery: MulticastDNS()),
+    ///     deviceClass: .phone, appInstanceID: "…")
+    /// let envelopes = transport.receiveEnvelopes()
+    /// try transport.start()
+    /// ```
+    ///
+    /// A peer's id is that of its key, so nobody can speak as somebody else.
+    public typealias UDPSessionSyncTransport = LinkTransport
+
+    extension LinkTransport {
+        /// The local peer's id is that of the identity.
+        /// - Parameters:
+        ///   - store: keeps what was accepted and not acknowledged; nil keeps it in memory.
+        ///   - diagnostics: receives reachability, what was rejected (refused connections too) and what could not be sent.
+        /// - Throws: what `LinkTransport` throws.
+        public convenience init(
+            configuration: UDPLinkConfiguration, deviceClass: SessionPeerDeviceClass = .unknown,
+            appInstanceID: String = "", userID: String? = nil, delivery: DeliveryConfiguration = .init(),
+            store: (any SessionStore)? = nil, diagnostics: Topic<SessionDiagnosticEvent>? = nil
+        ) throws {
+            let diagnostics = diagnostics ?? Topic(bufferLimit: 1024)
+            let peer = SessionPeer(
+                id: configuration.identity.peerID.description, deviceClass: deviceClass, appInstanceID: appInstanceID,
+                userID: userID, topology: .localNetwork)
+            try self.init(
+                localPeer: peer, link: UDPLink(configuration, diagnostics: diagnostics), configuration: delivery,
+                store: store, diagnostics: diagnostics)
+        }
+
+        /// The link below; nil over any other one.
+        public var udpLink: UDPLink? { link as? UDPLink }
+    }
+#endif

@@ -1,0 +1,92 @@
+#if UDP
+    import MeshSecurity
+    import NIOCore
+    import NIOSSL
+
+    /// One connection of a pairing window: TLS, and messages of a length (2 bytes) and so many bytes. Confined to the event
+    /// loop.
+    final class PairingConnection: SecuredConnection, @unchecked Sendable {
+        let number: Int
+        let isDialedHere: Bool
+        let channel: any Channel
+        private(set) var peer: PeerID?
+        /// The other side has said something.
+        private(set) var hasSpoken = false
+        private unowned let hub: PairingHub
+        private var tls: NIOSSLHandler?
+        private var gate: UnprovenGate?
+        private var pending = ByteBuffer()
+        private var isOver = false
+        var timer: Scheduled<Void>?
+        var admittedFrom: String?
+
+        init(_ channel: any Channel, number: Int, isDialedHere: Bool, hub: PairingHub) {
+            self.channel = channel
+            self.number = number
+            self.isDialedHere = isDialedHere
+            self.hub = hub
+        }
+
+        func prepare(_ policy: TLSPolicy) throws {
+            let gate = UnprovenGate(bytesMax: PairingHub.bytesMax) { [weak self] in self?.abort() }
+            let own = hub.configuration.identity.peerID
+            // Any key will do, except the own one: the exchange decides.
+            let tls = try policy.handler(isServer: !isDialedHere) { $0 != nil && $0 != own }
+            try channel.pipeline.syncOperations.addHandlers([gate, tls, SecuredHandler(self)])
+            self.gate = gate
+            self.tls = tls
+        }
+
+        func handshakeCompleted(protocol name: String?) {
+            guard name == TLSPolicy.pairing, let id = tls.flatMap(TLSPolicy.peerID),
+                id != hub.configuration.identity.peerID
+            else { return abort() }
+            peer = id
+            hub.proven(self)
+        }
+
+        func read(_ bytes: ByteBuffer) {
+            pending.writeImmutableBuffer(bytes)
+            while !isOver, let length = pending.getInteger(at: pending.readerIndex, as: UInt16.self) {
+                guard length <= PairingExchange.messageBytesMax else { return hub.malformed(self) }
+                guard pending.readableBytes >= 2 + Int(length) else { return }
+                pending.moveReaderIndex(forwardBy: 2)
+                guard let message = pending.readBytes(length: Int(length)) else { return }
+                hasSpoken = true
+                hub.received(message, from: self)
+            }
+        }
+
+        func send(_ message: [UInt8]) {
+            guard !isOver else { return }
+            var buffer = channel.allocator.buffer(capacity: 2 + message.count)
+            buffer.writeInteger(UInt16(clamping: message.count))
+            buffer.writeBytes(message)
+            channel.writeAndFlush(buffer, promise: nil)
+        }
+
+        func failed(_ error: any Error) { abort() }
+
+        func closed() { over() }
+
+        /// What was sent still arrives.
+        func finish() {
+            guard !isOver else { return }
+            isOver = true
+            timer?.cancel()
+            channel.close(mode: .all, promise: nil)
+        }
+
+        func abort() {
+            gate?.abort()
+            over()
+        }
+
+        private func over() {
+            timer?.cancel()
+            let wasOver = isOver
+            isOver = true
+            hub.ended(self, unexpectedly: !wasOver)
+        }
+    }
+#endif

@@ -1,0 +1,299 @@
+#if UDP
+    import MeshDiscovery
+    import MeshSecurity
+    import NIOCore
+    import NIOPosix
+
+    /// What an open pairing window consists of. Confined to its event loop, save where said otherwise.
+    final class PairingHub: @unchecked Sendable {
+        /// What a connection may send in all: an exchange takes a fraction of it.
+        static let bytesMax = 16 << 10
+        static let placesMax = 16
+        /// How long the side that should not dial waits for the one that should.
+        private static let deference = Duration.seconds(1)
+        /// Before a place is dialed again.
+        private static let redial = Duration.milliseconds(500)
+        /// For the last message to arrive.
+        private static let parting = Duration.seconds(1)
+
+        let configuration: UDPPairingConfiguration
+        let loop: any EventLoop
+        private let compare: @Sendable (PairingQuestion) async -> Bool
+        private let policy: TLSPolicy
+        private let startID = UInt64.random(in: 1 ... .max)
+        private let label = PeerAdvertisement.randomLabel()
+        private let outcome: EventLoopPromise<TrustedPeer>
+        private var isOver = false
+        private var listener: (any Channel)?
+        private var connections: [Int: PairingConnection] = [:]
+        private var lastNumber = 0
+        private var admission = Admission(UDPLinkBounds())
+        /// Where somebody pairs, by instance.
+        private var places: [String: [Endpoint]] = [:]
+        private var timers: [Scheduled<Void>] = []
+        private var current: (connection: PairingConnection, exchange: PairingExchange)?
+
+        init(
+            _ configuration: UDPPairingConfiguration, loop: any EventLoop,
+            compare: @escaping @Sendable (PairingQuestion) async -> Bool
+        ) throws(UDPLinkError) {
+            self.configuration = configuration
+            self.loop = loop
+            self.compare = compare
+            policy = try TLSPolicy(configuration.identity, protocols: [TLSPolicy.pairing])
+            outcome = loop.makePromise()
+        }
+
+        var port: UInt16? { listener?.localAddress?.port.flatMap { UInt16(exactly: $0) } }
+        private var now: Duration { .nanoseconds(Int64(clamping: NIODeadline.now().uptimeNanoseconds)) }
+
+        private func after(_ delay: Duration, _ body: @escaping () -> Void) -> Scheduled<Void> {
+            loop.assumeIsolated().scheduleTask(in: TimeAmount(delay), body)
+        }
+
+        /// Begins, on the caller's thread.
+        /// - Returns: what comes of it.
+        /// - Throws: `UDPLinkError`; what the discovery throws.
+        func open() throws -> EventLoopFuture<TrustedPeer> {
+            do {
+                listener = try Listener.bind(configuration.address, configuration.port, on: loop) { self.accept($0) }
+                try configuration.discovery?.start(PairingBridge(self))
+            } catch {
+                listener?.close(promise: nil)
+                outcome.fail(error)
+                throw error
+            }
+            loop.execute { self.begin() }
+            return outcome.futureResult
+        }
+
+        /// From any thread.
+        func cancel() {
+            loop.execute { self.finish(.failure(UDPPairingError(.cancelled, "nobody is waiting any more"))) }
+        }
+
+        private func begin() {
+            guard !isOver else { return }
+            timers.append(
+                after(configuration.window) { [weak self] in
+                    self?.finish(.failure(UDPPairingError(.timedOut, "nobody was paired in time")))
+                })
+            if let port {
+                configuration.discovery?.announce(
+                    PeerAdvertisement.announcement(
+                        of: configuration.identity.peerID, label: label, startID: startID, port: port, isPairing: true))
+            }
+            if let manual = configuration.manualPeer {
+                dial([Endpoint(host: .name(manual.host), port: manual.port)], again: { true })
+            }
+        }
+
+        private func finish(_ result: Result<TrustedPeer, any Error>) {
+            guard !isOver else { return }
+            isOver = true
+            for timer in timers { timer.cancel() }
+            listener?.close(promise: nil)
+            let last = current?.connection
+            current = nil
+            for connection in connections.values where connection !== last { connection.abort() }
+            guard let last else { return outcome.completeWith(result) }
+            last.finish()
+            let parting = after(Self.parting) { last.abort() }
+            last.channel.closeFuture.assumeIsolated().whenComplete { _ in
+                parting.cancel()
+                self.outcome.completeWith(result)
+            }
+        }
+    }
+
+    // MARK: - Meeting
+
+    extension PairingHub {
+        fileprivate func found(_ service: FoundService) {
+            guard !isOver, let advertisement = PeerAdvertisement(service, isPairing: true),
+                places[service.instance] != nil || places.count < Self.placesMax
+            else { return }
+            let isNew = places[service.instance] == nil
+            places[service.instance] = service.addresses.prefix(DialPlan.endpointsMax).map {
+                Endpoint(host: .address($0), port: service.port)
+            }
+            guard isNew else { return }
+            let instance = service.instance
+            timers.append(
+                after(startID < advertisement.startID ? .zero : Self.deference) { [weak self] in
+                    self?.dial(instance)
+                })
+        }
+
+        fileprivate func lost(_ instance: String) { places[instance] = nil }
+
+        private func dial(_ instance: String) {
+            dial(places[instance] ?? [], again: { [weak self] in self?.places[instance] != nil })
+        }
+
+        /// Tries the endpoints one after the other, as long as nobody is there to pair with.
+        private func dial(_ endpoints: [Endpoint], again: @escaping () -> Bool) {
+            guard !isOver, let first = endpoints.first else { return }
+            func later() {
+                guard !isOver else { return }
+                _ = after(Self.redial) { [weak self] in
+                    if again() { self?.dial(Array(endpoints.dropFirst()) + [first], again: again) }
+                }
+            }
+            guard current == nil else { return later() }
+            let bootstrap = ClientBootstrap(group: loop)
+                .connectTimeout(TimeAmount(configuration.handshake))
+                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            first.connect(bootstrap, on: loop).assumeIsolated().whenComplete { [weak self] result in
+                guard let self, case .success(let channel) = result else { return later() }
+                guard !isOver, current == nil else {
+                    channel.close(promise: nil)
+                    return later()
+                }
+                channel.closeFuture.assumeIsolated().whenComplete { _ in later() }
+                begin(channel, isDialedHere: true)
+            }
+        }
+
+        private func accept(_ channel: any Channel) -> Bool {
+            guard !isOver, let ip = channel.remoteAddress?.ip?.description, admission.enter(ip) else { return false }
+            begin(channel, isDialedHere: false, admittedFrom: ip)
+            return true
+        }
+
+        private func begin(_ channel: any Channel, isDialedHere: Bool, admittedFrom: String? = nil) {
+            lastNumber += 1
+            let connection = PairingConnection(channel, number: lastNumber, isDialedHere: isDialedHere, hub: self)
+            connection.admittedFrom = admittedFrom
+            connections[lastNumber] = connection
+            connection.timer = after(configuration.handshake) { [weak connection] in connection?.abort() }
+            do {
+                try connection.prepare(policy)
+            } catch {
+                connection.abort()
+                channel.close(promise: nil)
+            }
+        }
+
+        /// Both have proven their keys. Who has dialed begins; when both have dialed the lower id does.
+        func proven(_ connection: PairingConnection) {
+            guard connection.isDialedHere, let peer = connection.peer else { return }
+            guard configuration.identity.peerID > peer else { return start(connection) }
+            timers.append(after(.milliseconds(300)) { [weak self] in self?.start(connection) })
+        }
+    }
+
+    // MARK: - The exchange
+
+    extension PairingHub {
+        private func start(_ connection: PairingConnection) {
+            guard !isOver, let peer = connection.peer, connections[connection.number] != nil else { return }
+            guard current == nil else { return connection.abort() }
+            connection.timer?.cancel()
+            var exchange = PairingExchange(
+                method: configuration.method, role: connection.isDialedHere ? .initiator : .responder,
+                local: configuration.identity.peerID, remote: peer, localName: configuration.name, now: now)
+            do throws(PairingError) {
+                let steps = try exchange.begin()
+                current = (connection, exchange)
+                perform(steps, with: connection)
+            } catch {
+                finish(.failure(UDPPairingError(.failed, "\(error)", cause: error)))
+            }
+        }
+
+        func received(_ message: [UInt8], from connection: PairingConnection) {
+            // Whoever is dialed begins when it is spoken to.
+            if current == nil, !connection.isDialedHere { start(connection) }
+            guard !isOver, current?.connection === connection else { return connection.abort() }
+            proceed { exchange, now throws(PairingError) in try exchange.receive(message, now: now) }
+        }
+
+        func malformed(_ connection: PairingConnection) {
+            guard current?.connection === connection else { return connection.abort() }
+            finish(.failure(UDPPairingError(.failed, "what came is no message", cause: .malformed)))
+        }
+
+        private func proceed(_ body: (inout PairingExchange, Duration) throws(PairingError) -> [PairingStep]) {
+            guard let connection = current?.connection, var exchange = current?.exchange else { return }
+            do throws(PairingError) {
+                let steps = try body(&exchange, now)
+                current = (connection, exchange)
+                perform(steps, with: connection)
+            } catch {
+                let code: UDPPairingError.Code =
+                    error == .declined ? .declined : error == .timedOut ? .timedOut : .failed
+                finish(.failure(UDPPairingError(code, "\(error)", cause: error)))
+            }
+        }
+
+        private func perform(_ steps: [PairingStep], with connection: PairingConnection) {
+            for step in steps {
+                switch step {
+                case .send(let message): connection.send(message)
+                case .compare(let code): ask(code, connection)
+                case .paired(let name): paired(name, connection)
+                }
+            }
+        }
+
+        private func ask(_ code: String, _ connection: PairingConnection) {
+            guard let peer = connection.peer else { return }
+            let question = PairingQuestion(code: code, peerID: peer)
+            Task {
+                let agrees = await compare(question)
+                loop.execute { self.answered(agrees, connection) }
+            }
+        }
+
+        private func answered(_ agrees: Bool, _ connection: PairingConnection) {
+            guard current?.connection === connection else { return }
+            proceed { exchange, now throws(PairingError) in try exchange.confirm(agrees, now: now) }
+            if !agrees { finish(.failure(UDPPairingError(.declined, "the codes are not the same"))) }
+        }
+
+        private func paired(_ name: String, _ connection: PairingConnection) {
+            guard let id = connection.peer else { return }
+            let peer = TrustedPeer(id: id, name: name)
+            do {
+                try configuration.trustedPeers.trust(peer)
+                finish(.success(peer))
+            } catch {
+                finish(.failure(error))
+            }
+        }
+
+        /// A connection is over. The try is used up once the other side has said something in it.
+        func ended(_ connection: PairingConnection, unexpectedly: Bool) {
+            connections[connection.number] = nil
+            if let address = connection.admittedFrom { admission.leave(address) }
+            connection.admittedFrom = nil
+            guard unexpectedly, current?.connection === connection else { return }
+            guard connection.hasSpoken else {
+                current = nil
+                return
+            }
+            current = nil
+            finish(.failure(UDPPairingError(.disconnected, "the other side has gone in the middle of it")))
+        }
+    }
+
+    /// Brings what a discovery says to the event loop.
+    private final class PairingBridge: ServiceObserver, @unchecked Sendable {
+        // Written once.
+        private weak var hub: PairingHub?
+
+        init(_ hub: PairingHub) { self.hub = hub }
+
+        func found(_ service: FoundService) { perform { $0.found(service) } }
+        func lost(instance: String) { perform { $0.lost(instance) } }
+        // The hint is of no use to whoever pairs.
+        func renamed(to instance: String) {}
+        func failed(_ error: DiscoveryError) {}
+
+        private func perform(_ body: @escaping @Sendable (PairingHub) -> Void) {
+            guard let hub else { return }
+            hub.loop.execute { body(hub) }
+        }
+    }
+#endif

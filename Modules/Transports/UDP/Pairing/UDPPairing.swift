@@ -1,0 +1,78 @@
+#if UDP
+    import MeshBus
+    import MeshDiscovery
+    public import MeshSecurity
+    import NIOCore
+    import NIOPosix
+
+    /// A window of time in which this device and another one, whose person opens one too, come to trust each other's keys.
+    ///
+    /// ```swift
+    /// let pairing = UDPPairing(UDPPairingConfiguration(
+    ///     identity: identity, trustedPeers: peers, name: "Phone", method: .digits, discovery: MulticastDNS()))
+    /// let peer = try await pairing.run { question in await show(question.code) }
+    /// ```
+    ///
+    /// Whoever pairs is found by discovery or dialed at a known place. Both prove their keys by TLS, on a connection that
+    /// carries nothing else and that no link takes; then `PairingExchange` decides. There is one exchange at a time and one
+    /// try: once the other side has said something, the window ends with that exchange, whatever comes of it.
+    public final class UDPPairing: Sendable {
+        public let configuration: UDPPairingConfiguration
+        private let hub = Locked<PairingHub?>(nil)
+        private let hasRun = Locked(false)
+
+        public init(_ configuration: UDPPairingConfiguration) { self.configuration = configuration }
+
+        /// Where others reach this window; nil unless it is open.
+        public var port: UInt16? { hub.withLock { $0?.port } }
+
+        /// Opens the window until somebody is paired, the try has failed or time is over. Runs once; cancelling closes it.
+        ///
+        /// - Parameter compare: is asked, with the method `digits`, whether the other device shows the same code. A no ends
+        ///   the window.
+        /// - Returns: the peer, which is among the trusted ones by then.
+        /// - Throws: `UDPPairingError`; `UDPLinkError` when it cannot listen; what the discovery throws; `SecurityError` when
+        ///   the trusted peers cannot be kept.
+        public func run(
+            compare: @escaping @Sendable (PairingQuestion) async -> Bool = { _ in false }
+        ) async throws -> TrustedPeer {
+            let isFirst = hasRun.withLock { hasRun in
+                defer { hasRun = true }
+                return !hasRun
+            }
+            guard isFirst else { throw UDPPairingError(.alreadyRun, "a window opens once") }
+            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+            let result = await run(on: group.next(), compare)
+            hub.withLock { $0 = nil }
+            await configuration.discovery?.stop()
+            try? await group.shutdownGracefully()
+            return try result.get()
+        }
+
+        private func run(
+            on loop: any EventLoop, _ compare: @escaping @Sendable (PairingQuestion) async -> Bool
+        ) async -> Result<TrustedPeer, any Error> {
+            do {
+                let hub = try PairingHub(configuration, loop: loop, compare: compare)
+                let outcome = try hub.open()
+                self.hub.withLock { $0 = hub }
+                return .success(
+                    try await withTaskCancellationHandler {
+                        try await outcome.get()
+                    } onCancel: {
+                        hub.cancel()
+                    })
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    /// What a person is asked while two devices pair.
+    public struct PairingQuestion: Hashable, Sendable {
+        /// Six digits, which both devices show.
+        public let code: String
+        /// Whose key the other device has.
+        public let peerID: PeerID
+    }
+#endif

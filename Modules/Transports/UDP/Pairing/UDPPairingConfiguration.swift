@@ -1,0 +1,79 @@
+#if UDP
+    public import MeshDiscovery
+    public import MeshSecurity
+
+    /// What a `UDPPairing` is given.
+    public struct UDPPairingConfiguration: Sendable {
+        public var identity: PeerIdentity
+        /// Where the peer goes when all is well.
+        public var trustedPeers: TrustedPeers
+        /// What the other person sees this device called.
+        public var name: String
+        public var method: PairingExchange.Method
+        /// Finds who pairs too; started and stopped by the window, so it serves one only, and no link. nil for none.
+        public var discovery: (any ServiceDiscovery)?
+        /// Where the other device is, if that is known.
+        public var manualPeer: UDPManualPeer?
+        /// Where others reach this window; 0 for any free port.
+        public var port: UInt16
+        /// The own address to listen at, without a name; nil for every one.
+        public var address: String?
+        /// How long it stays open.
+        public var window = PairingExchange.lifetime
+        /// For a connection to prove its key and to say something.
+        public var handshake = Duration.seconds(3)
+
+        public init(
+            identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, method: PairingExchange.Method,
+            discovery: (any ServiceDiscovery)? = nil, manualPeer: UDPManualPeer? = nil, port: UInt16 = 0,
+            address: String? = nil
+        ) {
+            self.identity = identity
+            self.trustedPeers = trustedPeers
+            self.name = name
+            self.method = method
+            self.discovery = discovery
+            self.manualPeer = manualPeer
+            self.port = port
+            self.address = address
+        }
+    }
+
+    /// Why nobody was paired.
+    public struct UDPPairingError: Error, Hashable, Sendable, CustomStringConvertible {
+        public struct Code: Hashable, Sendable, CustomStringConvertible {
+            private enum Value: String {
+                case timedOut, failed, disconnected, declined, cancelled, alreadyRun
+            }
+
+            private let value: Value
+
+            /// Nobody came, or nobody said yes, in time.
+            public static let timedOut = Code(value: .timedOut)
+            /// The exchange has failed: another secret, or somebody between the two. See `cause`.
+            public static let failed = Code(value: .failed)
+            /// The other side has gone in the middle of it.
+            public static let disconnected = Code(value: .disconnected)
+            /// A person has said no.
+            public static let declined = Code(value: .declined)
+            public static let cancelled = Code(value: .cancelled)
+            /// The window has been opened before.
+            public static let alreadyRun = Code(value: .alreadyRun)
+
+            public var description: String { value.rawValue }
+        }
+
+        public let code: Code
+        public let message: String
+        /// What the exchange has found.
+        public let cause: PairingError?
+
+        public init(_ code: Code, _ message: String, cause: PairingError? = nil) {
+            self.code = code
+            self.message = message
+            self.cause = cause
+        }
+
+        public var description: String { "\(code): \(message)" }
+    }
+#endif

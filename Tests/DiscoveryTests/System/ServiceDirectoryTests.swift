@@ -1,0 +1,135 @@
+#if SystemDiscovery || canImport(Darwin)
+    import Testing
+
+    @testable import MeshDiscovery
+
+    struct ServiceDirectoryTests {
+        private let place = ServicePlace(instance: "phone", domain: "local.", interfaceIndex: 2)
+        private let other = ServicePlace(instance: "phone", domain: "local.", interfaceIndex: 3)
+        private let six = IPAddress.v6(0xFE80_0000_0000_0000, 1)
+        private let four = IPAddress.v4(0x0A00_0001)
+
+        @Test("an instance is found once it has a port and an address, whichever comes first") func completeness() {
+            for portFirst in [true, false] {
+                var directory = ServiceDirectory()
+                let isNew = directory.appeared(place)
+                #expect(isNew)
+                expect(&directory, [])
+                if portFirst { directory.resolved(place, port: 1, attributes: []) }
+                if !portFirst { directory.address(four, of: place, isThere: true) }
+                expect(&directory, [])
+                if !portFirst { directory.resolved(place, port: 1, attributes: []) }
+                if portFirst { directory.address(four, of: place, isThere: true) }
+                expect(&directory, [.found(service([(four, 2)]))])
+                expect(&directory, [])
+            }
+        }
+
+        @Test("what says nothing new is not told again") func repetition() {
+            var directory = found()
+            directory.resolved(place, port: 1, attributes: [])
+            directory.address(four, of: place, isThere: true)
+            expect(&directory, [])
+        }
+
+        @Test("addresses of all places are put together, IPv6 first, and go one by one") func addresses() {
+            var directory = found()
+            let isNew = directory.appeared(other)
+            #expect(isNew)
+            directory.resolved(other, port: 1, attributes: [])
+            directory.address(six, of: other, isThere: true)
+            expect(&directory, [.found(service([(six, 3), (four, 2)]))])
+            directory.address(four, of: place, isThere: false)
+            expect(&directory, [.found(service([(six, 3)]))])
+            directory.forgetAddresses(of: other)
+            expect(&directory, [.lost(instance: "phone")])
+        }
+
+        @Test("a place that was shown twice is gone when it was taken back twice") func appearances() {
+            var directory = found()
+            let isNew = directory.appeared(place)
+            #expect(!isNew)
+            let isGoneAtOnce = directory.disappeared(place)
+            #expect(!isGoneAtOnce)
+            expect(&directory, [])
+            let isGone = directory.disappeared(place)
+            #expect(isGone)
+            expect(&directory, [.lost(instance: "phone")])
+            let isGoneAgain = directory.disappeared(place)
+            #expect(!isGoneAgain)
+        }
+
+        @Test("whichever place was resolved last says what port and attributes are") func newest() {
+            var directory = found()
+            _ = directory.appeared(other)
+            directory.resolved(other, port: 9, attributes: [ServiceAttribute("a", "b")])
+            guard case .found(let service) = directory.takeChanges().first else {
+                Issue.record("nothing was found")
+                return
+            }
+            #expect(service.port == 9)
+            #expect(service.attributes == [ServiceAttribute("a", "b")])
+        }
+
+        @Test("an own name is not told, whatever its case; and is, once it is another's") func own() {
+            var directory = found()
+            directory.setOwn("PHONE")
+            expect(&directory, [.lost(instance: "phone")])
+            directory.setOwn("phone (2)")
+            expect(&directory, [.found(service([(four, 2)]))])
+        }
+
+        @Test("a flood of places, and of addresses, is bounded and counted") func bounds() {
+            var directory = ServiceDirectory()
+            for number in 0..<1000 as Range<UInt32> {
+                let place = ServicePlace(instance: "\(number)", domain: "local.", interfaceIndex: 1)
+                let isNew = directory.appeared(place)
+                #expect(isNew == (number < UInt32(ServiceDirectory.placesMax)))
+                for ip in 0..<100 as Range<UInt32> { directory.address(.v4(ip), of: place, isThere: true) }
+                directory.resolved(place, port: 1, attributes: [])
+            }
+            let changes = directory.takeChanges()
+            #expect(changes.count == ServiceDirectory.placesMax)
+            for case .found(let service) in changes {
+                #expect(service.addresses.count == ServiceDirectory.addressesMax)
+            }
+            let places = 1000 - ServiceDirectory.placesMax
+            let addresses = (100 - ServiceDirectory.addressesMax) * ServiceDirectory.placesMax
+            let droppedCount = directory.takeDroppedCount()
+            #expect(droppedCount == UInt64(places + addresses))
+        }
+
+        @Test("when the responder goes everything is lost, and what it says later is heard") func removeAll() {
+            var directory = found()
+            directory.removeAll()
+            expect(&directory, [.lost(instance: "phone")])
+            directory.resolved(place, port: 1, attributes: [])
+            expect(&directory, [])
+            let isNewAgain = directory.appeared(place)
+            #expect(isNewAgain)
+        }
+
+        private func expect(
+            _ directory: inout ServiceDirectory, _ changes: [ServiceDirectory.Change],
+            at location: SourceLocation = #_sourceLocation
+        ) {
+            let told = directory.takeChanges()
+            #expect(told == changes, sourceLocation: location)
+        }
+
+        private func found() -> ServiceDirectory {
+            var directory = ServiceDirectory()
+            _ = directory.appeared(place)
+            directory.resolved(place, port: 1, attributes: [])
+            directory.address(four, of: place, isThere: true)
+            _ = directory.takeChanges()
+            return directory
+        }
+
+        private func service(_ addresses: [(IPAddress, UInt32)]) -> FoundService {
+            FoundService(
+                instance: "phone", port: 1,
+                addresses: addresses.map { ServiceAddress(ip: $0.0, interfaceIndex: $0.1) }, attributes: [])
+        }
+    }
+#endif

@@ -1,0 +1,108 @@
+#if UDP
+    import Foundation
+    import Testing
+
+    @testable import MeshSecurity
+
+    /// A folder that is gone after the test.
+    final class TemporaryFolder {
+        let path: String
+
+        init() throws {
+            path = NSTemporaryDirectory() + "/security-tests-" + UUID().uuidString
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        func file(_ name: String) -> String { path + "/" + name }
+
+        func bytes(of name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: file(name)))) }
+
+        /// Nobody but its owner may read it.
+        func write(_ bytes: [UInt8], to name: String) throws {
+            try Data(bytes).write(to: URL(filePath: file(name)))
+            #expect(chmod(file(name), 0o600) == 0)
+        }
+
+        var names: Set<String> { Set((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []) }
+    }
+
+    func mode(of path: String) -> Int {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.posixPermissions] as? NSNumber)?.intValue ?? 0
+    }
+
+    extension PeerID {
+        /// Any one, told apart by a number.
+        static func sample(_ number: UInt8) -> PeerID {
+            PeerID(publicKeyDER: [number])
+        }
+    }
+
+    extension Sequence<UInt8> {
+        var hex: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+    }
+
+    func bytes(hex: String) -> [UInt8] {
+        var digits = hex[...]
+        var bytes: [UInt8] = []
+        while let byte = UInt8(digits.prefix(2), radix: 16) {
+            bytes.append(byte)
+            digits = digits.dropFirst(2)
+        }
+        return bytes
+    }
+
+    /// The error that `body` throws, for bodies that use what cannot be copied.
+    func caught<Failure: Error>(_ type: Failure.Type, _ body: () throws -> Void) -> Failure? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? Failure
+        }
+    }
+
+    /// Files that other languages read, and the script that reads them.
+    enum Interop {
+        private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        private static let environment = ProcessInfo.processInfo.environment
+
+        static func fixture(_ name: String) -> URL { tests.appending(path: "Fixtures/Security").appending(path: name) }
+
+        /// Compares with the committed file, or writes it anew where `SESSIONMESH_UPDATE_FIXTURES` is 1.
+        static func check<Content: Codable & Equatable>(_ content: Content, isIn name: String) throws {
+            if environment["SESSIONMESH_UPDATE_FIXTURES"] == "1" {
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+                try (encoder.encode(content) + Data("\n".utf8)).write(to: fixture(name))
+            }
+            let committed = try JSONDecoder().decode(Content.self, from: Data(contentsOf: fixture(name)))
+            #expect(committed == content)
+        }
+
+        /// What `check_security.py` says; nil where Python or what it needs is missing, which is said aloud and which
+        /// continuous integration does not allow.
+        static func python(_ arguments: String...) throws -> String? {
+            let process = Process()
+            process.executableURL = URL(filePath: "/usr/bin/env")
+            let script = tests.appending(path: "Interop/check_security.py").path
+            process.arguments = ["python3", "-B", "-X", "utf8", script] + arguments
+            let output = Pipe()
+            process.standardOutput = output
+            process.standardError = output
+            try process.run()
+            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            // 127: what env says when there is no such program; 3: cryptography is missing.
+            if [3, 127].contains(process.terminationStatus) {
+                print("skipped: python3 with cryptography is missing (\(arguments[0]))")
+                #expect(environment["CI"] != "true", "Tools/prepare installs python3 and cryptography")
+                return nil
+            }
+            #expect(process.terminationStatus == 0, "\(text)")
+            return text
+        }
+    }
+#endif

@@ -1,0 +1,19 @@
+#if UDP
+    import MeshBus
+    import MeshDelivery
+    import MeshTesting
+    import MeshTransport
+    import Testing
+
+    @testable import MeshUDPTransport
+
+    @Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
+        @Test("The link and the transport over it keep every rule that their lanes promise")
+        func rules() async {
+            let report = await TransportConformance.examine(LinkFixture.udp, as: "transport.udp")
+            for row in report.failures { print("failed: \(row)") }
+            #expect(report.failures == [])
+            #expect(report.rows.count { $0.outcome == .passed } > 40)
+        }
+    }
+#endif

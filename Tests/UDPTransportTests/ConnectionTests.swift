@@ -1,0 +1,168 @@
+#if UDP
+    import Foundation
+    import MeshBus
+    import MeshSecurity
+    import MeshTransport
+    import NIOCore
+    import Testing
+
+    @testable import MeshUDPTransport
+
+    /// How connections end, and begin again.
+    @Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
+        @Test("A peer that says nothing more is dead after three heartbeats, however stuffed the way to it is")
+        func heartbeat() async throws {
+            let watch = try TestPeer(change: { $0.times.heartbeat = .milliseconds(150) }).open()
+            let identity = PeerIdentity()
+            try watch.trust(identity.peerID)
+            let mute = try await RawPeer.connect(to: try #require(watch.link.port), .init(identity: identity))
+            mute.greet()
+            try await eventually("a connection") { watch.recorder.isConnected }
+            // It reads no more.
+            try await mute.channel.setOption(.autoRead, value: false).get()
+            var isFull = false
+            let start = ContinuousClock.now
+            while watch.recorder.isConnected {
+                do throws(LinkError) {
+                    try watch.link.send(
+                        LinkPacket(lane: .stream, bytes: Array(repeating: 1, count: 60_000)),
+                        to: watch.recorder.current ?? "")
+                } catch {
+                    isFull = isFull || error.code == .full
+                    try await Task.sleep(for: .milliseconds(2))
+                }
+                try #require(ContinuousClock.now - start < .seconds(20))
+            }
+            #expect(isFull)
+            #expect(ContinuousClock.now - start >= .milliseconds(300))
+            #expect(watch.recorder.reasons.first??.contains("nothing was heard") == true)
+            mute.close()
+            await watch.link.close()
+        }
+
+        @Test("Peers that have nothing to say stay connected")
+        func idle() async throws {
+            let network = InMemoryNetwork()
+            func impatient() -> TestPeer { TestPeer(on: network, change: { $0.times.heartbeat = .milliseconds(60) }) }
+            let (phone, watch) = try trustingPair(impatient(), impatient())
+            try phone.open()
+            try watch.open()
+            try await eventually("a connection") { phone.recorder.isConnected && watch.recorder.isConnected }
+            try await Task.sleep(for: .milliseconds(600))
+            #expect(phone.recorder.disconnectionCount == 0)
+            #expect(watch.recorder.disconnectionCount == 0)
+            await phone.link.close()
+            await watch.link.close()
+        }
+
+        @Test("Unpairing ends the connection at once, and no dial comes until trust changes")
+        func unpairing() async throws {
+            let network = InMemoryNetwork()
+            let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))
+            try phone.open()
+            try watch.open()
+            try await eventually("a connection") { phone.recorder.isConnected && watch.recorder.isConnected }
+            try phone.trusted.distrust(watch.id)
+            try await eventually("the end") { !phone.recorder.isConnected && !watch.recorder.isConnected }
+            #expect(watch.recorder.reasons.first??.contains("unpaired") == true)
+            let dials = watch.link.statistics.dialCount
+            try await Task.sleep(for: .milliseconds(1500))
+            #expect(watch.link.statistics.dialCount == dials)
+            #expect(phone.recorder.connectionCount == 1)
+            try phone.trust(watch.id)
+            try watch.trusted.distrust(phone.id)
+            try watch.trust(phone.id)
+            try await eventually("a new connection") { phone.recorder.isConnected && watch.recorder.isConnected }
+            await phone.link.close()
+            await watch.link.close()
+        }
+
+        @Test("Who is disconnected comes back by itself, on an address of its own")
+        func reconnection() async throws {
+            let network = InMemoryNetwork()
+            let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))
+            try phone.open()
+            try watch.open()
+            for round in 1...3 {
+                try await eventually("connection \(round)") {
+                    phone.recorder.connectionCount == round && watch.recorder.connectionCount == round
+                }
+                phone.link.disconnect(try #require(phone.recorder.current))
+            }
+            try await eventually("a connection") { phone.recorder.isConnected && watch.recorder.isConnected }
+            #expect(Set(phone.recorder.addresses).count == phone.recorder.addresses.count)
+            #expect(phone.recorder.mostAtOnce == 1)
+            await phone.link.close()
+            await watch.link.close()
+        }
+
+        @Test("A peer that is relaunched is connected at once, and the connection of its earlier life is gone")
+        func relaunch() async throws {
+            let watch = try TestPeer().open()
+            let identity = PeerIdentity()
+            try watch.trust(identity.peerID)
+            let port = try #require(watch.link.port)
+            let first = try await RawPeer.connect(to: port, .init(identity: identity))
+            first.greet(startID: 1)
+            try await eventually("a connection") { watch.recorder.connectionCount == 1 }
+            let second = try await RawPeer.connect(to: port, .init(identity: identity))
+            second.greet(startID: 2)
+            try await eventually("another") { watch.recorder.connectionCount == 2 }
+            try await eventually("a word to the first") { first.goodbye == .duplicate }
+            #expect(watch.recorder.mostAtOnce == 1)
+            #expect(watch.recorder.reasons == [nil])
+            await watch.link.close()
+        }
+
+        @Test("Two that dial each other at once are left with one connection, the same on both sides")
+        func duplicates() async throws {
+            for _ in 0..<5 {
+                // Each has to know where the other will be.
+                let (first, second) = (PeerIdentity(), PeerIdentity())
+                let ports = try await Self.freePorts()
+                let left = TestPeer(
+                    first, manual: [UDPManualPeer(host: "127.0.0.1", port: ports.1)], change: { $0.port = ports.0 })
+                let right = TestPeer(
+                    second, manual: [UDPManualPeer(host: "127.0.0.1", port: ports.0)], change: { $0.port = ports.1 })
+                _ = try trustingPair(left, right)
+                try left.open()
+                try right.open()
+                try await eventually("a connection") { left.recorder.isConnected && right.recorder.isConnected }
+                try await eventually("what each sends to reach the other") {
+                    let (there, back) = (left.recorder.current ?? "", right.recorder.current ?? "")
+                    try? left.link.send(LinkPacket(lane: .stream, bytes: [1]), to: there)
+                    try? right.link.send(LinkPacket(lane: .stream, bytes: [2]), to: back)
+                    return left.recorder.isConnected && right.recorder.isConnected
+                        && !left.recorder.bytes(on: .stream).isEmpty && !right.recorder.bytes(on: .stream).isEmpty
+                }
+                #expect(left.recorder.mostAtOnce == 1)
+                #expect(right.recorder.mostAtOnce == 1)
+                await left.link.close()
+                await right.link.close()
+            }
+        }
+
+        @Test("Closing hands over what was taken")
+        func closing() async throws {
+            let network = InMemoryNetwork()
+            let (phone, watch) = try trustingPair(TestPeer(on: network), TestPeer(on: network))
+            try phone.open()
+            try watch.open()
+            try await eventually("a connection") { phone.recorder.isConnected && watch.recorder.isConnected }
+            let packets = (0..<200).map { [UInt8](repeating: UInt8($0), count: 5000) }
+            for packet in packets { try await phone.send(packet) }
+            await phone.link.close()
+            try await eventually("the end") { watch.recorder.disconnectionCount == 1 }
+            #expect(watch.recorder.bytes(on: .stream) == Array(packets.joined()))
+            await watch.link.close()
+        }
+
+        private static func freePorts() async throws -> (UInt16, UInt16) {
+            let (one, two) = (try TestPeer().open(), try TestPeer().open())
+            let ports = (try #require(one.link.port), try #require(two.link.port))
+            await one.link.close()
+            await two.link.close()
+            return ports
+        }
+    }
+#endif

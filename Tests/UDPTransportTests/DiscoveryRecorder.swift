@@ -1,0 +1,117 @@
+import MeshBus
+import MeshDiscovery
+
+/// Writes down what a discovery tells, and lets a test wait for it.
+final class DiscoveryRecorder: ServiceObserver {
+    enum Event: Hashable, Sendable {
+        case found(FoundService)
+        case lost(String)
+        case renamed(String)
+        case failed(DiscoveryError)
+    }
+
+    private struct Waiter {
+        let id: UInt64
+        let isMet: @Sendable (State) -> Bool
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var waitersSoFar: UInt64 = 0
+        var events: [Event] = []
+        var services: [String: FoundService] = [:]
+        var waiters: [Waiter] = []
+    }
+
+    private let state = Locked(State())
+
+    func found(_ service: FoundService) {
+        record(.found(service)) { $0.services[service.instance] = service }
+    }
+
+    func lost(instance: String) {
+        record(.lost(instance)) { $0.services[instance] = nil }
+    }
+
+    func renamed(to instance: String) { record(.renamed(instance)) { _ in } }
+
+    func failed(_ error: DiscoveryError) { record(.failed(error)) { _ in } }
+
+    private func record(_ event: Event, _ change: (inout State) -> Void) {
+        let met = state.withLock { state in
+            state.events.append(event)
+            change(&state)
+            let met = state.waiters.filter { $0.isMet(state) }
+            let current = state
+            state.waiters.removeAll { $0.isMet(current) }
+            return met
+        }
+        for waiter in met { waiter.continuation.resume() }
+    }
+}
+
+// MARK: - For the test
+
+extension DiscoveryRecorder {
+    /// Everything so far.
+    var events: [Event] { state.withLock { $0.events } }
+    /// What is there now.
+    var services: [String: FoundService] { state.withLock { $0.services } }
+
+    /// Waits until the services that are there satisfy the condition.
+    func untilServices(_ isMet: @escaping @Sendable ([String: FoundService]) -> Bool) async {
+        await until { isMet($0.services) }
+    }
+
+    /// Waits until that service is there and as it should be.
+    @discardableResult
+    func service(
+        _ instance: String, where isMet: @escaping @Sendable (FoundService) -> Bool = { _ in true }
+    ) async -> FoundService? {
+        await untilServices { $0[instance].map(isMet) ?? false }
+        return services[instance]
+    }
+
+    /// Waits until it is not there.
+    func loss(of instance: String) async { await untilServices { $0[instance] == nil } }
+
+    /// Waits for an own announcement's new name.
+    func newName() async -> String? {
+        await until { $0.events.contains { $0.newName != nil } }
+        return events.compactMap(\.newName).first
+    }
+
+    /// Waits until looking is over.
+    func failure() async -> DiscoveryError? {
+        await until { $0.events.contains { $0.failure != nil } }
+        return events.compactMap(\.failure).first
+    }
+
+    /// Returns when a test's time is over, too.
+    private func until(_ isMet: @escaping @Sendable (State) -> Bool) async {
+        let id = state.withLock { state in
+            state.waitersSoFar += 1
+            return state.waitersSoFar
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    if Task.isCancelled || isMet(state) { return true }
+                    state.waiters.append(Waiter(id: id, isMet: isMet, continuation: continuation))
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
+            }
+            waiter?.continuation.resume()
+        }
+    }
+}
+
+extension DiscoveryRecorder.Event {
+    fileprivate var newName: String? { if case .renamed(let name) = self { name } else { nil } }
+    fileprivate var failure: DiscoveryError? { if case .failed(let error) = self { error } else { nil } }
+}

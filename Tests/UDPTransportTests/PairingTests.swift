@@ -1,0 +1,191 @@
+#if UDP
+    import Foundation
+    import MeshBus
+    import MeshDiscovery
+    import MeshSecurity
+    import NIOCore
+    import Testing
+
+    @testable import MeshUDPTransport
+
+    @Suite(.timeLimit(.minutes(2))) struct PairingTests {
+        private struct Device: Sendable {
+            let identity = PeerIdentity()
+            let trusted = TrustedPeers()
+            let name: String
+
+            func pairing(
+                _ method: PairingExchange.Method, on network: InMemoryNetwork? = nil, at manual: UDPManualPeer? = nil,
+                window: Duration = .seconds(30)
+            ) -> UDPPairing {
+                var configuration = UDPPairingConfiguration(
+                    identity: identity, trustedPeers: trusted, name: name, method: method,
+                    discovery: network?.makeDiscovery(), manualPeer: manual, address: "127.0.0.1")
+                configuration.window = window
+                return UDPPairing(configuration)
+            }
+
+            func trusts(_ other: Device) -> Bool { trusted.contains(other.identity.peerID) }
+        }
+
+        private static func outcome(_ body: () async throws -> TrustedPeer) async -> Result<
+            TrustedPeer, UDPPairingError
+        > {
+            do {
+                return .success(try await body())
+            } catch let error as UDPPairingError {
+                return .failure(error)
+            } catch {
+                return .failure(UDPPairingError(.failed, "\(error)"))
+            }
+        }
+
+        private static func code(_ result: Result<TrustedPeer, UDPPairingError>) -> UDPPairingError.Code? {
+            if case .failure(let error) = result { error.code } else { nil }
+        }
+
+        @Test("Two devices that find each other pair by six digits, which both people see and confirm")
+        func digits() async throws {
+            let network = InMemoryNetwork()
+            let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
+            let codes = Locked<[String]>([])
+            async let there = phone.pairing(.digits, on: network).run { question in
+                codes.withLock { $0.append(question.code) }
+                return question.peerID == watch.identity.peerID
+            }
+            async let back = watch.pairing(.digits, on: network).run { question in
+                codes.withLock { $0.append(question.code) }
+                return question.peerID == phone.identity.peerID
+            }
+            let (first, second) = try await (there, back)
+            #expect(first.name == "Watch")
+            #expect(second.name == "Phone")
+            #expect(phone.trusts(watch))
+            #expect(watch.trusts(phone))
+            let seen = codes.withLock { $0 }
+            #expect(seen.count == 2)
+            #expect(Set(seen).count == 1)
+            #expect(seen[0].count == 6)
+        }
+
+        @Test("A device at a known place is paired by a secret, and then let in by a link")
+        func secret() async throws {
+            let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
+            let secret = PairingSecret()
+            let waiting = watch.pairing(.secret(secret))
+            async let back = waiting.run()
+            try await eventually("a port") { waiting.port != nil }
+            let place = UDPManualPeer(host: "127.0.0.1", port: try #require(waiting.port))
+            _ = try await phone.pairing(.secret(secret), at: place).run()
+            _ = try await back
+            #expect(phone.trusts(watch))
+            #expect(watch.trusts(phone))
+            let network = InMemoryNetwork()
+            let links = [
+                TestPeer(phone.identity, trusted: phone.trusted, on: network),
+                TestPeer(watch.identity, trusted: watch.trusted, on: network),
+            ]
+            for link in links { try link.open() }
+            try await eventually("a connection") { links.allSatisfy { $0.recorder.isConnected } }
+            for link in links { await link.link.close() }
+        }
+
+        @Test("One no is enough: nobody is trusted", arguments: [true, false])
+        func refusal(phoneAgrees: Bool) async throws {
+            let network = InMemoryNetwork()
+            let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
+            async let there = Self.outcome { try await phone.pairing(.digits, on: network).run { _ in phoneAgrees } }
+            async let back = Self.outcome { try await watch.pairing(.digits, on: network).run { _ in !phoneAgrees } }
+            let outcomes = await (there, back)
+            #expect(Self.code(outcomes.0) == .declined)
+            #expect(Self.code(outcomes.1) == .declined)
+            #expect(!phone.trusts(watch))
+            #expect(!watch.trusts(phone))
+        }
+
+        @Test("Nobody comes: the window closes by itself, and by cancelling")
+        func windowCloses() async throws {
+            let device = Device(name: "Phone")
+            let late = await Self.outcome { try await device.pairing(.digits, window: .milliseconds(200)).run() }
+            #expect(Self.code(late) == .timedOut)
+            let pairing = device.pairing(.digits)
+            let task = Task { await Self.outcome { try await pairing.run() } }
+            try await eventually("an open window") { pairing.port != nil }
+            task.cancel()
+            #expect(Self.code(await task.value) == .cancelled)
+            let again = await Self.outcome { try await pairing.run() }
+            #expect(Self.code(again) == .alreadyRun)
+        }
+
+        // MARK: - Attacks
+
+        @Test("A second try against a pairing code finds the window closed")
+        func secondTry() async throws {
+            let watch = Device(name: "Watch")
+            let (wrong, right) = (PairingSecret(), PairingSecret())
+            let waiting = watch.pairing(.secret(right))
+            async let back = Self.outcome { try await waiting.run() }
+            try await eventually("a port") { waiting.port != nil }
+            let place = UDPManualPeer(host: "127.0.0.1", port: try #require(waiting.port))
+            let attacker = Device(name: "Attacker")
+            let first = await Self.outcome { try await attacker.pairing(.secret(wrong), at: place).run() }
+            #expect(first.error?.cause == .wrongSecret)
+            // The attacker has seen that it was wrong. Now it even has the right one.
+            #expect(Self.code(await back) != nil)
+            let second = await Self.outcome {
+                try await attacker.pairing(.secret(right), at: place, window: .seconds(1)).run()
+            }
+            #expect(Self.code(second) == .timedOut)
+            #expect(!watch.trusts(attacker))
+            #expect(!attacker.trusts(watch))
+        }
+
+        @Test("Pairing messages that are thrown back are refused", arguments: [PairingExchange.Method.digits, nil])
+        func reflected(method: PairingExchange.Method?) async throws {
+            let method = method ?? .secret(PairingSecret())
+            let watch = Device(name: "Watch")
+            let waiting = watch.pairing(method)
+            async let back = Self.outcome { try await waiting.run { _ in true } }
+            try await eventually("a port") { waiting.port != nil }
+            let attacker = try await RawPeer.connect(
+                to: try #require(waiting.port), .init(identity: PeerIdentity(), protocols: [TLSPolicy.pairing]))
+            // It begins as it should, and answers every message with that message.
+            var exchange = PairingExchange(
+                method: method, role: .initiator, local: PeerIdentity().peerID, remote: watch.identity.peerID,
+                localName: "Attacker", now: .zero)
+            for case .send(let message) in try exchange.begin() {
+                attacker.write([0, UInt8(message.count)] + message)
+            }
+            try await eventually("an answer") { !attacker.bytes.isEmpty }
+            attacker.write(attacker.bytes)
+            let outcome = await back
+            #expect(outcome.error?.cause == .reflected)
+            #expect(watch.trusted.peers.isEmpty)
+            attacker.close()
+        }
+
+        @Test("A link takes no pairing, and a pairing window no session")
+        func apart() async throws {
+            let network = InMemoryNetwork()
+            let watch = Device(name: "Watch")
+            let waiting = watch.pairing(.digits, on: network, window: .seconds(3))
+            async let back = Self.outcome { try await waiting.run { _ in true } }
+            try await eventually("an announcement") { network.services.contains { $0["p"] != nil } }
+            // A peer that trusts it does not even dial the window.
+            let phone = TestPeer(on: network)
+            try phone.trust(watch.identity.peerID)
+            try phone.open()
+            let attacker = try await RawPeer.connect(
+                to: try #require(waiting.port), .init(identity: PeerIdentity(), protocols: [TLSPolicy.session]))
+            try await eventually("the end") { attacker.isClosed }
+            #expect(attacker.bytes.isEmpty)
+            #expect(phone.link.statistics.dialCount == 0)
+            #expect(Self.code(await back) == .timedOut)
+            await phone.link.close()
+        }
+    }
+
+    extension Result where Failure == UDPPairingError {
+        fileprivate var error: UDPPairingError? { if case .failure(let error) = self { error } else { nil } }
+    }
+#endif

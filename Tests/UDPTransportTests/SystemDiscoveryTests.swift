@@ -1,0 +1,53 @@
+#if UDP && SystemDiscovery && os(Linux)
+    import Foundation
+    import MeshDiscovery
+    import Testing
+
+    /// What `SystemDiscovery` does when the responder is not there, or goes and comes back.
+    @Suite(.timeLimit(.minutes(1))) struct SystemDiscoveryTests {
+        /// Set where nobody else needs the responder: `Tests/Network/with-avahi env MESH_OUTAGE=1 …`.
+        private static let mayStopResponder = ProcessInfo.processInfo.environment["MESH_OUTAGE"] != nil
+
+        @Test("without a responder the observer is told") func unavailable() async throws {
+            guard !FileManager.default.fileExists(atPath: "/run/dbus/system_bus_socket") else { return }
+            let recorder = DiscoveryRecorder()
+            let discovery = SystemDiscovery(type: .unique())
+            try discovery.start(recorder)
+            #expect(await recorder.failure()?.code == .unavailable)
+            await discovery.stop()
+        }
+
+        @Test("an interface that does not exist is refused at once") func unknownInterface() {
+            let discovery = SystemDiscovery(type: .unique(), interface: "nowhere0")
+            #expect { try discovery.start(DiscoveryRecorder()) } throws: {
+                ($0 as? DiscoveryError)?.code == .noInterface
+            }
+        }
+
+        @Test("when the responder goes everything is lost, and found again when it is back") func outage() async throws
+        {
+            guard Self.mayStopResponder else { return }
+            let type = ServiceType.unique()
+            let (announcer, seeker) = try (Party(.system, type), Party(.system, type))
+            announcer.announce("phone", port: 1)
+            for _ in 0..<3 {
+                await seeker.recorder.service("phone")
+                try Self.shell(
+                    "kill $(cat /run/avahi-daemon/pid); while [ -e /run/avahi-daemon/pid ]; do sleep 0.01; done")
+                await seeker.recorder.loss(of: "phone")
+                try Self.shell(
+                    "avahi-daemon --daemonize --file=/run/avahi.conf --no-drop-root --no-chroot --no-rlimits")
+            }
+            #expect(await seeker.recorder.service("phone")?.port == 1)
+            await Party.stop(announcer, seeker)
+        }
+
+        private static func shell(_ command: String) throws {
+            let process = Process()
+            process.executableURL = URL(filePath: "/bin/sh")
+            process.arguments = ["-ec", command]
+            try process.run()
+            process.waitUntilExit()
+        }
+    }
+#endif

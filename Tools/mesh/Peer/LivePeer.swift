@@ -1,0 +1,161 @@
+#if CommandLineTools
+    import ArgumentParser
+    import Foundation
+    import SessionMesh
+    import WorkoutExample
+
+    /// A peer that a person, or a script, drives by keys.
+    @MainActor
+    final class LivePeer {
+        private enum Event: Sendable {
+            case input(PeerInput)
+            case change(LiveWorkoutChange)
+            case signal(Int32)
+            case remark(String)
+            case tick
+        }
+
+        private let workout: LiveWorkout
+        private let transport: LinkTransport
+        private let output: PeerOutput
+        private let terminal = RawTerminal()
+        private var isSuspended = false
+        private let events = AsyncStream.makeStream(of: Event.self)
+
+        init(workout: LiveWorkout, transport: LinkTransport, output: PeerOutput) {
+            self.workout = workout
+            self.transport = transport
+            self.output = output
+        }
+
+        /// Returns when it was told to end, with the signal that said so.
+        /// - Throws: what the link throws when it cannot begin.
+        func run() async throws -> Int32? {
+            let (receive, changes) = (events.continuation, workout.changes)
+            let stops = SignalWatch([SIGINT, SIGTERM, SIGHUP]) { receive.yield(.signal($0)) }
+            let others = SignalWatch([SIGTSTP, SIGCONT, SIGWINCH]) { receive.yield(.signal($0)) }
+            let tasks = [
+                Task { for await change in changes { receive.yield(.change(change)) } },
+                Task {
+                    while !Task.isCancelled {
+                        try await Task.sleep(for: .milliseconds(200))
+                        receive.yield(.tick)
+                    }
+                },
+            ]
+            defer {
+                for task in tasks { task.cancel() }
+                others.cancel()
+            }
+            await workout.start()
+            try transport.start()
+            terminal?.enter()
+            output.remark("\(workout.name): \(PeerKey.help)")
+            output.show(status)
+            PeerKeyboard.read { receive.yield(.input($0)) }
+
+            let signal = await perform()
+            output.clear()
+            terminal?.leave()
+            // Whoever says it again does not want to wait.
+            stops.cancel()
+            await workout.stop()
+            await transport.close()
+            output.tell("ended", farewell, status)
+            return signal
+        }
+
+        private func perform() async -> Int32? {
+            for await event in events.stream {
+                switch event {
+                case .input(.key(.quit)), .input(.ended): return nil
+                case .input(.key(let key)): await press(key)
+                case .input(.unknown(let character)):
+                    output.tell("refused", "'\(character)' is no key; \(PeerKey.help)", status)
+                case .change(let change): tell(change)
+                case .remark(let text): output.tell("message", text, status)
+                case .signal(SIGTSTP): suspend()
+                case .signal(SIGCONT): resume()
+                case .signal(SIGWINCH), .tick: break
+                case .signal(let number): return number
+                }
+                if !isSuspended { output.show(status) }
+            }
+            return nil
+        }
+
+        /// Stops the process as a shell expects it, with the terminal as it was. Threads still run for a moment.
+        private func suspend() {
+            isSuspended = true
+            output.clear()
+            terminal?.leave()
+            kill(getpid(), SIGSTOP)
+        }
+
+        private func resume() {
+            isSuspended = false
+            terminal?.enter()
+        }
+
+        /// Says what did not come from this workout: whom the link lets in, and whom it does not.
+        var remark: @Sendable (String) -> Void {
+            let receive = events.continuation
+            return { receive.yield(.remark($0)) }
+        }
+
+        private var status: PeerStatus { PeerStatus(workout, transport) }
+
+        private func press(_ key: PeerKey) async {
+            guard let tap = key.tap else { return }
+            do {
+                try await workout.tap(tap)
+                output.tell("tapped", "you: \(tap.rawValue)", status)
+            } catch {
+                output.tell("refused", "\(error)", status)
+            }
+        }
+
+        private func tell(_ change: LiveWorkoutChange) {
+            switch change {
+            case .status: break
+            case .opened: output.tell("opened", "a new workout\(invited)", status)
+            case .joined: output.tell("joined", "joined the workout", status)
+            case .watching: output.tell("watching", "a workout is under way, which this peer only shows", status)
+            case .superseded:
+                output.tell("superseded", "the workout gives way to one that another peer has begun", status)
+            case .tapped(let event, let peerID): output.tell("tapped", "\(name(of: peerID)): \(event.name)", status)
+            case .alarm(.notAdmitted): break
+            case .alarm(let alarm): output.tell("alarm", "\(alarm)", status)
+            case .storeFailed(let error): output.tell("failed", "the store: \(error)", status)
+            }
+        }
+
+        private var invited: String {
+            let names = workout.companions.filter(\.isMember).map(\.name)
+            return names.isEmpty ? "; the first that comes may join" : " with \(names.joined(separator: ", "))"
+        }
+
+        private var farewell: String {
+            let names = workout.companions.filter { $0.isMember && $0.isReachable }.map(\.name)
+            guard workout.state.phase != .finished, !names.isEmpty else { return "\(workout.name) has left" }
+            return "\(workout.name) has left; the workout goes on with \(names.joined(separator: ", "))"
+        }
+
+        private func name(of peerID: String) -> String {
+            workout.companions.first { $0.peerID == peerID }?.name ?? String(peerID.prefix(8))
+        }
+    }
+
+    extension WorkoutEvent {
+        fileprivate var name: String {
+            switch self {
+            case .start: "start"
+            case .sample: "sample"
+            case .pause: "pause"
+            case .resume: "resume"
+            case .lap: "lap"
+            case .finish: "finish"
+            }
+        }
+    }
+#endif

@@ -1,0 +1,72 @@
+#if CommandLineTools
+    import ArgumentParser
+    import Foundation
+    import SessionMesh
+    import WorkoutExample
+
+    struct PeerCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "peer", abstract: "Takes part in a workout, live.",
+            discussion: """
+                Peers that find each other share one workout. Whoever starts it invites those that are connected then; \
+                who comes later joins when the starter was alone, and else watches until the next one. Of two workouts \
+                that were started apart the earlier goes on.
+
+                Keys: \(PeerKey.help). On a terminal they work at once. Otherwise they are read as characters from \
+                standard input, of which the end is 'q'; with --json each change is an object on a line of its own, with \
+                'change', 'message' and the state as it is then.
+
+                With `--link udp` peers find each other on the local network and let in only those that they have been \
+                paired with: see `mesh pair`. With `--link unix:/path` two peers of one machine meet at a Unix socket.
+                """)
+
+        @Option(help: "How the others call this peer, as 'phone' or 'watch'.")
+        var name: PeerName
+
+        @OptionGroup var link: LinkOptions
+
+        @Flag(help: "Says each change as a JSON object on a line of standard output.")
+        var json = false
+
+        @MainActor
+        func run() async throws {
+            let output = PeerOutput(isJSON: json)
+            let home = try PeerHome(name: name, folder: link.home)
+            let connection = try link.connection(name: name, home: home)
+            let store = try home.openStore()
+            let workout = LiveWorkout(
+                name: name.value, transport: connection.transport, membersMax: connection.membersMax
+            ) { configuration in
+                configuration.store = store
+            }
+            let peer = LivePeer(workout: workout, transport: connection.transport, output: output)
+            #if UDP
+                let watch = connection.followPairings(name, home: home, peer.remark)
+                defer { watch.cancel() }
+            #endif
+            if store == nil { output.remark("The workout is kept in memory: it ends with its last peer.") }
+            let signal = try await peer.run()
+            store?.close()
+            if let signal { throw ExitCode(128 + signal) }
+        }
+    }
+
+    /// What a person may call a peer. It is also the name of a folder.
+    struct PeerName: Hashable, Sendable, ExpressibleByArgument {
+        let value: String
+
+        init?(argument: String) {
+            let isPlain = argument.unicodeScalars.allSatisfy {
+                $0.properties.isAlphabetic || $0.properties.numericType != nil || " -_.'".unicodeScalars.contains($0)
+            }
+            guard isPlain, (1...32).contains(argument.count), argument.first != ".", argument.utf8.count <= 128 else {
+                return nil
+            }
+            value = argument
+        }
+
+        var deviceClass: SessionPeerDeviceClass {
+            ["phone", "watch", "tablet", "desktop"].contains(value) ? .init(rawValue: value) : .unknown
+        }
+    }
+#endif

@@ -1,0 +1,99 @@
+#if CommandLineTools
+    import Foundation
+
+    /// What a live peer says: on a terminal messages above one line that is drawn again in its place; else a line for each
+    /// message and each change.
+    @MainActor
+    final class PeerOutput {
+        private let isJSON: Bool
+        private let isTerminal: Bool
+        private var shown: PeerStatus?
+        private var line = ""
+
+        init(isJSON: Bool) {
+            self.isJSON = isJSON
+            isTerminal = !isJSON && isatty(STDOUT_FILENO) == 1
+        }
+
+        /// For people only.
+        func remark(_ text: String) { if !isJSON { print(message: text) } }
+
+        /// - Parameter change: what has happened, in a word.
+        func tell(_ change: String, _ text: String, _ status: PeerStatus) {
+            if isJSON {
+                write(PeerChange(change: change, message: text, status: status).line + "\n")
+                shown = status
+            } else {
+                print(message: text)
+            }
+        }
+
+        func show(_ status: PeerStatus) {
+            if isTerminal {
+                guard status.text != line else { return }
+                line = status.text
+                draw()
+            } else if shown.map(status.differs) ?? true {
+                shown = status
+                write((isJSON ? PeerChange(change: "status", message: nil, status: status).line : status.text) + "\n")
+            }
+        }
+
+        /// Leaves the line empty for what follows.
+        func clear() {
+            guard isTerminal else { return }
+            write(Self.eraseLine)
+            line = ""
+        }
+
+        private func print(message: String) {
+            guard isTerminal else { return write(message + "\n") }
+            write(Self.eraseLine + message + "\n")
+            draw()
+        }
+
+        private func draw() { write(Self.eraseLine + fitted(line)) }
+
+        /// A line that does not fit would be drawn below itself.
+        private func fitted(_ text: String) -> String {
+            var size = winsize()
+            let hasSize = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+            var room = (hasSize ? Int(size.ws_col) : 80) - 1
+            return String(
+                text.prefix { character in
+                    room -= character.unicodeScalars.contains { $0.value >= 0x1100 && $0.value < 0xFFE7 } ? 2 : 1
+                    return room >= 0
+                })
+        }
+
+        private static let eraseLine = "\r\u{1B}[K"
+
+        private func write(_ text: String) {
+            // Whoever reads this may have gone; the peer goes on until it is told to stop.
+            try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+        }
+    }
+
+    /// One line of `--json`.
+    private struct PeerChange: Encodable {
+        let change: String
+        let message: String?
+        let status: PeerStatus
+
+        private enum CodingKeys: String, CodingKey { case change, message }
+
+        func encode(to encoder: any Encoder) throws {
+            try status.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(change, forKey: .change)
+            try container.encodeIfPresent(message, forKey: .message)
+        }
+
+        var line: String {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            // Made of text, finite numbers and ids, which always encode.
+            return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+    }
+#endif

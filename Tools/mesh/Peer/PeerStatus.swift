@@ -1,0 +1,113 @@
+#if CommandLineTools
+    import Foundation
+    import SessionMesh
+    import WorkoutExample
+
+    /// What a live peer shows. The keys are a contract with scripts: more may come, none goes.
+    struct PeerStatus: Encodable {
+        let name: String
+        /// This peer's part in the workout: none, member or spectator.
+        let part: LiveWorkout.Part
+        let phase: WorkoutPhase
+        let elapsedSeconds: Double
+        let laps: Int
+        /// Events that made the state, of all peers.
+        let events: Int
+        /// Events that every member has, at their final place.
+        let confirmed: UInt64
+        /// Of the state; equal on peers that agree.
+        let digest: String
+        let sessionID: UUID?
+        let peers: [Peer]
+
+        struct Peer: Encodable, Equatable {
+            let id: String
+            let name: String
+            let isConnected: Bool
+            /// upToDate, behind, joining, watching or away.
+            let sync: String
+            /// Events that it has not acknowledged.
+            let behind: UInt64
+            let roundTripMilliseconds: Double?
+        }
+
+        @MainActor
+        init(_ workout: LiveWorkout, _ transport: LinkTransport) {
+            let state = workout.state
+            name = workout.name
+            part = workout.part
+            phase = state.phase
+            elapsedSeconds = workout.elapsed
+            laps = state.laps.count
+            events = state.eventCount
+            confirmed = workout.session?.confirmedCount ?? 0
+            digest = state.digest
+            sessionID = workout.invitation?.sessionID
+            let known = Dictionary(transport.knownPeers.map { ($0.id, $0) }) { first, _ in first }
+            peers = workout.companions.map { companion in
+                let roundTrip = known[companion.peerID].flatMap { transport.roundTrip(to: $0) }
+                return Peer(companion, isWorkout: workout.invitation != nil, roundTrip: roundTrip)
+            }
+        }
+
+        /// Whether something else has changed than time.
+        func differs(from other: PeerStatus) -> Bool {
+            (part, phase, laps, events, digest, sessionID) != (
+                other.part, other.phase, other.laps, other.events, other.digest, other.sessionID
+            ) || confirmed != other.confirmed || peers.map(\.withoutTime) != other.peers.map(\.withoutTime)
+        }
+    }
+
+    extension PeerStatus.Peer {
+        fileprivate init(_ companion: WorkoutCompanion, isWorkout: Bool, roundTrip: Duration?) {
+            id = companion.peerID
+            name = companion.name
+            isConnected = companion.isReachable
+            var behind: UInt64 = 0
+            if !companion.isReachable {
+                sync = "away"
+            } else if !isWorkout {
+                sync = "ready"
+            } else if !companion.isMember {
+                sync = "watching"
+            } else {
+                switch companion.sync {
+                case .upToDate: sync = "upToDate"
+                case .behind(let count):
+                    sync = "behind"
+                    behind = count
+                case .waiting, .provisional, .notAdmitted, nil: sync = "joining"
+                }
+            }
+            self.behind = behind
+            roundTripMilliseconds = companion.isReachable ? roundTrip.map { $0.inSeconds * 1_000 } : nil
+        }
+
+        fileprivate var withoutTime: [String] { [id, name, sync, "\(behind)", "\(isConnected)"] }
+
+        /// For people.
+        var text: String {
+            let place =
+                switch sync {
+                case "upToDate": "✓"
+                case "behind": "\(behind) behind"
+                case "ready": "here"
+                default: sync
+                }
+            return "\(name) \(place)" + (roundTripMilliseconds.map { String(format: " %.1f ms", $0) } ?? "")
+        }
+    }
+
+    extension PeerStatus {
+        /// One line for people.
+        var text: String {
+            let time = Int(elapsedSeconds * 10)
+            let clock = String(format: "%d:%02d.%d", time / 600, time / 10 % 60, time % 10)
+            let workout =
+                part == .none ? ["no workout"] : ["\(clock) \(phase.rawValue)", laps == 1 ? "1 lap" : "\(laps) laps"]
+            let watching = part == .spectator ? ["watching only"] : []
+            return (workout + watching + (peers.isEmpty ? ["nobody else yet"] : peers.map(\.text)))
+                .joined(separator: " · ")
+        }
+    }
+#endif

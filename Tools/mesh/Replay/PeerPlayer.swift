@@ -1,0 +1,128 @@
+#if CommandLineTools
+    import Foundation
+    import SessionMesh
+    import WorkoutExample
+
+    /// Plays one peer's part of a replay over a link and says how it went.
+    @MainActor
+    struct PeerPlayer: Sendable {
+        let plan: ReplayPlan
+        let actor: ReplayPlan.Actor
+        let pace: ReplayPace
+        let isConcurrent: Bool
+        /// The other one may go and come back; else its going is the end.
+        let peersComeBack: Bool
+        let patience: Duration
+        let peerIDs: [ReplayPlan.Actor: String]
+        let transport: any SessionSyncTransport
+        let report: @Sendable (PeerReport) -> Void
+
+        /// Returns when the whole plan is applied here and everything of ours has been handed to the link.
+        /// - Throws: `ToolError` when the other side hangs up or nothing moves for too long.
+        func play() async throws -> WorkoutSession {
+            let progress = PeerProgress(plan: plan, report: report)
+            let hangUps = transport.reachabilityChanges()
+            return try await withThrowingTaskGroup(of: WorkoutSession.self) { group in
+                group.addTask { try await self.perform(progress) }
+                if !peersComeBack { group.addTask { throw try await self.hangUp(hangUps, progress) } }
+                group.addTask { throw try await self.stall(progress) }
+                defer { group.cancelAll() }
+                guard let session = try await group.next() else { throw CancellationError() }
+                return session
+            }
+        }
+
+        private func hangUp(
+            _ changes: AsyncStream<SessionPeerReachability>, _ progress: PeerProgress
+        ) async throws -> ToolError {
+            for await change in changes where !change.isReachable { break }
+            // What arrived before the end is still being applied.
+            try await Task.sleep(for: .seconds(1))
+            return ToolError("\(otherName) hung up after \(progress.steps) of \(progress.total) steps")
+        }
+
+        private func stall(_ progress: PeerProgress) async throws -> ToolError {
+            try await progress.waitForStall(patience)
+            let seconds = patience.components.seconds
+            return ToolError(
+                "nothing from \(otherName) for \(seconds) s, at step \(progress.steps) of \(progress.total)")
+        }
+
+        private func perform(_ progress: PeerProgress) async throws -> WorkoutSession {
+            let underWay = try await sessionUnderWay()
+            let session = WorkoutSession.workout(sessionID: underWay ?? UUID(), over: transport)
+            session.start()
+            let runner = ReplayRunner(
+                plan: plan, actor: actor, session: session, pace: pace, isConcurrent: isConcurrent,
+                joinsLate: underWay != nil, peerIDs: peerIDs, onProgress: progress.reached)
+            try await runner.run()
+            try await session.close()
+            return session
+        }
+
+        /// The watch joins the session that it hears of. The phone opens one, unless it comes back to one that is under
+        /// way, which it hears of soon.
+        private func sessionUnderWay() async throws -> UUID? {
+            let sessions = transport.sessions(featureID: WorkoutSession.workoutFeatureID)
+            if actor == .watch {
+                for await id in sessions { return id }
+                throw ToolError("\(otherName) hung up before it opened a session")
+            }
+            guard peersComeBack else { return nil }
+            return try await withThrowingTaskGroup(of: UUID?.self) { group in
+                group.addTask {
+                    for await id in sessions { return id }
+                    return nil
+                }
+                group.addTask {
+                    try await Task.sleep(for: .seconds(1))
+                    return nil
+                }
+                defer { group.cancelAll() }
+                return try await group.next() ?? nil
+            }
+        }
+
+        private var otherName: String { actor == .phone ? "the watch" : "the phone" }
+    }
+
+    /// How far a peer is: reported each percent and at least each second while something moves.
+    @MainActor
+    final class PeerProgress {
+        private(set) var steps = 0
+        let total: Int
+        private let interval: Int
+        private let watchJoinsAfter: Int
+        private let report: @Sendable (PeerReport) -> Void
+        private var reportedSteps = 0
+        private var reportedAt = ContinuousClock.now
+
+        init(plan: ReplayPlan, report: @escaping @Sendable (PeerReport) -> Void) {
+            total = plan.steps.count
+            interval = max(1, total / 100)
+            watchJoinsAfter = plan.watchJoinsAfter
+            self.report = report
+        }
+
+        func reached(_ steps: Int) {
+            self.steps = steps
+            // Whoever started this peer waits for that step to start the other.
+            let isJoin = reportedSteps < watchJoinsAfter && steps >= watchJoinsAfter
+            let isDue = steps >= reportedSteps + interval || ContinuousClock.now > reportedAt + .seconds(1)
+            guard steps != reportedSteps, isDue || isJoin else { return }
+            reportedSteps = steps
+            reportedAt = .now
+            report(.progress(steps: steps))
+        }
+
+        /// Returns when there has been no step for so long.
+        func waitForStall(_ patience: Duration) async throws {
+            var seen = steps
+            var since = ContinuousClock.now
+            while ContinuousClock.now < since + patience {
+                try await Task.sleep(for: .milliseconds(250))
+                if steps != seen { (seen, since) = (steps, .now) }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,105 @@
+#if CommandLineTools
+    import ArgumentParser
+    import Foundation
+    import SessionMesh
+    import WorkoutExample
+
+    struct PlayCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "play", abstract: "Plays one peer of a replay over a link.",
+            discussion: """
+                With `--link pipe` the link is standard input and output, so reports are on stderr. With \
+                `--link unix:/path` the peers meet at a Unix socket, whoever comes first; one that is killed may be \
+                started again, and finds its place in the plan (unless `--concurrent`). Both peers must be given the \
+                same recording: each derives the same plan from it and plays its own part. With `--link udp` each has a \
+                home, in which it has been paired with the other and nobody else.
+                """)
+
+        @Option(help: "Which peer this is.")
+        var name: ReplayPlan.Actor
+
+        @OptionGroup var options: ReplayOptions
+
+        @Option(help: ArgumentHelp("With --link udp: keeps identity and pairing.", valueName: "folder"))
+        var home: String?
+
+        @Flag(help: "Reports as JSON, one object a line: 'progress', 'finished' or 'failed'.")
+        var json = false
+
+        @Flag(help: ArgumentHelp("Ends with the process that started it.", visibility: .private))
+        var asChild = false
+
+        @MainActor
+        func run() async throws {
+            if asChild { followParent() }
+            do {
+                report(.finished(summary: try await play()))
+            } catch {
+                report(.failed(reason: "\(error)"))
+                throw ExitCode.failure
+            }
+        }
+
+        @MainActor
+        private func play() async throws -> PeerSummary {
+            let started = ContinuousClock.now
+            let plan = try options.plan()
+            let codecs = try Codecs()
+            let codec = CountingCodec(try codecs.named(options.codec))
+            var configuration = DeliveryConfiguration()
+            configuration.codec = codec
+            configuration.readableCodecs = codecs.all
+            let ends = try PlayedLink(name, options, home: home)
+            let transport = try LinkTransport(localPeer: ends.peer, link: ends.link, configuration: configuration)
+            let player = PeerPlayer(
+                plan: plan, actor: name, pace: options.speed, isConcurrent: options.concurrent,
+                peersComeBack: options.link.peersComeBack, patience: options.patience(for: plan), peerIDs: ends.peerIDs,
+                transport: transport,
+                report: report)
+            try transport.start()
+            let session = try await player.play()
+            await transport.close()
+            return PeerSummary(
+                name: name.rawValue, session: session, bytesRaw: codec.encodedByteCount,
+                bytesOnWire: ends.link.bytesSent,
+                seconds: (ContinuousClock.now - started).inSeconds)
+        }
+
+        private var report: @Sendable (PeerReport) -> Void {
+            let (name, json) = (name.rawValue, json)
+            return { report in
+                let line = json ? report.line : "\(name): \(report.text)"
+                FileHandle.standardError.write(Data((line + "\n").utf8))
+            }
+        }
+
+        /// Exits when the parent is gone, however it went: nobody would read what this peer says.
+        private func followParent() {
+            // The parent ignores these to handle them itself, and a child inherits that.
+            for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
+            let parent = getppid()
+            let thread = Thread {
+                while getppid() == parent { Thread.sleep(forTimeInterval: 0.2) }
+                Foundation.exit(1)
+            }
+            thread.start()
+        }
+    }
+
+    extension PeerSummary {
+        @MainActor
+        init(name: String, session: WorkoutSession, bytesRaw: UInt64, bytesOnWire: UInt64, seconds: Double) {
+            let statistics = session.statistics
+            self.init(
+                name: name, digest: session.state.digest, events: session.state.eventCount,
+                submitted: statistics.submitted, applied: statistics.applied, duplicates: statistics.duplicates,
+                ignored: statistics.ignored, late: statistics.late, confirmed: statistics.confirmed,
+                resent: statistics.resent, copies: statistics.copiesAdopted, gaps: statistics.gaps,
+                snapshots: statistics.snapshotsApplied,
+                snapshotsSent: statistics.snapshotsSent, snapshotRequests: statistics.snapshotRequestsSent,
+                sendFailures: statistics.sendFailures, bytesRaw: bytesRaw,
+                bytesOnWire: bytesOnWire,
+                seconds: seconds)
+        }
+    }
+#endif

@@ -1,0 +1,83 @@
+#if CommandLineTools
+    import Foundation
+    import SessionMesh
+    import WorkoutExample
+
+    /// A played peer's end of the link to the other one.
+    struct PlayedLink {
+        let peer: SessionPeer
+        let peerIDs: [ReplayPlan.Actor: String]
+        let link: CountingLink
+
+        /// - Throws: `ToolError`; what the link throws.
+        init(_ actor: ReplayPlan.Actor, _ options: ReplayOptions, home: String?) throws {
+            switch options.link {
+            case .pipe: try self.init(actor, .standardStreams)
+            case .unix(let path): try self.init(actor, .meeting(path: path))
+            case .udp:
+                #if UDP
+                    try self.init(actor, home: home, interface: options.interface)
+                #else
+                    throw ToolError.needsUDP
+                #endif
+            }
+        }
+
+        private init(_ actor: ReplayPlan.Actor, _ endpoint: PipeEndpoint) throws {
+            peerIDs = [:]
+            peer = SessionPeer(actor, id: actor.rawValue, .sameHost)
+            link = CountingLink(try PipeLink(endpoint))
+        }
+
+        #if UDP
+            private init(_ actor: ReplayPlan.Actor, home folder: String?, interface: String?) throws {
+                guard let name = PeerName(argument: actor.rawValue) else { throw ToolError("no name: \(actor)") }
+                let home = try PeerHome(name: name, folder: folder)
+                let configuration = try LocalNetwork(interface: interface).linkConfiguration(home: home)
+                guard let other = configuration.trustedPeers.peers.first else {
+                    throw ToolError("the peer in \(home.folder.path) has been paired with nobody: see `mesh pair`")
+                }
+                let id = configuration.identity.peerID.description
+                peerIDs = [actor: id, actor == .phone ? .watch : .phone: other.id.description]
+                peer = SessionPeer(actor, id: id, .localNetwork)
+                link = CountingLink(UDPLink(configuration))
+                self.home = home
+            }
+
+            /// Held as long as the peer plays.
+            private var home: PeerHome?
+        #endif
+    }
+
+    extension SessionPeer {
+        fileprivate init(_ actor: ReplayPlan.Actor, id: String, _ topology: SessionPeerTopology) {
+            self.init(
+                id: id, deviceClass: SessionPeerDeviceClass(rawValue: actor.rawValue),
+                appInstanceID: UUID().uuidString, topology: topology)
+        }
+    }
+
+    /// A link that counts the bytes that it takes.
+    final class CountingLink: TransportLink {
+        private let link: any TransportLink
+        private let count = Locked<UInt64>(0)
+
+        init(_ link: any TransportLink) { self.link = link }
+
+        /// So far, with frames and compression.
+        var bytesSent: UInt64 { count.withLock { $0 } }
+
+        var lanes: [LinkLane: PayloadLimit] { link.lanes }
+        var traits: LinkTraits { link.traits }
+
+        func open(_ observer: any LinkObserver) throws { try link.open(observer) }
+
+        func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+            try link.send(packet, to: address)
+            count.withLock { $0 += UInt64(packet.bytes.count) }
+        }
+
+        func disconnect(_ address: LinkAddress) { link.disconnect(address) }
+        func close() async { await link.close() }
+    }
+#endif

@@ -1,0 +1,53 @@
+#if CommandLineTools
+    import ArgumentParser
+    import Foundation
+    import WorkoutExample
+
+    struct ReplayCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "replay", abstract: "Replays a recorded workout on a phone and a watch, each a process.",
+            discussion: """
+                Starts two `mesh play` processes, joined by a link, that share one workout. The phone starts it and sends \
+                a sample for each track point that has a time; the others are skipped and counted. A gap of more than \
+                30 s is a pause and a resume, each kilometre a lap, the last point the finish. The watch joins late, after \
+                a tenth of the steps or after 100, and catches up by the latest snapshot.
+
+                From then on the two take turns with the taps (pause, resume, lap, finish), each in its place of the \
+                recording, so that every run ends with the same digest. With `--concurrent` both make every tap at the \
+                same moment; what that makes of the workout differs from run to run, and never between the two.
+
+                With `--link udp` the two are given identities of their own, pair by a secret, find each other on the \
+                network and talk through TLS and sealed datagrams, as `mesh peer` does; afterwards both are forgotten.
+
+                At speed 1 samples come as far apart as they were recorded; a pause lasts 5 s however long it was. At the \
+                end both sides print the digest of their state; different digests are a failure.
+                """)
+
+        @OptionGroup var options: ReplayOptions
+
+        @Flag(help: "An object with 'converged', 'peers', 'rows' and 'recording' instead of the table.")
+        var json = false
+
+        func run() async throws {
+            let plan = try options.plan()
+            let started = ContinuousClock.now
+            let progress = ReplayProgress(plan: plan, isQuiet: json)
+            let homes = options.link == .udp ? try await ReplayHomes(options: options) : nil
+            defer { homes?.remove() }
+            let replay = PeerProcesses(options: options, plan: plan, progress: progress, homes: homes)
+            let peers: [PeerSummary]
+            do {
+                defer { progress.end() }
+                peers = try await replay.run()
+            } catch let interruption as Interruption {
+                throw ExitCode(128 + interruption.signal)
+            }
+
+            let result = ReplayResult(
+                recording: RecordingSummary(file: options.gpx, plan: plan), peers: peers,
+                seconds: (ContinuousClock.now - started).inSeconds)
+            print(json ? try result.json() : result.text())
+            if !result.converged { throw ToolError("the peers do not agree") }
+        }
+    }
+#endif

@@ -1,0 +1,56 @@
+#if CommandLineTools
+    import Foundation
+    import SessionMesh
+    import WorkoutExample
+
+    /// Two homes of peers that have been paired with each other, for one replay.
+    struct ReplayHomes {
+        private let folder: URL
+        private let interface: String?
+
+        /// Pairs by a secret, as `mesh pair` does.
+        /// - Throws: `ToolError`.
+        init(options: ReplayOptions) async throws {
+            #if UDP
+                folder = FileManager.default.temporaryDirectory.appending(path: "mesh-replay-\(UUID().uuidString)")
+                interface = options.interface ?? Self.loopback
+                do {
+                    try await pair()
+                } catch {
+                    remove()
+                    throw ToolError(
+                        "the two peers could not be paired: \(error); `mesh doctor` tells what is in the way")
+                }
+            #else
+                throw ToolError.needsUDP
+            #endif
+        }
+
+        func remove() { try? FileManager.default.removeItem(at: folder) }
+
+        func arguments(of actor: ReplayPlan.Actor) -> [String] {
+            ["--home", folder.appending(path: actor.rawValue).path] + (interface.map { ["--interface", $0] } ?? [])
+        }
+
+        #if UDP
+            private static var loopback: String? {
+                try? NetworkInterfaces.all().first { $0.isUp && $0.interface.isLoopback }?.interface.name
+            }
+
+            private func pair() async throws {
+                let secret = PairingSecret()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for actor in ReplayPlan.Actor.allCases {
+                        guard let name = PeerName(argument: actor.rawValue) else { continue }
+                        let home = try PeerHome(
+                            name: name, folder: folder.appending(path: actor.rawValue).path, isLive: false)
+                        let window = try LocalNetwork(interface: interface)
+                            .pairing(name, home: home, method: .secret(secret))
+                        group.addTask { _ = try await window.run() }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        #endif
+    }
+#endif

@@ -1,0 +1,122 @@
+#if CommandLineTools
+    public import ArgumentParser
+    import Foundation
+    import MeshGPX
+    import SessionMesh
+    public import WorkoutExample
+
+    /// What the replay and each of its peers must be told alike, so that they derive the same plan.
+    struct ReplayOptions: ParsableArguments {
+        @Option(help: ArgumentHelp("The recording, GPX 1.0 or 1.1; a built-in run without it.", valueName: "file"))
+        var gpx: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "Times real speed, 0.1 to 10000, or 'max'. Pauses of the recording last 5 s at speed 1.",
+                valueName: "factor"))
+        var speed = ReplayPace.times(1)
+
+        @Option(
+            help: ArgumentHelp(
+                "What joins the peers: 'pipe', 'unix:' and a path, or 'udp', the local network.", valueName: "link"))
+        var link = ReplayLink.pipe
+
+        @Option(help: ArgumentHelp("With --link udp: the network interface, by default loopback.", valueName: "name"))
+        var interface: String?
+
+        @Option(help: ArgumentHelp("What the peers write payloads with; they read every codec.", valueName: "codec"))
+        var codec = "compact"
+
+        @Flag(help: "Both peers make every tap, at the same moments, and neither waits for the other's.")
+        var concurrent = false
+
+        @Option(help: ArgumentHelp("Seconds without progress after which a peer gives up.", valueName: "seconds"))
+        var patience = 30.0
+
+        func validate() throws {
+            guard interface == nil || link == .udp else { throw ValidationError("--interface is for --link udp") }
+            guard (1...86_400).contains(patience) else {
+                throw ValidationError("--patience is from 1 to 86400 seconds, not \(patience)")
+            }
+        }
+
+        /// - Throws: `GPXError`, or `ToolError` for an unknown codec or a recording without times.
+        func plan() throws -> ReplayPlan {
+            _ = try Codecs().named(codec)
+            let recording = try gpx.map { try GPXRecording(path: $0) } ?? .syntheticRun()
+            do {
+                return try ReplayPlan(recording: recording)
+            } catch {
+                throw ToolError("\(gpx ?? "the recording") \(error)")
+            }
+        }
+
+        /// Longer than any wait that the plan asks for.
+        func patience(for plan: ReplayPlan) -> Duration {
+            let waits = zip(plan.steps, plan.steps.dropFirst()).map {
+                speed.wait(from: $0.event.moment, to: $1.event.moment)
+            }
+            return .seconds(patience) + (waits.max() ?? .zero)
+        }
+
+        /// The options as a child process takes them.
+        var arguments: [String] {
+            let recording = gpx.map { ["--gpx", $0] } ?? []
+            return recording + ["--speed", speed.defaultValueDescription, "--link", link.defaultValueDescription]
+                + ["--codec", codec, "--patience", "\(patience)"] + (concurrent ? ["--concurrent"] : [])
+        }
+    }
+
+    enum ReplayLink: Hashable, Sendable, ExpressibleByArgument {
+        /// Standard input and output of one process, wired to those of the other.
+        case pipe
+        /// A Unix socket at that path, at which the peers meet.
+        case unix(path: String)
+        /// The local network, where the peers find each other.
+        case udp
+
+        init?(argument: String) {
+            if argument == "pipe" {
+                self = .pipe
+            } else if argument == "udp" {
+                self = .udp
+            } else if argument.hasPrefix("unix:"), argument.count > 5 {
+                self = .unix(path: String(argument.dropFirst(5)))
+            } else {
+                return nil
+            }
+        }
+
+        var defaultValueDescription: String {
+            switch self {
+            case .pipe: "pipe"
+            case .unix(let path): "unix:\(path)"
+            case .udp: "udp"
+            }
+        }
+
+        /// Whether one that is gone may be met again.
+        var peersComeBack: Bool { self != .pipe }
+    }
+
+    extension ReplayPlan.Actor: ExpressibleByArgument {}
+
+    extension ReplayPace: ExpressibleByArgument {
+        public init?(argument: String) {
+            if argument == "max" {
+                self = .asFastAsPossible
+            } else if let factor = Double(argument), (0.1...10_000).contains(factor) {
+                self = .times(factor)
+            } else {
+                return nil
+            }
+        }
+
+        public var defaultValueDescription: String {
+            switch self {
+            case .asFastAsPossible: "max"
+            case .times(let factor): factor == factor.rounded() ? "\(Int(factor))" : "\(factor)"
+            }
+        }
+    }
+#endif

@@ -1,0 +1,71 @@
+#if CommandLineTools
+    import ArgumentParser
+    import Foundation
+    import SessionMesh
+    import TextTable
+
+    struct DoctorCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "doctor", abstract: "Tells what keeps peers from finding each other on this network.",
+            discussion: "Changes nothing and needs no rights. The exit status is 1 when something blocks discovery.")
+
+        @Option(help: ArgumentHelp("Look at this network interface only.", valueName: "name"))
+        var interface: String?
+
+        @Flag(help: "An object with 'blocked', 'findings' and 'rows' instead of the table.")
+        var json = false
+
+        func run() async throws {
+            #if UDP
+                let report = DoctorReport(
+                    findings: await NetworkDoctor(interfaces: interface.map { [$0] }).examine())
+                print(json ? try report.json() : report.text())
+                if report.blocked { throw ExitCode.failure }
+            #else
+                throw ToolError.needsUDP
+            #endif
+        }
+    }
+
+    #if UDP
+        /// What `mesh doctor` prints. The keys are a contract with scripts: more may come, none goes.
+        private struct DoctorReport: Encodable {
+            let blocked: Bool
+            let findings: [NetworkDoctor.Finding]
+            /// The findings again: every result of the tools has rows.
+            let rows: [NetworkDoctor.Finding]
+
+            init(findings: [NetworkDoctor.Finding]) {
+                self.findings = findings
+                rows = findings
+                // Nothing at all is no good sign either.
+                blocked = findings.isEmpty || findings.contains { $0.verdict == .blocked }
+            }
+
+            func json() throws -> String {
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+                return String(decoding: try encoder.encode(self), as: UTF8.self)
+            }
+
+            func text() -> String {
+                let table = TextTable<NetworkDoctor.Finding> { finding in
+                    [
+                        Column(title: "check", value: finding.id),
+                        Column(title: "verdict", value: finding.verdict.rawValue),
+                        Column(title: "interface", value: finding.interface ?? ""),
+                        Column(title: "found", value: finding.found),
+                    ]
+                }
+                let lines = (table.string(for: findings) ?? "").split(separator: "\n").map { line in
+                    String(line.reversed().drop { $0 == " " }.reversed())
+                }
+                let advice = findings.compactMap { finding in
+                    finding.advice.map { "\(finding.interface.map { "\($0): " } ?? "")\($0)" }
+                }
+                let verdict = blocked ? "Peers cannot be found on this network." : "Peers can be found on this network."
+                return (lines + advice.map { "→ \($0)" } + [verdict]).joined(separator: "\n")
+            }
+        }
+    #endif
+#endif

@@ -1,0 +1,100 @@
+#if CommandLineTools
+    import ArgumentParser
+    import Foundation
+    import SessionMesh
+    import WorkoutExample
+
+    /// How a peer reaches the others.
+    struct LinkOptions: ParsableArguments {
+        @Option(help: ArgumentHelp("'udp', the local network; or 'unix:' and a path.", valueName: "link"))
+        var link = PeerLink.udp
+
+        @OptionGroup var network: NetworkOptions
+
+        @Option(
+            help: ArgumentHelp(
+                "Keeps identity and pairings; by default ~/.config/sessionmesh/NAME.", valueName: "folder"))
+        var home: String?
+
+        func validate() throws {
+            if link != .udp, network.isGiven {
+                throw ValidationError("--interface, --peer and --port are for --link udp")
+            }
+        }
+
+        /// - Throws: `ToolError`.
+        func connection(name: PeerName, home: PeerHome) throws -> PeerConnection {
+            switch link {
+            case .unix(let path):
+                let peer = SessionPeer(
+                    id: name.value, deviceClass: name.deviceClass, appInstanceID: UUID().uuidString,
+                    topology: .sameHost)
+                // Those that connect to the one that listens do not reach each other.
+                return PeerConnection(
+                    transport: try PipeSessionSyncTransport(localPeer: peer, over: .meeting(path: path)),
+                    membersMax: 2)
+            case .udp:
+                #if UDP
+                    return PeerConnection(
+                        transport: try UDPSessionSyncTransport(
+                            configuration: try network.network.linkConfiguration(home: home),
+                            deviceClass: name.deviceClass,
+                            appInstanceID: UUID().uuidString),
+                        membersMax: WorkoutInvitation.membersMax)
+                #else
+                    throw ToolError.needsUDP
+                #endif
+            }
+        }
+    }
+
+    /// What a live peer reaches others by.
+    struct PeerConnection {
+        let transport: LinkTransport
+        /// Devices of one workout.
+        let membersMax: Int
+    }
+
+    extension ToolError {
+        static let needsUDP = ToolError(
+            "mesh was built without the trait UDP, which the local network needs; build with it, or use --link unix:/path"
+        )
+    }
+
+    /// The local network, for `--link udp`.
+    struct NetworkOptions: ParsableArguments {
+        @Option(help: ArgumentHelp("The one network interface to use; by default all.", valueName: "name"))
+        var interface: String?
+
+        @Option(help: ArgumentHelp("A peer that is not found by itself; may be repeated.", valueName: "host:port"))
+        var peer: [String] = []
+
+        @Option(help: ArgumentHelp("Where others connect to; by default a free one.", valueName: "number"))
+        var port: UInt16 = 0
+
+        var isGiven: Bool { interface != nil || !peer.isEmpty || port != 0 }
+    }
+
+    enum PeerLink: Hashable, Sendable, ExpressibleByArgument {
+        case udp
+        /// A Unix socket at that path, at which the peers meet.
+        case unix(path: String)
+
+        init?(argument: String) {
+            if argument == "udp" {
+                self = .udp
+            } else if argument.hasPrefix("unix:"), argument.count > 5 {
+                self = .unix(path: String(argument.dropFirst(5)))
+            } else {
+                return nil
+            }
+        }
+
+        var defaultValueDescription: String {
+            switch self {
+            case .udp: "udp"
+            case .unix(let path): "unix:\(path)"
+            }
+        }
+    }
+#endif

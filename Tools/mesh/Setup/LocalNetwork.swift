@@ -1,0 +1,73 @@
+#if CommandLineTools && UDP
+    import Foundation
+    import SessionMesh
+
+    extension NetworkOptions {
+        /// - Throws: `ToolError`.
+        var network: LocalNetwork {
+            get throws {
+                let peers = try peer.map { text in
+                    guard let peer = UDPManualPeer(text) else {
+                        throw ToolError("--peer takes a host and a port, such as 192.168.1.7:4711, not '\(text)'")
+                    }
+                    return peer
+                }
+                return LocalNetwork(interface: interface, peers: peers, port: port)
+            }
+        }
+    }
+
+    /// Where peers find each other.
+    struct LocalNetwork {
+        /// nil for all.
+        var interface: String?
+        var peers: [UDPManualPeer] = []
+        /// 0 for a free one.
+        var port: UInt16 = 0
+
+        /// A discovery serves one link or one window.
+        func makeDiscovery() -> any ServiceDiscovery {
+            #if canImport(Darwin)
+                SystemDiscovery(interface: interface)
+            #else
+                MulticastDNS(options: MulticastDNSOptions(interfaces: interface.map { [$0] }))
+            #endif
+        }
+
+        /// - Throws: `ToolError`.
+        func linkConfiguration(home: PeerHome) throws -> UDPLinkConfiguration {
+            UDPLinkConfiguration(
+                identity: try home.identity(), trustedPeers: try home.trustedPeers(), discovery: makeDiscovery(),
+                manualPeers: peers, port: port, interface: interface)
+        }
+
+        /// - Throws: `ToolError`.
+        func pairing(_ name: PeerName, home: PeerHome, method: PairingExchange.Method) throws -> UDPPairing {
+            var configuration = UDPPairingConfiguration(
+                identity: try home.identity(), trustedPeers: try home.trustedPeers(), name: name.value,
+                method: method, discovery: makeDiscovery(), port: port)
+            configuration.manualPeer = peers.first
+            return UDPPairing(configuration)
+        }
+    }
+
+    extension PeerHome {
+        /// - Throws: `ToolError`.
+        func identity() throws -> PeerIdentity {
+            do {
+                return try PeerIdentity(file: folder.appending(path: "identity.key").path)
+            } catch {
+                throw ToolError("the identity in \(folder.path): \(error)")
+            }
+        }
+
+        /// - Throws: `ToolError`.
+        func trustedPeers() throws -> TrustedPeers {
+            do {
+                return try TrustedPeers(file: folder.appending(path: "paired.json").path)
+            } catch {
+                throw ToolError("the paired peers in \(folder.path): \(error)")
+            }
+        }
+    }
+#endif

@@ -1,0 +1,111 @@
+#if CommandLineTools
+    import ArgumentParser
+    import Foundation
+    import SessionMesh
+
+    struct PairCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "pair", abstract: "Makes two peers know each other, once and for good.",
+            discussion: """
+                Run it for both peers within a minute, on one network. Each shows six digits; say yes on both if they are \
+                the same. They are compared and never typed, so somebody between the two has one chance in a million.
+
+                Without a person on both sides use a secret: `--new-secret` shows one, and the other peer is given it by \
+                `--secret`, or by `--secret -` on standard input, where no other user of the machine can read it.
+
+                Exit status: 0 paired, 1 not paired, 130 interrupted.
+                """)
+
+        @Option(help: "Which peer this is, and what the other one sees it called.")
+        var name: PeerName
+
+        @Option(
+            help: ArgumentHelp(
+                "The secret that the other peer shows; '-' reads it from standard input.", valueName: "text"))
+        var secret: String?
+
+        @Flag(help: "Shows a new secret, and waits for a peer that is given it.")
+        var newSecret = false
+
+        @OptionGroup var network: NetworkOptions
+
+        @Option(
+            help: ArgumentHelp(
+                "Keeps identity and pairings; by default ~/.config/sessionmesh/NAME.", valueName: "folder"))
+        var home: String?
+
+        @Flag(help: "Lists whom this peer has been paired with.")
+        var list = false
+
+        @Option(help: ArgumentHelp("Forgets a peer: its name, or the beginning of its id.", valueName: "peer"))
+        var forget: String?
+
+        @Flag(help: "Objects on lines of their own: 'change' is secret, waiting, compare, paired or failed.")
+        var json = false
+
+        func validate() throws {
+            let ways = [secret != nil, newSecret, list, forget != nil]
+            guard ways.count(where: \.self) <= 1 else {
+                throw ValidationError("only one of --secret, --new-secret, --list and --forget")
+            }
+            guard network.peer.count <= 1 else { throw ValidationError("a peer is paired with one at a time") }
+        }
+
+        func run() async throws {
+            #if UDP
+                let home = try PeerHome(name: name, folder: home, isLive: false)
+                if list { return try PairedPeers(home).list(asJSON: json) }
+                if let forget { return try PairedPeers(home).forget(forget, asJSON: json) }
+                try await pair(home)
+            #else
+                throw ToolError.needsUDP
+            #endif
+        }
+    }
+
+    #if UDP
+        extension PairCommand {
+            private func pair(_ home: PeerHome) async throws {
+                let report = PairReport(isJSON: json)
+                let window = try network.network.pairing(name, home: home, method: try method(report))
+                let pairing = Task { try await window.run { await report.compare($0) } }
+                let interruption = Locked<Int32?>(nil)
+                let signals = SignalWatch([SIGINT, SIGTERM, SIGHUP]) { number in
+                    interruption.withLock { $0 = number }
+                    pairing.cancel()
+                }
+                defer { signals.cancel() }
+                let waiting = Task { try await report.wait(for: window) }
+                defer { waiting.cancel() }
+                do {
+                    report.paired(try await pairing.value)
+                } catch {
+                    if let number = interruption.withLock({ $0 }) { throw ExitCode(128 + number) }
+                    throw report.failed(error)
+                }
+            }
+
+            /// - Throws: `ToolError`.
+            private func method(_ report: PairReport) throws -> PairingExchange.Method {
+                if newSecret {
+                    let secret = PairingSecret()
+                    report.show(secret)
+                    return .secret(secret)
+                }
+                guard let secret else {
+                    guard isatty(STDIN_FILENO) == 1 else {
+                        throw ToolError(
+                            "digits are compared by a person at a terminal; scripts use --new-secret and --secret")
+                    }
+                    return .digits
+                }
+                let text = secret == "-" ? readLine() ?? "" : secret
+                guard let known = PairingSecret(text) else {
+                    throw ToolError(
+                        "that is no secret, or it has a typing error: compare it with what the other peer shows")
+                }
+                return .secret(known)
+            }
+        }
+    #endif
+#endif

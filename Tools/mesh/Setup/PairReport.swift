@@ -1,0 +1,95 @@
+#if CommandLineTools && UDP
+    import Foundation
+    import SessionMesh
+
+    /// What `mesh pair` says while two peers pair.
+    struct PairReport: Sendable {
+        let isJSON: Bool
+
+        /// One line of `--json`. The keys are a contract with scripts: more may come, none goes.
+        private struct Line: Encodable {
+            let change: String
+            var secret: String?
+            var port: UInt16?
+            var code: String?
+            var id: String?
+            var name: String?
+            var reason: String?
+        }
+
+        func show(_ secret: PairingSecret) {
+            say(Line(change: "secret", secret: secret.text), "The other peer needs:\n    --secret \(secret.text)")
+        }
+
+        /// Says where others find this window, as soon as it is open.
+        func wait(for window: UDPPairing) async throws {
+            while window.port == nil { try await Task.sleep(for: .milliseconds(20)) }
+            say(
+                Line(change: "waiting", port: window.port),
+                "Waiting a minute for the other peer to run `mesh pair`\(window.port.map { " (port \($0))" } ?? "") …")
+        }
+
+        /// Asks the person, who may take as long as the window is open.
+        func compare(_ question: PairingQuestion) async -> Bool {
+            let digits = "\(question.code.prefix(3)) \(question.code.dropFirst(3))"
+            say(Line(change: "compare", code: question.code), "\n    \(digits)\n")
+            return await withCheckedContinuation { answer in
+                // Reading blocks, and the window may close first: then nobody waits for this thread any more.
+                let thread = Thread { answer.resume(returning: Self.readAnswer()) }
+                thread.start()
+            }
+        }
+
+        private static func readAnswer() -> Bool {
+            while true {
+                FileHandle.standardError.write(Data("Does the other peer show the same digits? [y/n] ".utf8))
+                switch readLine()?.trimmingCharacters(in: .whitespaces).lowercased() {
+                case "y", "yes": return true
+                case "n", "no", nil: return false
+                default: continue
+                }
+            }
+        }
+
+        func paired(_ peer: TrustedPeer) {
+            say(
+                Line(change: "paired", id: peer.id.description, name: peer.name),
+                "Paired with \(peer.name) (\(peer.id.description.prefix(12))…).")
+        }
+
+        /// What the tool ends with: one line that says what to do next.
+        func failed(_ error: any Error) -> ToolError {
+            let reason = Self.reason(error)
+            if isJSON { say(Line(change: "failed", reason: reason), "") }
+            return ToolError(reason)
+        }
+
+        private static func reason(_ error: any Error) -> String {
+            guard let error = error as? UDPPairingError else { return "nobody was paired: \(error)" }
+            switch (error.code, error.cause) {
+            case (_, PairingError.wrongSecret):
+                return "not paired: the other peer has another secret, or somebody is between the two; use a new one"
+            case (_, PairingError.differentMethod):
+                return "not paired: one peer has a secret and the other compares digits; give both the same"
+            case (.timedOut, _):
+                return
+                    "nobody was paired in time: run `mesh pair` for the other peer within a minute; `mesh doctor` tells "
+                    + "whether they can find each other"
+            case (.declined, _), (_, PairingError.declined):
+                return "not paired: the digits were not the same for everybody; if they should have been, try again"
+            case (.disconnected, _): return "not paired: the other peer has gone; try again on both"
+            default: return "not paired: \(error.message); try again on both"
+            }
+        }
+
+        private func say(_ line: Line, _ text: String) {
+            guard isJSON else { return write(text) }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            // Text and a number always encode.
+            write((try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) } ?? "")
+        }
+
+        private func write(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+    }
+#endif

@@ -1,0 +1,66 @@
+#if CommandLineTools && UDP
+    import Foundation
+    import SessionMesh
+    import TextTable
+
+    /// Whom a peer has been paired with.
+    struct PairedPeers {
+        private let trusted: TrustedPeers
+
+        /// - Throws: `ToolError`.
+        init(_ home: PeerHome) throws { trusted = try home.trustedPeers() }
+
+        /// The keys are a contract with scripts: more may come, none goes.
+        private struct Listing: Encodable {
+            let peers: [Row]
+            let rows: [Row]
+        }
+
+        private struct Row: Encodable {
+            let id: String
+            let name: String
+            let since: Date
+        }
+
+        func list(asJSON: Bool) throws {
+            try show(trusted.peers, asJSON, empty: "Paired with nobody.")
+        }
+
+        /// - Throws: `ToolError` when that names nobody, or several.
+        func forget(_ text: String, asJSON: Bool) throws {
+            let byID = text.count >= 4 ? trusted.peers.filter { $0.id.description.hasPrefix(text.lowercased()) } : []
+            let meant = byID.isEmpty ? trusted.peers.filter { $0.name == text } : byID
+            guard let peer = meant.first, meant.count == 1 else {
+                throw ToolError(
+                    meant.isEmpty
+                        ? "no paired peer is called '\(text)' or has an id that begins so: see --list"
+                        : "\(meant.count) paired peers are meant by '\(text)': give more of the id")
+            }
+            do {
+                try trusted.distrust(peer.id)
+            } catch {
+                throw ToolError("\(peer.name) is still paired: \(error)")
+            }
+            try show([peer], asJSON, title: "Forgotten:")
+        }
+
+        private func show(_ peers: [TrustedPeer], _ asJSON: Bool, title: String? = nil, empty: String = "") throws {
+            if asJSON {
+                let rows = peers.map { Row(id: $0.id.description, name: $0.name, since: $0.since) }
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+                encoder.dateEncodingStrategy = .iso8601
+                return print(String(decoding: try encoder.encode(Listing(peers: rows, rows: rows)), as: UTF8.self))
+            }
+            let table = TextTable<TrustedPeer> { peer in
+                [
+                    Column(title: "name", value: peer.name),
+                    Column(title: "since", value: peer.since.formatted(.iso8601)),
+                    Column(title: "id", value: peer.id.description),
+                ]
+            }
+            let text = peers.isEmpty ? empty : table.string(for: peers) ?? ""
+            print([title, text].compactMap(\.self).joined(separator: "\n"))
+        }
+    }
+#endif

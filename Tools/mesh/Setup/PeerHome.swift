@@ -1,0 +1,69 @@
+#if CommandLineTools
+    import Foundation
+    import SessionMesh
+
+    #if SQLite
+        import MeshSQLiteStorage
+    #endif
+
+    /// The folder in which a peer keeps who it is, whom it has been paired with, and its workout.
+    ///
+    /// One live peer at a time has it: two with one identity would be taken for a clone by all others.
+    final class PeerHome: Sendable {
+        let folder: URL
+        /// -1 for who only reads and pairs, which may be done while a peer is live.
+        private let lock: Int32
+
+        /// - Parameters:
+        ///   - folder: nil is a folder of that name below `sessionmesh` in `XDG_CONFIG_HOME` or `~/.config`.
+        ///   - isLive: whether nobody else may be.
+        /// - Throws: `ToolError`.
+        init(name: PeerName, folder: String?, isLive: Bool = true) throws {
+            self.folder = Self.folder(name: name, folder)
+            do {
+                try FileManager.default.createDirectory(
+                    at: self.folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            } catch {
+                throw ToolError("cannot make the folder \(self.folder.path): \(error.localizedDescription)")
+            }
+            guard isLive else {
+                lock = -1
+                return
+            }
+            lock = open(self.folder.appending(path: "lock").path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard lock >= 0 else {
+                throw ToolError("cannot write to \(self.folder.path): \(String(cString: strerror(errno)))")
+            }
+            guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+                close(lock)
+                throw ToolError(
+                    "another mesh uses \(self.folder.path): quit it first, or give this one its own --name or --home")
+            }
+        }
+
+        deinit { if lock >= 0 { close(lock) } }
+
+        static func folder(name: PeerName, _ folder: String?) -> URL {
+            if let folder { return URL(fileURLWithPath: folder, isDirectory: true) }
+            let configured = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+            let base =
+                configured.map { URL(fileURLWithPath: $0, isDirectory: true) }
+                ?? FileManager.default.homeDirectoryForCurrentUser.appending(path: ".config")
+            return base.appending(path: "sessionmesh").appending(path: name.value)
+        }
+
+        /// Where the workout is kept; nil where the tool was built without a store.
+        /// - Throws: `ToolError`.
+        func openStore() throws -> (any SessionStore)? {
+            #if SQLite
+                do {
+                    return try SQLiteStore(path: folder.appending(path: "workout.db").path)
+                } catch {
+                    throw ToolError("cannot open the store in \(folder.path): \(error)")
+                }
+            #else
+                return nil
+            #endif
+        }
+    }
+#endif
