@@ -28,9 +28,12 @@ extension MulticastDNSCore {
                 insert(record, source, index)
             }
         }
+        var hosts: [DNSName] = []
         for record in records where record.type == .a || record.type == .aaaa {
-            if interfaces[index].cache.isTarget(record.name) { insert(record, source, index) }
+            guard interfaces[index].cache.isTarget(record.name), insert(record, source, index) else { continue }
+            if !hosts.contains(record.name) { hosts.append(record.name) }
         }
+        for host in hosts { noteChanged(host: host) }
     }
 
     /// One label before the type, which people can read.
@@ -41,7 +44,9 @@ extension MulticastDNSCore {
         return label.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    private mutating func insert(_ record: DNSRecord, _ source: MulticastDNSSource, _ index: Int) {
+    /// True when it is remembered from now on, or anew.
+    @discardableResult
+    private mutating func insert(_ record: DNSRecord, _ source: MulticastDNSSource, _ index: Int) -> Bool {
         var budget = interfaces[index].newRecords
         let outcome = interfaces[index].cache.insert(record, from: source.ip, now, &random) { budget.take(now) }
         interfaces[index].newRecords = budget
@@ -50,15 +55,19 @@ extension MulticastDNSCore {
             noteChanged(evicted)
         }
         switch outcome {
-        case .unchanged: break
-        case .refused: statistics.dropped += 1
+        case .unchanged: return false
+        case .refused:
+            statistics.dropped += 1
+            return false
         case .added, .renewed:
+            if case .address = record.data { return true }
             noteChanged(record)
             if case .pointer(let instance) = record.data {
                 startResolving(instance, index)
             } else if outcome == .added, record.type == .srv {
                 startResolving(record.name, index)
             }
+            return true
         }
     }
 
@@ -144,18 +153,18 @@ extension MulticastDNSCore {
     mutating func noteQuestions(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         guard isBrowsing, source.wasMulticast, !message.flags.contains(.truncated) else { return }
         let soon = now + .seconds(1)
-        for question in message.questions where !question.wantsUnicast && question.recordClass == .internet {
-            if question.type == .ptr, question.name == names.type {
-                guard let browsing = interfaces[index].browsing, browsing.at <= soon else { continue }
-                let ours = knownAnswers(to: question, index)
-                let isCovered = message.answers.allSatisfy { theirs in
-                    theirs.name != names.type || ours.contains { $0.isSame(as: theirs) }
-                        || theirs.data == own.map { .pointer($0.instance) }
-                }
-                if isCovered { interfaces[index].browsing?.noteAsked(now) }
-            } else {
-                interfaces[index].cache.noteAsked(question.name, question.type, by: soon, &random)
-            }
+        let questions = message.questions.filter { !$0.wantsUnicast && $0.recordClass == .internet }
+        for question in questions where question.name != names.type {
+            interfaces[index].cache.noteAsked(question.name, question.type, by: soon, &random)
         }
+        guard let browsing = interfaces[index].browsing, browsing.at <= soon,
+            let question = questions.first(where: { $0.name == names.type && $0.type == .ptr })
+        else { return }
+        let ours = knownAnswers(to: question, index)
+        let isCovered = message.answers.allSatisfy { theirs in
+            theirs.name != names.type || ours.contains { $0.isSame(as: theirs) }
+                || theirs.data == own.map { .pointer($0.instance) }
+        }
+        if isCovered { interfaces[index].browsing?.noteAsked(now) }
     }
 }
