@@ -147,7 +147,7 @@ let modules: [Module] = [
 
     Module(
         "MeshTesting", "Modules/Testing", floor: 6,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery"],
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery", "MeshDiscovery"],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery",
             "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport",

@@ -41,7 +41,11 @@ import Testing
 
     @Test func `known services are told with the question, until half of their life is over (RFC 6762 7.1)`() throws {
         var world = try browsing()
-        world.say(wholeService("one", ip: ip))
+        world.say(
+            response([
+                pointer("one"), service("one", host: "h.local", lifetime: 4500), text("one"),
+                address("h.local", ip, lifetime: 4500),
+            ]))
         _ = world.takeSent()
         world.run(.seconds(4000))
         let questions = world.sent.filter { $0.asks(.ptr) }
@@ -281,7 +285,9 @@ import Testing
         _ = world.takeSent()
         world.run(.seconds(130))
         for type in [DNSType.srv, .a] {
-            let asked = world.sent.filter { $0.asks(type) }.map { ($0.at - start) / .seconds(120) }
+            let asked = world.sent.filter { $0.asks(type) && $0.at - start < .seconds(120) }.map {
+                ($0.at - start) / .seconds(120)
+            }
             #expect(asked.count == 4, "seed \(seed)")
             for (share, least) in zip(asked, [0.8, 0.85, 0.9, 0.95]) {
                 #expect(share >= least - 0.0001 && share <= least + 0.0201, "seed \(seed)")
@@ -290,6 +296,13 @@ import Testing
         // TXT lives on, but without SRV there is no service.
         #expect(!world.sent.contains { $0.asks(.txt) })
         #expect(world.names(found: 0).isEmpty)
+        // It is looked for once more, and not told as known any longer.
+        #expect(world.sent.filter { $0.message.questions == [DNSQuestion(instanceName("one"), .srv)] }.count >= 3 + 3)
+        world.run(.seconds(600))
+        #expect(
+            world.sent.filter { $0.asks(.ptr) && $0.at > start + .seconds(120) }.allSatisfy {
+                $0.message.answers.isEmpty
+            })
         let lost = try #require(world.events[0].last)
         #expect(lost.event == .lost(instance: "one"))
         #expect(lost.at == start + .seconds(120))

@@ -145,4 +145,26 @@ import Testing
             #expect(world.names(found: second) == [names[0]], "seed \(seed)")
         }
     }
+
+    @Test func `who has a name now that was ours before is found`() throws {
+        var world = try AnnouncingTests.settled()
+        world.browse(0)
+        world.announce(0, nil)
+        world.run(.seconds(10))
+        let other = try world.join(0)
+        world.announce(other, "phone", port: 7000)
+        world.run(.seconds(10))
+        // Taken back while somebody else already had it: that one is found at once.
+        world.announce(0, "phone")
+        world.run(.seconds(5))
+        #expect(world.instance(0) == "phone (2)")
+        #expect(world.found(by: 0)["phone"]?.port == 7000)
+        // Without that, after a while.
+        world.announce(other, nil)
+        world.announce(0, "tablet")
+        world.run(.seconds(10))
+        world.announce(other, "phone (2)", port: 7001)
+        world.run(.seconds(300))
+        #expect(world.found(by: 0)["phone (2)"]?.port == 7001)
+    }
 }

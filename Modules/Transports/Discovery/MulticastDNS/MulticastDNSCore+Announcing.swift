@@ -75,8 +75,8 @@ extension MulticastDNSCore {
     }
 
     private mutating func noteFormer(_ instance: DNSName) {
-        formerInstances.removeAll { $0 == instance }
-        formerInstances.append(instance)
+        formerInstances.removeAll { $0.name == instance }
+        formerInstances.append((instance, now + configuration.hostLifetime))
         if formerInstances.count > Self.formerLimit { formerInstances.removeFirst() }
     }
 

@@ -28,9 +28,12 @@ extension MulticastDNSCore {
                 insert(record, source, index)
             }
         }
+        var hosts: [DNSName] = []
         for record in records where record.type == .a || record.type == .aaaa {
-            if interfaces[index].cache.isTarget(record.name) { insert(record, source, index) }
+            guard interfaces[index].cache.isTarget(record.name), insert(record, source, index) else { continue }
+            if !hosts.contains(record.name) { hosts.append(record.name) }
         }
+        for host in hosts { noteChanged(host: host) }
     }
 
     /// One label before the type, which people can read.
@@ -41,7 +44,9 @@ extension MulticastDNSCore {
         return label.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    private mutating func insert(_ record: DNSRecord, _ source: MulticastDNSSource, _ index: Int) {
+    /// True when it is remembered from now on, or anew.
+    @discardableResult
+    private mutating func insert(_ record: DNSRecord, _ source: MulticastDNSSource, _ index: Int) -> Bool {
         var budget = interfaces[index].newRecords
         let outcome = interfaces[index].cache.insert(record, from: source.ip, now, &random) { budget.take(now) }
         interfaces[index].newRecords = budget
@@ -50,21 +55,28 @@ extension MulticastDNSCore {
             noteChanged(evicted)
         }
         switch outcome {
-        case .unchanged: break
-        case .refused: statistics.dropped += 1
+        case .unchanged: return false
+        case .refused:
+            statistics.dropped += 1
+            return false
         case .added, .renewed:
+            if case .address = record.data { return true }
             noteChanged(record)
             if case .pointer(let instance) = record.data {
                 startResolving(instance, index)
             } else if outcome == .added, record.type == .srv {
                 startResolving(record.name, index)
             }
+            return true
         }
     }
 
     mutating func advanceCache(_ index: Int) {
         let due = interfaces[index].cache.advance(now, &random)
-        for record in due.expired { noteChanged(record) }
+        for record in due.expired {
+            noteChanged(record)
+            resolveAgain(without: record, index)
+        }
         let wanted = due.refresh.filter { isOfUse($0, index) }
         var questions: [DNSQuestion] = []
         for record in wanted {
@@ -72,6 +84,16 @@ extension MulticastDNSCore {
             if !questions.contains(question), interfaces[index].questions.take(now) { questions.append(question) }
         }
         ask(questions, index)
+    }
+
+    /// The refreshing questions or their answers may have been lost; the pointer lives for much longer.
+    private mutating func resolveAgain(without record: DNSRecord, _ index: Int) {
+        let cache = interfaces[index].cache
+        switch record.data {
+        case .pointer: break
+        case .address: for instance in cache.instances(on: record.name) { startResolving(instance, index) }
+        default: if cache.holdsPointer(to: record.name) { startResolving(record.name, index) }
+        }
     }
 
     /// It still leads somewhere from a pointer.
@@ -117,6 +139,8 @@ extension MulticastDNSCore {
         let records = question.type == .ptr ? cache.pointers : cache[question.name]
         return records.compactMap { cached in
             guard cached.record.type == question.type, cached.isFresh(now) else { return nil }
+            // Who is to tell the rest is to tell this too: the rest comes with it.
+            if case .pointer(let instance) = cached.record.data, !missing(of: instance, index).isEmpty { return nil }
             var record = cached.record
             record.lifetime = cached.remaining(now)
             record.flushesCache = false
@@ -129,18 +153,18 @@ extension MulticastDNSCore {
     mutating func noteQuestions(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {
         guard isBrowsing, source.wasMulticast, !message.flags.contains(.truncated) else { return }
         let soon = now + .seconds(1)
-        for question in message.questions where !question.wantsUnicast && question.recordClass == .internet {
-            if question.type == .ptr, question.name == names.type {
-                guard let browsing = interfaces[index].browsing, browsing.at <= soon else { continue }
-                let ours = knownAnswers(to: question, index)
-                let isCovered = message.answers.allSatisfy { theirs in
-                    theirs.name != names.type || ours.contains { $0.isSame(as: theirs) }
-                        || theirs.data == own.map { .pointer($0.instance) }
-                }
-                if isCovered { interfaces[index].browsing?.noteAsked(now) }
-            } else {
-                interfaces[index].cache.noteAsked(question.name, question.type, by: soon, &random)
-            }
+        let questions = message.questions.filter { !$0.wantsUnicast && $0.recordClass == .internet }
+        for question in questions where question.name != names.type {
+            interfaces[index].cache.noteAsked(question.name, question.type, by: soon, &random)
         }
+        guard let browsing = interfaces[index].browsing, browsing.at <= soon,
+            let question = questions.first(where: { $0.name == names.type && $0.type == .ptr })
+        else { return }
+        let ours = knownAnswers(to: question, index)
+        let isCovered = message.answers.allSatisfy { theirs in
+            theirs.name != names.type || ours.contains { $0.isSame(as: theirs) }
+                || theirs.data == own.map { .pointer($0.instance) }
+        }
+        if isCovered { interfaces[index].browsing?.noteAsked(now) }
     }
 }

@@ -33,6 +33,7 @@ extension MulticastDNSCore {
         let label = InstanceLabel.next(after: String(decoding: instance.firstLabel, as: UTF8.self))
         guard let name = try? names.type.prefixed(by: Array(label.utf8)) else { return }
         own?.instance = name
+        formerInstances.removeAll { $0.name == instance }
         noteChanged(instance: instance)
         noteChanged(instance: name)
         directives.events.append(.renamed(to: label))

@@ -30,11 +30,14 @@ extension MulticastDNSCore {
     mutating func noteChanged(_ record: DNSRecord) {
         switch record.data {
         case .pointer(let instance): noteChanged(instance: instance)
-        case .address:
-            for state in interfaces {
-                for instance in state.cache.instances(on: record.name) { noteChanged(instance: instance) }
-            }
+        case .address: noteChanged(host: record.name)
         default: noteChanged(instance: record.name)
+        }
+    }
+
+    mutating func noteChanged(host: DNSName) {
+        for state in interfaces {
+            for instance in state.cache.instances(on: host) { noteChanged(instance: instance) }
         }
     }
 
@@ -69,7 +72,7 @@ extension MulticastDNSCore {
     }
 
     func isOwnInstance(_ instance: DNSName) -> Bool {
-        own?.instance == instance || formerInstances.contains(instance)
+        own?.instance == instance || formerInstances.contains { $0.name == instance && $0.until > now }
     }
 
     /// The service with all its addresses, once it has a pointer, SRV, TXT and an address on one interface. What other

@@ -27,8 +27,8 @@ public struct MulticastDNSCore: Sendable {
     /// What is announced or about to be.
     var own: OwnRecords?
     var host: DNSName
-    /// Names of this instance before: nobody is found under them.
-    var formerInstances: [DNSName] = []
+    /// Names of this instance before: nobody is found under them for a while, in which others may still repeat them.
+    var formerInstances: [(name: DNSName, until: Duration)] = []
     /// The last of those that slow down probing (RFC 6762 section 8.1).
     var conflictTimes: [Duration] = []
     var isBrowsing = false
