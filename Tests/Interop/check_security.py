@@ -4,6 +4,7 @@
     check_security.py pairing FILE              recomputes every message and code of pairing; the standard library alone
     check_security.py datagrams FILE            derives the keys and opens and seals every packet; needs cryptography
     check_security.py certificate FILE PEER_ID  verifies a certificate in DER; needs cryptography
+    check_security.py identity FILE PEER_ID     reads the file of an identity; needs cryptography
 
 Status 1 on a difference, 3 when cryptography is missing.
 """
@@ -152,7 +153,7 @@ def check_datagrams(path):
     return checks.report()
 
 
-# Certificates
+# Certificates and keys
 
 
 def check_certificate(path, peer_id):
@@ -178,8 +179,22 @@ def check_certificate(path, peer_id):
     return checks.report()
 
 
+def check_identity(path, peer_id):
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+
+    checks = Checks()
+    key = load_pem_private_key(path.read_bytes(), password=None)
+    checks.same("curve", key.curve.name, "secp256r1")
+    spki = key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    checks.same("peer id", hashlib.sha256(spki).hexdigest(), peer_id)
+    return checks.report()
+
+
 def main(arguments):
-    commands = {"pairing": (check_pairing, 1), "datagrams": (check_datagrams, 1), "certificate": (check_certificate, 2)}
+    commands = {
+        "pairing": (check_pairing, 1), "datagrams": (check_datagrams, 1), "certificate": (check_certificate, 2),
+        "identity": (check_identity, 2),
+    }
     command, count = commands.get(arguments[0] if arguments else None, (None, 0))
     if command is None or len(arguments) != 1 + count:
         sys.exit(__doc__)

@@ -30,7 +30,7 @@ final class ForeignProgram: Sendable {
 
     deinit {
         try? input.fileHandleForWriting.close()
-        if process.isRunning { process.terminate() }
+        if process.isRunning { terminate() }
     }
 
     /// The next line; nil when the program has closed its output, or the test's time is over. One caller at a time.
@@ -62,7 +62,8 @@ final class ForeignProgram: Sendable {
     /// Tells the program that there is no more input.
     func closeInput() throws { try input.fileHandleForWriting.close() }
 
-    func terminate() { process.terminate() }
+    /// At once: threads of ours block signals, and so do the programs that they start.
+    func terminate() { kill(process.processIdentifier, SIGKILL) }
 
     private func take(_ data: Data) {
         let (waiter, line): (CheckedContinuation<String?, Never>?, String?) = state.withLock { state in

@@ -32,7 +32,9 @@
         /// Every fault, on a network of its own.
         @Suite(.enabled(if: OwnNetwork.isAllowed, "needs root, to make network namespaces"), .timeLimit(.minutes(1)))
         struct NetworkFaultTests {
+            /// An address of IPv6 would not be ready at once.
             private static let twoEnds = [
+                "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6",
                 "ip link set lo up", "ip link add one type veth peer name two",
                 "ip address add 10.9.0.1/24 dev one", "ip link set one up", "ip link set two up",
             ]

@@ -46,7 +46,8 @@
         /// threads of its own to start them, is of no use.
         static func shell(_ command: String) throws {
             var child: pid_t = 0
-            let arguments = ["sh", "-ec", command].map { strdup($0) }
+            let arguments: [UnsafeMutablePointer<CChar>?] = ["sh", "-ec", command].map { (word: String) in strdup(word)
+            }
             defer { for argument in arguments { free(argument) } }
             guard posix_spawnp(&child, "sh", nil, nil, arguments + [nil], environ) == 0 else {
                 throw Failure(command: command)

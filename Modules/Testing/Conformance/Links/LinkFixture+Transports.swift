@@ -69,7 +69,8 @@ extension LinkFixture {
         configuration.codec = codec
         configuration.seed = UInt64(index)
         let peer = SessionPeer(
-            id: group.peerIDs?[index] ?? "peer-\(index)", deviceClass: .unknown, appInstanceID: "fixture", topology: .sameHost)
+            id: group.peerIDs?[index] ?? "peer-\(index)", deviceClass: .unknown, appInstanceID: "fixture",
+            topology: .sameHost)
         return try LinkTransport(
             localPeer: peer, link: link, configuration: configuration, store: store, clock: clock)
     }

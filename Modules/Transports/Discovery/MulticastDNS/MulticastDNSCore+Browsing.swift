@@ -54,7 +54,11 @@ extension MulticastDNSCore {
         case .refused: statistics.dropped += 1
         case .added, .renewed:
             noteChanged(record)
-            if case .pointer(let instance) = record.data { startResolving(instance, index) }
+            if case .pointer(let instance) = record.data {
+                startResolving(instance, index)
+            } else if outcome == .added, record.type == .srv {
+                startResolving(record.name, index)
+            }
         }
     }
 

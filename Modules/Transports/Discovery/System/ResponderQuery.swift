@@ -27,6 +27,7 @@
         private init(
             _ begin: (_ service: inout DNSServiceRef?, _ context: UnsafeMutableRawPointer) -> DNSServiceErrorType
         ) throws(ResponderError) {
+            _ = Self.prepareLibrary
             let context = Unmanaged.passRetained(self)
             let status = begin(&service, context.toOpaque())
             guard status == DNSServiceErrorType(kDNSServiceErr_NoError), service != nil else {
@@ -35,6 +36,13 @@
                 throw ResponderError(status: status)
             }
         }
+
+        /// Once, before anything is asked: see the library's shim.
+        private static let prepareLibrary: Void = {
+            #if !canImport(Darwin)
+                sessionmesh_dnssd_prepare()
+            #endif
+        }()
 
         var descriptor: Int32 { service.map(DNSServiceRefSockFD) ?? -1 }
 

@@ -142,7 +142,11 @@
                 }
             }
             listen(&trials)
-            return findings + trials.map(multicastFinding) + [neighbourFinding(trials)].compactMap(\.self)
+            return findings
+                + trials.map { trial in
+                    multicastFinding(
+                        trial, isAlone: !trials.contains { $0.interface == trial.interface && $0.hasReturned })
+                } + [neighbourFinding(trials)].compactMap(\.self)
         }
 
         private func begin(_ interface: NetworkInterface, _ family: IPAddress.Family) throws(DiscoveryError) -> Trial {
@@ -192,20 +196,20 @@
             if isAnswer, trial.neighbours.count < Self.neighboursMax { trial.neighbours.insert(sender) }
         }
 
-        private func multicastFinding(_ trial: Trial) -> Finding {
+        /// - Parameter isAlone: the other version of IP does not work there either.
+        private func multicastFinding(_ trial: Trial, isAlone: Bool) -> Finding {
             let version = trial.family == .v4 ? "IPv4" : "IPv6"
             var finding = Finding(
                 id: "multicast", verdict: .fine, interface: trial.interface.name,
                 found: "a packet to the group of \(version) comes back")
+            if trial.failure != nil || !trial.hasReturned { finding.verdict = isAlone ? .blocked : .warning }
             if let failure = trial.failure {
-                finding.verdict = .blocked
                 finding.found = "no packet to the group of \(version) leaves: \(failure.message)"
                 finding.advice =
                     failure.code == .notPermitted
                     ? "a firewall of this machine forbids it; allow outgoing UDP to port \(port)"
-                    : "look at the interface's addresses and routes"
+                    : "an address that is new is not ready for a second; else look at the interface's addresses and routes"
             } else if !trial.hasReturned {
-                finding.verdict = .blocked
                 finding.found = "a packet to the group of \(version) does not come back"
                 finding.advice =
                     "most likely a firewall, whose rules only root can read; allow UDP to port \(port) in and out"
