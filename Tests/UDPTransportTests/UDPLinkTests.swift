@@ -43,6 +43,20 @@
             await watch.link.close()
         }
 
+        @Test("Five peers that trust each other meet, each with each, once")
+        func crowd() async throws {
+            let network = InMemoryNetwork()
+            let peers = (0..<5).map { _ in TestPeer(on: network) }
+            for peer in peers { for other in peers where other !== peer { try peer.trust(other.id) } }
+            for peer in peers { try peer.open() }
+            try await eventually("ten connections") { peers.allSatisfy { $0.recorder.connectionCount >= 4 } }
+            for peer in peers {
+                let others = peers.filter { $0 !== peer }.map(\.id.description)
+                #expect(Set(peer.recorder.peerIDs.compactMap { $0 }) == Set(others))
+            }
+            for peer in peers { await peer.link.close() }
+        }
+
         @Test("Datagrams take the sealed socket once the peer hears them")
         func datagrams() async throws {
             let network = InMemoryNetwork()

@@ -27,6 +27,7 @@
             }
         }()
 
-        private static let countMax = 5
+        /// Of three that find each other by themselves nobody can say who meets first, and some rules have to know.
+        private static let countMax = 2
     }
 #endif
