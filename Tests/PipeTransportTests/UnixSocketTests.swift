@@ -52,10 +52,12 @@ import Testing
         let oneTooMany = try Member(.connecting(path: place.path))
         #expect(await oneTooMany.recorder.untilEnd().reason == "the other side ended before it said anything")
         #expect(listener.recorder.connections.count == PipeLink.connectionsMax)
-        // It keeps trying, and takes the place of one that leaves.
+        // It keeps trying, and takes the place of one that leaves, under an address that nobody had.
         await members[3].link.close()
-        #expect(await listener.recorder.connection() == "unix:3")
-        try listener.link.send(.text("welcome"), to: "unix:3")
+        let address = try #require(await listener.recorder.connection())
+        let earlier = (0..<PipeLink.connectionsMax).map { LinkAddress("unix:\($0)") }
+        #expect(!earlier.contains(address))
+        try listener.link.send(.text("welcome"), to: address)
         #expect(await oneTooMany.recorder.bytes(7) == Array("welcome".utf8))
         for member in members + [oneTooMany, listener] { await member.link.close() }
         #expect(place.contents == [])
@@ -64,11 +66,13 @@ import Testing
     @Test func `A connector waits for a listener, and finds one that went and came back`() async throws {
         let place = try Place()
         let connector = try Member(.connecting(path: place.path))
+        var addresses: Set<LinkAddress> = []
         for round in 0..<3 {
             let listener = try Member(.listening(path: place.path))
-            #expect(await connector.recorder.connection() == "unix:0", "round \(round)")
+            let address = try #require(await connector.recorder.connection())
+            #expect(addresses.insert(address).inserted, "round \(round)")
             #expect(await listener.recorder.connection() == "unix:0", "round \(round)")
-            try connector.link.send(.text("round \(round)"), to: "unix:0")
+            try connector.link.send(.text("round \(round)"), to: address)
             #expect(await listener.recorder.bytes(7) == Array("round \(round)".utf8))
             await listener.link.close()
         }
