@@ -194,6 +194,19 @@ import Testing
         #expect(throws: DNSError.self) { try DNSMessage(torn) }
     }
 
+    @Test func `the types of a name come in blocks, each once and in order (RFC 4034 4.1.2)`() throws {
+        func negative(_ bits: [UInt8]) -> [UInt8] {
+            [0, 0, 0x84, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 47, 0, 1, 0, 0, 0, 9, 0, UInt8(1 + bits.count), 0] + bits
+        }
+        let types = try DNSMessage(negative([0, 2, 0x40, 0x08, 1, 1, 0x80])).answers.first?.data
+        #expect(types == .negative(next: .root, types: [.a, .ptr]))
+        for bits: [UInt8] in [
+            [0, 1, 0x21, 0, 1, 0x40], [1, 1, 0x40, 0, 1, 0x40], [0, 0], [0, 33], [0], [0, 2, 0x40],
+        ] {
+            #expect(throws: DNSError.self, "\(bits)") { try DNSMessage(negative(bits)) }
+        }
+    }
+
     @Test func `a lifetime with the highest bit set is none`() throws {
         #expect(try DNSMessage(bytes(of: response([pointer("a", lifetime: 0x8000_0000)]))).answers.first?.lifetime == 0)
     }

@@ -149,9 +149,14 @@ private struct DNSReader {
     /// The bit maps of an NSEC record (RFC 4034 section 4.1.2), of which the first tells the types up to 255.
     private mutating func readTypes(upTo end: Int) throws(DNSError) -> [DNSType] {
         var types: [DNSType] = []
+        var next = 0
         while offset < end {
             let (block, length) = (try readUInt8(), Int(try readUInt8()))
-            guard (1...32).contains(length), offset + length <= end else { throw DNSError(.badData, at: offset) }
+            // Each block once, in order.
+            guard block >= next, (1...32).contains(length), offset + length <= end else {
+                throw DNSError(.badData, at: offset)
+            }
+            next = Int(block) + 1
             let bits = try readBytes(length)
             guard block == 0 else { continue }
             for (index, byte) in bits.enumerated() {
@@ -160,8 +165,6 @@ private struct DNSReader {
                 }
             }
         }
-        // Every block once at most, so that what was read has one way to be written.
-        guard Set(types).count == types.count else { throw DNSError(.badData, at: offset) }
         return types
     }
 }
