@@ -178,4 +178,23 @@ import Testing
         pair.settle()
         #expect(await log.atLeast(3).map(\.metadata.featureID).sorted() == ["file", "tap", "tap"])
     }
+
+    @Test func `A peer that begins anew gets the newest snapshot again`() async throws {
+        let wire = MemoryWire()
+        let pair = try Pair(wire)
+        wire.connect()
+        pair.settle()
+        try await pair.left.sendSnapshot(snapshot(3), mode: .latestSnapshot, to: nil)
+        pair.settle()
+        #expect(pair.right.latestPeerSnapshot(featureID: "workout")?.revision == 3)
+        await pair.right.close()
+        let relaunched = try LinkTransport(
+            localPeer: SessionPeer(id: "right", deviceClass: .unknown, appInstanceID: "2", topology: .sameHost),
+            link: wire.right, clock: pair.clock)
+        try relaunched.start()
+        wire.connect()
+        pair.settle(.seconds(1))
+        #expect(relaunched.latestPeerSnapshot(featureID: "workout")?.revision == 3)
+        await relaunched.close()
+    }
 }

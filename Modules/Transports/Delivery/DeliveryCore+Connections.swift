@@ -178,6 +178,7 @@ extension DeliveryCore {
     mutating func admit(_ peer: SessionPeer) -> Int {
         if let index = peerIndex[peer.id] {
             if peers[index].peer != peer, settings.isDurable { directives.changes.append(.met(peer)) }
+            if peers[index].peer.appInstanceID != peer.appInstanceID { peers[index].forgetAcknowledgedSnapshots() }
             peers[index].peer = peer
             return index
         }

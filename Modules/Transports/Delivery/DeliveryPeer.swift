@@ -86,6 +86,11 @@ struct DeliveryPeer: Sendable {
         reportAt = min(reportAt, time)
     }
 
+    /// It has begun anew, and may have kept none of them.
+    mutating func forgetAcknowledgedSnapshots() {
+        for feature in latestOrder { latest[feature]?.acknowledged = 0 }
+    }
+
     mutating func offerLatest(_ featureID: String, _ change: (inout LatestProgress) -> Void) {
         if latest[featureID] == nil { latestOrder.append(featureID) }
         change(&latest[featureID, default: LatestProgress()])

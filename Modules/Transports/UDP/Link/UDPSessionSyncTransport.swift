@@ -6,6 +6,12 @@
     public import MeshStorage
     public import MeshTransport
 
+    #if canImport(FoundationEssentials)
+        public import FoundationEssentials
+    #else
+        public import Foundation
+    #endif
+
     /// A `LinkTransport` over a `UDPLink`: paired peers that find each other on the local network.
     ///
     /// ```swift
@@ -27,7 +33,7 @@
         /// - Throws: what `LinkTransport` throws.
         public convenience init(
             configuration: UDPLinkConfiguration, deviceClass: SessionPeerDeviceClass = .unknown,
-            appInstanceID: String = "", userID: String? = nil, delivery: DeliveryConfiguration = .init(),
+            appInstanceID: String = UUID().uuidString, userID: String? = nil, delivery: DeliveryConfiguration = .init(),
             store: (any SessionStore)? = nil, diagnostics: Topic<SessionDiagnosticEvent>? = nil
         ) throws {
             let diagnostics = diagnostics ?? Topic(bufferLimit: 1024)
