@@ -125,17 +125,20 @@ extension TransportBench {
 // MARK: - Messages
 
 extension TransportBench {
-    public func metadata(_ sequence: UInt64, feature: String = "workout") -> SessionSyncMetadata {
+    /// - Parameter source: whose event it is; by default the first end's.
+    public func metadata(
+        _ sequence: UInt64, feature: String = "workout", from source: SessionPeer? = nil
+    ) -> SessionSyncMetadata {
         SessionSyncMetadata(
-            sessionID: sessionID, featureID: feature, sourcePeerID: first.localPeer.id, sequence: sequence,
+            sessionID: sessionID, featureID: feature, sourcePeerID: (source ?? first.localPeer).id, sequence: sequence,
             causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "conformance.text")
     }
 
     public func envelope(
-        _ sequence: UInt64, feature: String = "workout", text: String = "event"
+        _ sequence: UInt64, feature: String = "workout", text: String = "event", from source: SessionPeer? = nil
     ) throws -> AnySessionSyncEnvelope {
         try AnySessionSyncEnvelope(
-            SessionSyncEnvelope(metadata: metadata(sequence, feature: feature), payload: [text]))
+            SessionSyncEnvelope(metadata: metadata(sequence, feature: feature, from: source), payload: [text]))
     }
 
     public func snapshot(

@@ -90,7 +90,8 @@ extension TransportConformance {
             async let there: Void = bench.send(1...200)
             async let back: Void = {
                 for sequence in 1...200 as ClosedRange<UInt64> {
-                    try await bench.second.send(bench.envelope(sequence), mode: .reliableEventually, to: nil)
+                    let envelope = try bench.envelope(sequence, from: bench.second.localPeer)
+                    try await bench.second.send(envelope, mode: .reliableEventually, to: nil)
                 }
             }()
             _ = try await (there, back)

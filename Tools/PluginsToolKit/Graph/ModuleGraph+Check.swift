@@ -91,7 +91,7 @@ private enum SystemModules {
     static let all = lowFloors.union([
         "AppKit", "Combine", "CryptoKit", "Dispatch", "FoundationNetworking", "FoundationXML", "Network", "OSLog",
         "Observation", "RegexBuilder", "Security", "SwiftUI", "UIKit", "WatchConnectivity",
-        "WatchKit", "os",
+        "WatchKit", "dnssd", "os",
     ])
     static let testing: Set = ["Testing", "XCTest"]
 }
