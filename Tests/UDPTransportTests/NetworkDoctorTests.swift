@@ -30,7 +30,9 @@
 
     #if os(Linux)
         /// Every fault, on a network of its own.
-        @Suite(.enabled(if: OwnNetwork.isAllowed, "needs root, to make network namespaces"), .timeLimit(.minutes(1)))
+        @Suite(
+            .enabled(if: OwnNetwork.isAllowed, "needs root and a process of its own, with MESH_NETWORK_FAULTS=1"),
+            .timeLimit(.minutes(1)))
         struct NetworkFaultTests {
             /// An address of IPv6 would not be ready at once.
             private static let twoEnds = [

@@ -8,9 +8,11 @@
             var command: String
         }
 
-        /// Whether one can be made, and configured.
+        /// Whether one may be made, and can. A thread that is started from one on another network is on that too, pools'
+        /// threads as well; so these tests want a process of their own, and ask for it by this variable.
         static let isAllowed: Bool = {
-            (try? run([]) { true }) ?? false
+            guard ProcessInfo.processInfo.environment["MESH_NETWORK_FAULTS"] != nil else { return false }
+            return (try? run([]) { true }) ?? false
         }()
 
         /// Configures a new network by shell commands, and runs the body on a thread that is on it.
