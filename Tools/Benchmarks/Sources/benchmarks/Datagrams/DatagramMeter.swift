@@ -4,7 +4,7 @@ import MeshBus
 /// Measures one end against one that answers (`DatagramSink`). Everything happens where datagrams arrive: no hop of the
 /// measurement's own is counted.
 ///
-/// A flood has at most four bursts under way, so that nothing is lost for want of a socket's buffer; the other end
+/// A flood has at most two bursts under way, so that nothing is lost for want of a socket's buffer; the other end
 /// acknowledges each burst with one datagram. A burst that is not acknowledged in time is counted as lost.
 final class DatagramMeter: Sendable {
     /// The first byte of a datagram.
@@ -14,9 +14,9 @@ final class DatagramMeter: Sendable {
 
     static let messageBytes = 256
     static let burst = 64
-    private static let burstsUnderWay = 4
+    private static let burstsUnderWay = 2
 
-    private struct State {
+    fileprivate struct State {
         var send: (@Sendable ([[UInt8]]) -> Void)?
         var burstsToSend = 0
         var burstsToArrive = 0

@@ -24,16 +24,17 @@ final class DatagramSink: Sendable {
                 trustedPeers: try TrustedPeers(file: home + "/paired.json"), address: "127.0.0.1")
             let end = try LinkEnd(configuration) { sink.received($0) }
             sink.state.withLock { $0.end = end }
-            print(end.link.port ?? 0)
+            say(Int(end.link.port ?? 0))
         } else {
             let end = try await BareEnd(to: nil) { sink.received($0) }
             sink.state.withLock { $0.end = end }
-            print(end.port)
+            say(end.port)
         }
-        fflush(stdout)
         _ = readLine()
         exit(0)
     }
+
+    private static func say(_ port: Int) { FileHandle.standardOutput.write(Data("\(port)\n".utf8)) }
 
     private func received(_ bytes: UnsafeRawBufferPointer) {
         switch bytes.first.flatMap(DatagramMeter.Kind.init) {
