@@ -12,7 +12,7 @@
     @Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
         @Test("A peer that says nothing more is dead after three heartbeats, however stuffed the way to it is")
         func heartbeat() async throws {
-            let watch = try TestPeer(change: { $0.times.heartbeat = .milliseconds(150) }).open()
+            let watch = try TestPeer(change: { $0.times.heartbeat = .milliseconds(600) }).open()
             let identity = PeerIdentity()
             try watch.trust(identity.peerID)
             let mute = try await RawPeer.connect(to: try #require(watch.link.port), .init(identity: identity))

@@ -23,9 +23,11 @@
                 }.wait()
                 let changes = configuration.trustedPeers.changes()
                 trustTask = Task { [weak self] in
+                    var isFirst = true
                     for await _ in changes {
                         guard let self else { return }
-                        loop.execute { self.trustChanged() }
+                        loop.execute { [isFirst] in self.trustChanged(isFirst: isFirst) }
+                        isFirst = false
                     }
                 }
                 try configuration.discovery?.start(DiscoveryBridge(self))

@@ -196,9 +196,11 @@
         func writable(_ address: LinkAddress) { observer?.writable(address) }
 
         /// Who is trusted has changed.
-        func trustChanged() {
-            guard !isClosing else { return }
+        /// - Parameter isFirst: this may only say how it was when the link was opened, however late; a peer that has been
+        ///   told that it is not trusted must not take that for a reason to come again.
+        func trustChanged(isFirst: Bool) {
             let trusted = configuration.trustedPeers
+            guard !isClosing, !isFirst || trusted.peers.map(\.id) != plan.trusted else { return }
             let unpaired = connections.values.filter { connection in
                 connection.peer.map { $0 != configuration.identity.peerID && !trusted.contains($0) } ?? false
             }
