@@ -1,3 +1,5 @@
+import MeshBus
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Glibc)
@@ -42,6 +44,17 @@ public struct PipeError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension PipeError {
+    /// Calls what may fail for reasons of the system.
+    static func translating<Result>(
+        _ body: () throws(SystemCallError) -> Result
+    ) throws(PipeError) -> Result {
+        do throws(SystemCallError) {
+            return try body()
+        } catch {
+            throw .systemCallFailed(error.call, error.errorNumber)
+        }
+    }
+
     static func systemCallFailed(_ call: String, _ errorNumber: Int32) -> PipeError {
         PipeError(code: .systemCallFailed, message: call, errorNumber: errorNumber)
     }

@@ -71,14 +71,18 @@ final class PipeStream: Sendable {
         state.withLock { $0.users = 2 }
         var startedCount = 0
         do throws(PipeError) {
-            try LinkThread.start { self.write(to: descriptors) }
+            try begin { self.write(to: descriptors) }
             startedCount = 1
-            try LinkThread.start { self.read(from: descriptors) }
+            try begin { self.read(from: descriptors) }
         } catch {
             interrupt()
             for _ in startedCount..<2 { leave() }
             throw error
         }
+    }
+
+    private func begin(_ body: @escaping @Sendable () -> Void) throws(PipeError) {
+        try PipeError.translating { () throws(SystemCallError) in try BlockingThread.start(body) }
     }
 
     /// What was taken is written, then both threads end.

@@ -38,7 +38,7 @@ final class SocketKeeper: Sendable {
         self.path = try UnixSocketPath(path)
         self.role = role
         self.seed = seed
-        wake = try WakePipe()
+        wake = try PipeError.translating { () throws(SystemCallError) in try WakePipe() }
     }
 
     /// Begins; what can be found out at once is thrown.
@@ -51,9 +51,11 @@ final class SocketKeeper: Sendable {
             } catch  where role == .either && error.code == .addressInUse {}
         }
         do throws(PipeError) {
-            try LinkThread.start {
-                self.run(for: link)
-                link.keeperEnded()
+            try PipeError.translating { () throws(SystemCallError) in
+                try BlockingThread.start {
+                    self.run(for: link)
+                    link.keeperEnded()
+                }
             }
         } catch {
             first.withLock { $0 = nil }

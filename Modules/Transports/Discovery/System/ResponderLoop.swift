@@ -21,7 +21,7 @@
         private let interfaceIndex: UInt32
         private let observer: any ServiceObserver
         private let tally: Locked<DiscoveryStatistics>
-        private let wake: ResponderWake
+        private let wake: WakePipe
         private let clock = ContinuousClock()
 
         private var browse: ResponderQuery?
@@ -38,7 +38,7 @@
         init(
             type: ServiceType, interfaceIndex: UInt32, observer: any ServiceObserver,
             tally: Locked<DiscoveryStatistics>,
-            wake: ResponderWake
+            wake: WakePipe
         ) {
             self.type = type
             self.interfaceIndex = interfaceIndex

@@ -9,7 +9,7 @@
 #endif
 
 /// A thread of our own for blocking calls, which would starve Swift's thread pool.
-enum LinkThread {
+package enum BlockingThread {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
 
@@ -19,9 +19,7 @@ enum LinkThread {
     /// Starts a detached thread that blocks SIGPIPE: a write to a pipe whose reader is gone raises it on the writing
     /// thread only, where it stays pending and dies with the thread, and the write returns EPIPE. The process's own
     /// handling of the signal is left alone.
-    ///
-    /// - Throws: `PipeError` with `systemCallFailed`.
-    static func start(_ run: @escaping @Sendable () -> Void) throws(PipeError) {
+    package static func start(_ run: @escaping @Sendable () -> Void) throws(SystemCallError) {
         var blocked = sigset_t()
         var before = sigset_t()
         sigemptyset(&blocked)
@@ -33,7 +31,7 @@ enum LinkThread {
         pthread_sigmask(SIG_SETMASK, &before, nil)
         guard status == 0 else {
             Unmanaged<Body>.fromOpaque(context).release()
-            throw .systemCallFailed("pthread_create", status)
+            throw SystemCallError("pthread_create", status)
         }
     }
 
@@ -56,6 +54,6 @@ enum LinkThread {
 }
 
 private func enterThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    LinkThread.enter(context)
+    BlockingThread.enter(context)
     return nil
 }

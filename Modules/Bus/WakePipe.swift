@@ -9,8 +9,8 @@
 #endif
 
 /// Lets a thread wait for a descriptor and others end that wait.
-final class WakePipe: Sendable {
-    enum Readiness {
+package final class WakePipe: Sendable {
+    package enum Readiness {
         case ready, woken, timedOut
         case failed(Int32)
     }
@@ -18,10 +18,9 @@ final class WakePipe: Sendable {
     private let input: Int32
     private let output: Int32
 
-    /// - Throws: `PipeError` with `systemCallFailed`.
-    init() throws(PipeError) {
+    package init() throws(SystemCallError) {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw .systemCallFailed("pipe", errno) }
+        guard pipe(&ends) == 0 else { throw SystemCallError("pipe", errno) }
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
@@ -35,20 +34,22 @@ final class WakePipe: Sendable {
     }
 
     /// Ends the wait, now or the next one, until `clear`.
-    func signal() {
+    package func signal() {
         var byte: UInt8 = 1
         _ = write(output, &byte, 1)
     }
 
     /// Takes note of all signals so far.
-    func clear() {
+    package func clear() {
         var bytes: UInt64 = 0
         while read(input, &bytes, 8) > 0 {}
     }
 
     /// Waits until the descriptor is ready for `event`; a negative descriptor never is. A signal goes first.
     /// - Parameter timeoutMilliseconds: nil waits for ever.
-    func wait(for descriptor: Int32 = -1, _ event: Int32 = 0, timeoutMilliseconds: Int32? = nil) -> Readiness {
+    package func wait(
+        for descriptor: Int32 = -1, _ event: Int32 = 0, timeoutMilliseconds: Int32? = nil
+    ) -> Readiness {
         while true {
             var waiting = (
                 pollfd(fd: input, events: Int16(POLLIN), revents: 0),
@@ -69,8 +70,17 @@ final class WakePipe: Sendable {
         }
     }
 
+    /// Waits for a signal, or until one of these can be read.
+    /// - Parameter timeoutMilliseconds: nil waits for ever.
+    /// - Returns: the indexes of those that can be read; none when a signal or the time has ended the wait.
+    package func wait(for descriptors: [Int32], timeoutMilliseconds: Int32?) -> [Int] {
+        var waiting = ([input] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        guard poll(&waiting, nfds_t(waiting.count), timeoutMilliseconds ?? -1) > 0 else { return [] }
+        return descriptors.indices.filter { waiting[$0 + 1].revents != 0 }
+    }
+
     /// Whether the descriptor is ready for `event` now.
-    static func isReady(_ descriptor: Int32, _ event: Int32) -> Bool {
+    package static func isReady(_ descriptor: Int32, _ event: Int32) -> Bool {
         var waiting = pollfd(fd: descriptor, events: Int16(event), revents: 0)
         return poll(&waiting, 1, 0) > 0
     }
