@@ -42,12 +42,12 @@
         @Test("Peers that have nothing to say stay connected")
         func idle() async throws {
             let network = InMemoryNetwork()
-            func impatient() -> TestPeer { TestPeer(on: network, change: { $0.times.heartbeat = .milliseconds(60) }) }
+            func impatient() -> TestPeer { TestPeer(on: network, change: { $0.times.heartbeat = .milliseconds(250) }) }
             let (phone, watch) = try trustingPair(impatient(), impatient())
             try phone.open()
             try watch.open()
             try await eventually("a connection") { phone.recorder.isConnected && watch.recorder.isConnected }
-            try await Task.sleep(for: .milliseconds(600))
+            try await Task.sleep(for: .milliseconds(1500))
             #expect(phone.recorder.disconnectionCount == 0)
             #expect(watch.recorder.disconnectionCount == 0)
             await phone.link.close()

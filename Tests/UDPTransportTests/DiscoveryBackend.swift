@@ -5,6 +5,8 @@
 
     @testable import MeshUDPTransport
 
+    let needsResponder: Comment = "runs in Tests/Network/with-avahi"
+
     /// A way to announce and find services that this machine has.
     struct DiscoveryBackend: CustomTestStringConvertible, Sendable {
         let testDescription: String
