@@ -3,7 +3,7 @@
     import MeshDiscovery
     import Testing
 
-    /// What `SystemDiscovery` does when the responder is not there, or goes and comes back.
+    /// What `SystemDiscovery` does when the responder, or the interface, is not there.
     @Suite(.timeLimit(.minutes(1))) struct SystemDiscoveryTests {
         private static let hasResponder = FileManager.default.fileExists(atPath: "/run/dbus/system_bus_socket")
 
@@ -24,7 +24,6 @@
                 ($0 as? DiscoveryError)?.code == .noInterface
             }
         }
-
     }
 
     /// What it does when the responder goes and comes back.
