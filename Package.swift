@@ -54,6 +54,9 @@ let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(
 let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
 let dnssd = Target.Dependency.target(name: "CDNSSD", condition: .when(traits: ["SystemDiscovery"]))
 
+// A module of ours that is needed under its trait only, by one that does without it too.
+let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", condition: .when(traits: ["SQLite"]))
+
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
 let modules: [Module] = [
     Module(
@@ -142,8 +145,10 @@ let modules: [Module] = [
         tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshLoopbackTransport"]),
     Module(
         "MeshSharedState", "Modules/SharedState", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"],
-        tests: ["MeshIdentity", "MeshTransport", "MeshScenarioTransport"]),
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshScenarioTransport",
+        ]),
 
     Module(
         "MeshTesting", "Modules/Testing", floor: 6,
@@ -175,16 +180,15 @@ let modules: [Module] = [
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
             "MeshGPX", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
-            "MeshDelivery", "MeshSession", "MeshTesting", "MeshSimulation",
+            "MeshDelivery", "MeshSession", "MeshSharedState", "MeshTesting", "MeshSimulation",
         ],
         needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
-            "PluginsToolKit", "MeshBus", "SessionMesh", "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting",
-            "MeshSimulation",
-            "WorkoutExample",
-        ]),
+            "PluginsToolKit", "MeshBus", "SessionMesh", "MeshLibdeflate",
+            "MeshSQLiteStorage", "MeshTesting", "MeshSimulation", "WorkoutExample",
+        ], needs: nio),
     Module(
         "crash-test", "Tests/Crashes", floor: 7, form: .executable,
         uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
@@ -239,7 +243,9 @@ let package = Package(
         .trait(name: "Metrics", description: "MeshDiagnostics counts diagnostic events in swift-metrics."),
         .trait(name: "CommandLineTools", description: "The executables plugins-tool and mesh."),
         .trait(name: "Libdeflate", description: "MeshLibdeflate compresses large bodies faster; needs libdeflate."),
-        .trait(name: "SQLite", description: "MeshSQLiteStorage keeps sessions in a file; needs SQLite."),
+        .trait(
+            name: "SQLite",
+            description: "MeshSQLiteStorage keeps sessions in a file, and WatchConnection its own; needs SQLite."),
         .trait(
             name: "UDP",
             description: "MeshSecurity and MeshUDPTransport: peers on the local network, by SwiftNIO and TLS."),

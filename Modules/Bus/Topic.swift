@@ -26,6 +26,11 @@ public final class Topic<Element: Sendable>: Sendable {
         var droppedCount: UInt64 = 0
         var isFinished = false
         var roomNotice: (@Sendable () -> Void)?
+
+        var keptDoneCount: UInt64 {
+            let waiting = subscriptions.reduce(kept.count) { max($0, $1.keptWaiting) }
+            return keptTotal - min(UInt64(waiting), keptTotal)
+        }
     }
 
     /// How many elements wait for a slow subscriber before the policy applies.
@@ -108,6 +113,8 @@ public final class Topic<Element: Sendable>: Sendable {
     public func finish() {
         let ended = state.withLock { state in
             state.isFinished = true
+            // What was not looked at by now does not count as done because nobody is left.
+            state.keptTotal = state.keptDoneCount
             state.latest = nil
             state.kept = BatchBuffer()
             state.roomNotice = nil
@@ -201,10 +208,7 @@ extension Topic {
 
     /// Of all elements that must not be lost, how many every subscriber is done with: it has asked for what comes after.
     package var keptDoneCount: UInt64 {
-        state.withLock { state in
-            let waiting = state.subscriptions.reduce(state.kept.count) { max($0, $1.keptWaiting) }
-            return state.keptTotal - min(UInt64(waiting), state.keptTotal)
-        }
+        state.withLock { $0.keptDoneCount }
     }
 
     /// Calls `body` once, when no subscriber's buffer is more than half full: at once if that is so, else on the thread

@@ -128,6 +128,11 @@ extension DiagnosticsSession {
         }
     }
 
+    @discardableResult
+    public func cancel(eventID: UUID, featureID: String) -> Bool {
+        wrapped.cancel(eventID: eventID, featureID: featureID)
+    }
+
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { inbox.receiveEnvelopes() }
     public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { inbox.receiveEnvelopeBatches() }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { inbox.receiveSnapshots() }

@@ -79,4 +79,42 @@ import Testing
         await recorder.close()
         for await _ in streams { Issue.record("nothing was sent") }
     }
+
+    @Test func `what is withdrawn is withdrawn from the wrapped transport`() throws {
+        let wrapped = Withdrawing(localPeer: peer)
+        let recorder = DiagnosticsSession(wrapping: wrapped)
+        let id = UUID()
+        #expect(recorder.cancel(eventID: id, featureID: "list"))
+        #expect(wrapped.withdrawn.withLock { $0 } == [id])
+    }
+}
+
+/// Carries nothing and notes what it is to withdraw.
+private final class Withdrawing: SessionSyncTransport {
+    let localPeer: SessionPeer
+    let withdrawn = Locked<[UUID]>([])
+    private let inbox = TransportInbox()
+
+    init(localPeer: SessionPeer) { self.localPeer = localPeer }
+
+    var knownPeers: [SessionPeer] { [] }
+    var capabilities: SessionTransportCapabilities {
+        SessionTransportCapabilities(
+            supportsRealtime: false, supportsDurableQueue: true, supportsLatestStateReplacement: true,
+            supportsRequestReply: false, supportsBroadcast: true, supportsPeerDiscovery: false, maximumPayloadSize: nil,
+            expectedLatency: .eventual)
+    }
+    func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {}
+    func sendSnapshot(
+        _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {}
+    func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {}
+    func cancel(eventID: UUID, featureID: String) -> Bool {
+        withdrawn.withLock { $0.append(eventID) }
+        return true
+    }
+    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { inbox.receiveEnvelopes() }
+    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { inbox.receiveSnapshots() }
+    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { inbox.receiveSnapshotRequests() }
+    func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { inbox.reachabilityChanges() }
 }

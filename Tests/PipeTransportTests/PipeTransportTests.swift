@@ -58,14 +58,23 @@ import Testing
     }
 
     /// Sends as fast as the transport takes, and expects each in its order.
+    /// - Parameter breaks: the connection does: with nobody there a full queue throws, and what was not accepted is for the
+    ///   sender to keep.
     static func exchange(
         from sender: PipeSessionSyncTransport, to stream: AsyncStream<AnySessionSyncEnvelope>,
-        _ sequences: ClosedRange<UInt64>
+        _ sequences: ClosedRange<UInt64>, breaks: Bool = false
     ) async throws {
         async let sending: Void = {
             for sequence in sequences {
-                try await sender.send(
-                    Sample.envelope(sequence, from: sender.localPeer.id), mode: .reliableEventually, to: nil)
+                let envelope = try Sample.envelope(sequence, from: sender.localPeer.id)
+                while true {
+                    do {
+                        try await sender.send(envelope, mode: .reliableEventually, to: nil)
+                        break
+                    } catch SessionSyncError.queueFull where breaks {
+                        _ = await sender.reachabilityChanges().first { $0.isReachable }
+                    }
+                }
             }
         }()
         var received = stream.makeAsyncIterator()
@@ -247,17 +256,18 @@ import Testing
         try watch.start()
         _ = await met.first { $0.isReachable }
         let breaking = Task {
-            var isPhonesTurn = true
-            for await change in phone.reachabilityChanges() where change.isReachable {
+            // Each time the next connection lets wait for longer.
+            var breaks = 0
+            for await change in phone.reachabilityChanges() where change.isReachable && breaks < 6 {
+                breaks += 1
                 // In the midst of what is under way, the side taking turns.
-                let link = (isPhonesTurn ? phone : watch).link as? PipeLink
-                isPhonesTurn.toggle()
+                let link = (breaks.isMultiple(of: 2) ? watch : phone).link as? PipeLink
                 await Task.yield()
                 for stream in link?.connections ?? [] { stream.interrupt() }
             }
         }
-        async let there: Void = Self.exchange(from: phone, to: received.1, 1...5000)
-        async let back: Void = Self.exchange(from: watch, to: received.0, 1...5000)
+        async let there: Void = Self.exchange(from: phone, to: received.1, 1...5000, breaks: true)
+        async let back: Void = Self.exchange(from: watch, to: received.0, 1...5000, breaks: true)
         try await there
         try await back
         breaking.cancel()

@@ -106,6 +106,8 @@ final class FaultyTransport: SessionSyncTransport {
         try await sendPastChecks { try await self.base.requestSnapshot(sessionID: sessionID, from: peer) }
     }
 
+    func cancel(eventID: UUID, featureID: String) -> Bool { base.cancel(eventID: eventID, featureID: featureID) }
+
     /// Swallows or changes the error that the fault is about.
     private func sendPastChecks(_ send: @escaping @Sendable () async throws -> Void) async throws {
         if fault == .ignoresCancellation { return try await Task(operation: send).value }

@@ -55,7 +55,8 @@ extension TransportConformance {
         ) { bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
-            let (sending, accepted) = flood(bench, mode: .reliableEventually, limit: 50_000)
+            let (sending, accepted) = flood(
+                bench, mode: .reliableEventually, limit: 50_000, insists: !bench.hasLiveLane)
             try await bench.wait(for: "a first send") { accepted.count > 0 }
             await bench.first.close()
             guard case .failure(SessionSyncError.closed) = await sending.result else {
@@ -203,15 +204,22 @@ extension TransportConformance {
     static let floodLimit = 20_000
 
     /// Sends until it must wait, is cancelled or throws.
+    /// - Parameter insists: sends again what a full queue has refused.
     private static func flood(
-        _ bench: TransportBench, mode: SessionDeliveryMode, limit: Int = floodLimit
+        _ bench: TransportBench, mode: SessionDeliveryMode, limit: Int = floodLimit, insists: Bool = false
     ) -> (Task<Void, any Error>, Progress) {
         let progress = Progress()
         let task = Task {
             defer { progress.end() }
-            for sequence in 1...UInt64(limit) {
-                try await bench.first.send(bench.envelope(sequence), mode: mode, to: nil)
-                progress.add()
+            var sequence: UInt64 = 1
+            while sequence <= limit {
+                do {
+                    try await bench.first.send(bench.envelope(sequence), mode: mode, to: nil)
+                    sequence += 1
+                    progress.add()
+                } catch SessionSyncError.queueFull where insists {
+                    try await Task.sleep(for: .milliseconds(1))
+                }
             }
         }
         return (task, progress)

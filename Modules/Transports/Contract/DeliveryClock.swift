@@ -25,6 +25,8 @@ extension DeliveryClock {
 /// The system's clocks.
 public struct SystemClock: DeliveryClock {
     private static let start = ContinuousClock.now
+    /// A hundred years, as which every later deadline counts: the runtime traps on what exceeds 64 bits of nanoseconds.
+    private static let deadlineMax = Duration.seconds(3_155_760_000)
 
     public init() {}
 
@@ -32,6 +34,7 @@ public struct SystemClock: DeliveryClock {
     public var wall: Date { Date() }
 
     public func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
+        let deadline = min(deadline, Self.deadlineMax)
         Task {
             try? await Task.sleep(until: Self.start.advanced(by: deadline), clock: .continuous)
             body()

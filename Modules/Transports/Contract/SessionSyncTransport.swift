@@ -33,6 +33,10 @@ public protocol SessionSyncTransport: Sendable {
     func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     /// Asks for a current snapshot; the answer arrives through `receiveSnapshots`.
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws
+    /// Withdraws a reliable envelope from every peer that has not acknowledged it. By default nothing can be withdrawn.
+    /// - Returns: whether there was one. It may arrive all the same, if it was under way.
+    @discardableResult
+    func cancel(eventID: UUID, featureID: String) -> Bool
 
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope>
     /// The same as `receiveEnvelopes`, in turns: everything that has gathered since the last one, at most 256 envelopes.
@@ -52,6 +56,8 @@ public protocol SessionSyncTransport: Sendable {
 extension SessionSyncTransport {
     public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? { nil }
     public func close() async {}
+    @discardableResult
+    public func cancel(eventID: UUID, featureID: String) -> Bool { false }
 
     public func send(
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?

@@ -109,6 +109,9 @@ public protocol LinkObserver: AnyObject, Sendable {
     func connected(_ address: LinkAddress, as peerID: String?)
     /// Bytes that the peer sent: on `stream` any piece of what it wrote, elsewhere one whole packet.
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress)
+    /// The platform says that a packet of a live lane has not been delivered. May be told of none; by default nothing
+    /// follows from it.
+    func undelivered(_ packet: LinkPacket, to address: LinkAddress)
     /// There is room again after `send` threw `full`.
     func writable(_ address: LinkAddress)
     /// Live lanes work no longer.
@@ -119,6 +122,8 @@ public protocol LinkObserver: AnyObject, Sendable {
 }
 
 extension LinkObserver {
+    public func undelivered(_ packet: LinkPacket, to address: LinkAddress) {}
+
     public func received(_ bytes: [UInt8], on lane: LinkLane, from address: LinkAddress) {
         bytes.withUnsafeBytes { received($0, on: lane, from: address) }
     }

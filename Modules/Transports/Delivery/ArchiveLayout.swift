@@ -38,6 +38,8 @@ struct ArchiveLayout: ~Copyable {
     var peers: [String: Int] = [:]
     var channels: [Channel: Int] = [:]
     var sources: [Source: Int] = [:]
+    /// Those that the latest batch names for the first time.
+    var newChannels: [Channel] = []
     var nextNumber = 0
     /// Where the inbox begins and where its next entry goes.
     var inboxFirst: UInt64 = 0
@@ -73,6 +75,7 @@ extension ArchiveLayout {
     /// - Parameter done: how many elements of the inbox subscribers are done with since the start.
     mutating func batch(of changes: [DeliveryChange], done: UInt64) -> StoreBatch {
         var batch = StoreBatch()
+        newChannels = []
         var cursors: [Source: UInt64] = [:]
         var order: [Source] = []
         for change in changes {
@@ -123,8 +126,9 @@ extension ArchiveLayout {
         return batch
     }
 
-    /// What was not written takes its places in the inbox with it.
+    /// The latest batch was not written, and takes its places in the inbox and its names with it.
     mutating func forget(_ changes: [DeliveryChange]) {
+        for channel in newChannels { channels[channel] = nil }
         for case .received(_, _, _, let message) in changes.reversed() where inboxNext > inboxFirst {
             inboxNext -= 1
             if case .envelope = message { inboxEnvelopes.removeLast() }
@@ -152,6 +156,7 @@ extension ArchiveLayout {
         if let number = channels[channel] { return number }
         let number = takeNumber()
         channels[channel] = number
+        newChannels.append(channel)
         batch.set(
             varint(UInt64(peerNumber(channel.peerID, in: &batch))) + Array(channel.featureID.utf8),
             for: "\(Self.root)to/\(number)")

@@ -39,6 +39,11 @@ extension DeliveringTransport {
         try await delivery.requestSnapshot(sessionID: sessionID, from: peer)
     }
 
+    @discardableResult
+    public func cancel(eventID: UUID, featureID: String) -> Bool {
+        delivery.cancel(eventID: eventID, featureID: featureID)
+    }
+
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { delivery.receiveEnvelopes() }
     public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { delivery.receiveEnvelopeBatches() }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { delivery.receiveSnapshots() }

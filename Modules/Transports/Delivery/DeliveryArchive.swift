@@ -27,6 +27,8 @@ final class DeliveryArchive: Sendable {
     let store: any SessionStore
     private let isInline: Bool
     private let state: Locked<State>
+    /// Held while the store is written; true once nobody writes any more.
+    private let hasEnded = Locked(false)
     private let queue = DispatchQueue(label: "sessionmesh.delivery.store")
 
     /// - Throws: `StorageError`.
@@ -87,7 +89,10 @@ final class DeliveryArchive: Sendable {
             }
             guard !batch.isEmpty else { return }
             do {
-                try store.commit(batch)
+                try hasEnded.withLock { hasEnded in
+                    if hasEnded { throw StorageError.closed }
+                    try store.commit(batch)
+                }
                 finish(changes, nil, done)
             } catch {
                 let error = error as? StorageError ?? StorageError(.unavailable, "the store threw", cause: error)
@@ -126,6 +131,10 @@ final class DeliveryArchive: Sendable {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }
 
+    /// From its return on nothing is written, so that another transport may have the store. Waits for the one write that
+    /// may be under way; what comes after it fails.
+    func end() { hasEnded.withLock { $0 = true } }
+
     /// So many changes have been noted.
     var notedCount: UInt64 { state.withLock { $0.notedCount } }
 
@@ -148,8 +157,9 @@ extension DeliveryChange {
     /// Nothing depends on its being written soon.
     fileprivate var isRepeatable: Bool {
         switch self {
-        case .accepted, .received: false
-        case .settled, .published, .newest, .met, .forgotten, .pending: true
+        // What the core decides anew.
+        case .accepted, .received, .pending: false
+        case .settled, .published, .newest, .met, .forgotten: true
         }
     }
 }

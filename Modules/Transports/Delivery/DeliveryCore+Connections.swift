@@ -8,8 +8,12 @@ import MeshWire
 extension DeliveryCore {
     mutating func found(_ address: LinkAddress, _ now: DeliveryTime) {
         connections[address, default: DeliveryConnection()].isOver = false
+        guard settings.keptLane != nil else { return }
         // On lanes that the platform keeps the greeting waits for the other side like everything else.
-        if connections[address]?.isLive == false, settings.keptLane != nil { greet(address, now) }
+        if connections[address]?.isLive == false { greet(address, now) }
+        guard settings.lanes.contains(.latest) else { return }
+        connections[address]?.kept.owesGreeting = true
+        directives.writable.append(address)
     }
 
     mutating func connected(_ address: LinkAddress, as provenID: String?, _ now: DeliveryTime) {
@@ -17,6 +21,7 @@ extension DeliveryCore {
         var connection = DeliveryConnection()
         connection.isLive = true
         connection.provenID = provenID
+        if let kept = connections[address]?.kept { connection.kept = kept }
         connections[address] = connection
         greet(address, now)
     }
@@ -27,12 +32,12 @@ extension DeliveryCore {
             if let reason { report(.rejected(peerID: nil, reason: reason)) }
             return
         }
-        connections[address] = settings.keptLane == nil ? nil : DeliveryConnection()
+        connections[address] = settings.keptLane == nil ? nil : connection.leftWithKeptLanes
         if let reason { report(.rejected(peerID: connection.peerID, reason: reason)) }
         if connection.peerID == nil, reason == nil, !connection.isOver {
             report(.rejected(peerID: nil, reason: "the other side ended the connection before it had greeted"))
         }
-        if !connection.immediate.isEmpty {
+        if !connection.immediate.isEmpty, settings.keptLane == nil {
             report(.dropped(count: connection.immediate.count, reason: "the connection ended before they were sent"))
         }
         if let index = connection.peerID.flatMap({ peerIndex[$0] }), peers[index].address == address {
@@ -54,7 +59,7 @@ extension DeliveryCore {
     }
 
     /// Everything that is not acknowledged is offered again.
-    private mutating func rewind(_ index: Int) {
+    mutating func rewind(_ index: Int) {
         for channel in peers[index].channels.indices { peers[index].channels[channel].rewind() }
         for feature in peers[index].latestOrder {
             guard let progress = peers[index].latest[feature] else { continue }
@@ -117,6 +122,7 @@ extension DeliveryCore {
         guard var connection = connections[address], !connection.isOver else { return }
         connection.control.append(.hello(WireHello(peer: localPeer, codecs: settings.codecs)))
         connection.helloCount += 1
+        if !connection.isLive { connection.kept.saidCount += 1 }
         if connection.isLive, settings.isLossy {
             let delay = RoundTripEstimate().timeout(afterFailures: min(connection.helloCount - 1, 4))
             connection.helloAt = now.elapsed + min(delay, settings.heartbeat)
@@ -130,34 +136,66 @@ extension DeliveryCore {
     mutating func greetingArrived(_ address: LinkAddress) { connections[address]?.helloAt = nil }
 
     /// - Throws: `WireError` when nothing can come of the connection.
-    mutating func meet(_ hello: WireHello, at address: LinkAddress, _ now: DeliveryTime) throws(WireError) {
+    mutating func meet(
+        _ hello: WireHello, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
+    ) throws(WireError) {
         guard let connection = connections[address] else { return }
         try check(hello, provenID: connection.provenID)
+        guard lane.isLive || settings.keptLane == nil else { return meetKept(hello, on: lane, at: address, now) }
         let isRepeated = connection.peerID == hello.peer.id
-        if isRepeated, let index = peerIndex[hello.peer.id], peers[index].peer == hello.peer { return }
+        if isRepeated, let index = peerIndex[hello.peer.id], peers[index].peer == hello.peer {
+            // Its end of the connection has begun anew, unnoticed here: it waits for a greeting, and for nothing else.
+            let isDeaf = connection.isLive && connection.helloAt == nil && peers[index].standing.health == .gone
+            if isDeaf, settings.isLossy { greet(address, now) }
+            return
+        }
         guard connection.peerID == nil || isRepeated else {
             throw WireError(.foreign, "'\(hello.peer.id)' greets where '\(connection.peerID ?? "")' is")
         }
         connections[address]?.peerID = hello.peer.id
-        let isFirst = peers.isEmpty
         let index = admit(hello.peer)
-        guard connection.isLive else {
-            peers[index].keptAddress = address
-            return afterMeeting(index, isFirst: isFirst, now)
-        }
+        if settings.keptLane != nil { keep(index, at: address) }
+        guard connection.isLive else { return afterMeeting(index, now) }
         if let earlier = peers[index].address, earlier != address { connections[earlier]?.isOver = true }
         if peers[index].address != nil { part(index) }
-        if settings.keptLane != nil { peers[index].keptAddress = address }
         peers[index].address = address
         peers[index].standing.begin(now: now.elapsed)
         rewind(index)
         wake(by: now.elapsed)
-        afterMeeting(index, isFirst: isFirst, now)
+        afterMeeting(index, now)
     }
 
-    private mutating func afterMeeting(_ index: Int, isFirst: Bool, _ now: DeliveryTime) {
+    /// A greeting that the platform has kept: it may be older than the connection that there is now.
+    private mutating func meetKept(
+        _ hello: WireHello, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
+    ) {
+        let isLive = connections[address]?.isLive == true
+        if isLive, let greeted = connections[address]?.peerID, greeted != hello.peer.id { return }
+        let isFirst = peers.isEmpty
+        let isNews = connections[address]?.kept.peerID != hello.peer.id
+        let index = admit(hello.peer)
+        keep(index, at: address)
+        if lane == .queue, !isLive, let kept = connections[address]?.kept {
+            connections[address]?.kept.heardCount += 1
+            if kept.heardCount + 1 > kept.saidCount {
+                // The other side has begun anew. It is to know who is here, and may have lost what it had taken.
+                greet(address, now)
+                if peers[index].address == nil { rewind(index) }
+                return afterMeeting(index, now)
+            }
+        }
+        if isNews || isFirst { afterMeeting(index, now) }
+    }
+
+    /// Lanes that the platform keeps reach the peer there.
+    private mutating func keep(_ index: Int, at address: LinkAddress) {
+        connections[address]?.kept.peerID = peers[index].peer.id
+        peers[index].keptAddress = address
+    }
+
+    private mutating func afterMeeting(_ index: Int, _ now: DeliveryTime) {
         peers[index].hasLatestDue = true
-        if isFirst { sendPending(now) }
+        sendPending(now)
         directives.hasRoom = true
         markWritable(index)
     }
@@ -186,5 +224,17 @@ extension DeliveryCore {
         peerIndex[peer.id] = peers.count - 1
         if settings.isDurable { directives.changes.append(.met(peer)) }
         return peers.count - 1
+    }
+}
+
+extension DeliveryConnection {
+    /// What is left when live lanes end: what they have not taken goes the other way.
+    fileprivate var leftWithKeptLanes: DeliveryConnection {
+        var rest = DeliveryConnection()
+        rest.kept = kept
+        rest.kept.peerID = peerID ?? kept.peerID
+        var immediate = immediate
+        while let message = immediate.takeFirst() { rest.kept.immediate.append(message) }
+        return rest
     }
 }

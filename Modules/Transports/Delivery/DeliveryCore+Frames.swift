@@ -20,19 +20,19 @@ extension DeliveryCore {
     mutating func nextFrame(for address: LinkAddress, urgentOnly: Bool = false, _ now: DeliveryTime) -> Outgoing? {
         // Its parts one by one: a copy would make every change below copy what waits.
         guard let isLive = connections[address]?.isLive, let isOver = connections[address]?.isOver else { return nil }
-        let immediate = isLive ? settings.immediateLane : settings.keptLane
-        let reliable = isLive ? settings.reliableLane : settings.keptLane
-        let index = peerHere(address, isLive: isLive)
-        if let lane = reliable ?? immediate {
-            if let message = connections[address]?.control.takeFirst() {
-                return Outgoing(frame: WireFrame(message), lane: lane)
-            }
-            guard !isOver else { return nil }
-            if let index, let report = nextReport(index, isLive: isLive, now) {
-                return Outgoing(frame: WireFrame(.report(report)), lane: lane)
-            }
+        let keptLane = settings.keptLane
+        let live = isLive ? settings.reliableLane ?? settings.immediateLane : keptLane
+        if let lane = live, let message = connections[address]?.control.takeFirst() {
+            return Outgoing(frame: WireFrame(message), lane: lane)
         }
         guard !isOver else { return nil }
+        if let keptLane, let next = nextKept(address, on: keptLane) { return next }
+        let here = peerHere(address, isLive: isLive)
+        let index = here?.index
+        let isHeard = here?.isHeard ?? isLive
+        if let index, let next = nextReport(index, isLive: isLive, isHeard: isHeard, live, now) { return next }
+        let immediate = isHeard ? settings.immediateLane : keptLane
+        let reliable = isHeard ? settings.reliableLane : keptLane
         if let lane = immediate, let message = connections[address]?.immediate.takeFirst() {
             if connections[address]?.immediate.count == settings.immediateLimit / 2 { directives.hasRoom = true }
             return Outgoing(frame: WireFrame(message), lane: lane)
@@ -42,11 +42,35 @@ extension DeliveryCore {
         return urgentOnly ? nil : nextLatest(index, isLive: isLive, now)
     }
 
-    /// Who is reached at the address: live, or for good where the platform keeps what is sent.
-    private func peerHere(_ address: LinkAddress, isLive: Bool) -> Int? {
-        guard let peerID = connections[address]?.peerID, let index = peerIndex[peerID] else { return nil }
-        if isLive { return peers[index].address == address ? index : nil }
-        return peers[index].address == nil && peers[index].keptAddress == address ? index : nil
+    /// Who is reached at the address, and whether on its live lanes: a link may say that it is connected although nobody
+    /// hears. Otherwise on lanes that the platform keeps.
+    private func peerHere(_ address: LinkAddress, isLive: Bool) -> (index: Int, isHeard: Bool)? {
+        if isLive, let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }) {
+            return peers[index].address == address ? (index, !isUnheard(index)) : nil
+        }
+        guard let index = connections[address]?.kept.peerID.flatMap({ peerIndex[$0] }), peers[index].address == nil,
+            peers[index].keptAddress == address, !isLive || connections[address]?.helloCount ?? 0 >= Self.hellosInVain
+        else { return nil }
+        return (index, false)
+    }
+
+    /// So many greetings without an answer mean that a connection is none.
+    private static var hellosInVain: Int { 3 }
+
+    /// Live lanes do not reach a peer, whatever the link says, and there are others.
+    func isUnheard(_ index: Int) -> Bool {
+        peers[index].standing.health == .gone && !peers[index].standing.isAwaited && settings.keptLane != nil
+    }
+
+    /// What goes on lanes that the platform keeps whoever is there.
+    private mutating func nextKept(_ address: LinkAddress, on lane: LinkLane) -> Outgoing? {
+        if connections[address]?.kept.owesGreeting == true {
+            connections[address]?.kept.owesGreeting = false
+            let hello = WireHello(peer: localPeer, codecs: settings.codecs)
+            return Outgoing(frame: WireFrame(.hello(hello)), lane: .latest, key: KeptConnection.greetingKey)
+        }
+        guard let message = connections[address]?.kept.immediate.takeFirst() else { return nil }
+        return Outgoing(frame: WireFrame(message), lane: lane)
     }
 
     private mutating func nextReliable(
@@ -103,6 +127,22 @@ extension DeliveryCore {
     }
 
     // MARK: Reports
+
+    private mutating func nextReport(
+        _ index: Int, isLive: Bool, isHeard: Bool, _ lane: LinkLane?, _ now: DeliveryTime
+    ) -> Outgoing? {
+        guard let lane else { return nil }
+        if isHeard || !isLive {
+            return nextReport(index, isLive: isLive, now).map { Outgoing(frame: WireFrame(.report($0)), lane: lane) }
+        }
+        // Probes find out when live lanes work again; what has arrived is said where it is heard.
+        var probe = WireReport()
+        probe.echo = peers[index].echo.take()
+        if let number = peers[index].probeDue.take() { probe.probe = .init(number: number, sentAt: now.wall) }
+        if probe.echo != nil || probe.probe != nil { return Outgoing(frame: WireFrame(.report(probe)), lane: lane) }
+        guard let keptLane = settings.keptLane else { return nil }
+        return nextReport(index, isLive: false, now).map { Outgoing(frame: WireFrame(.report($0)), lane: keptLane) }
+    }
 
     private mutating func nextReport(_ index: Int, isLive: Bool, _ now: DeliveryTime) -> WireReport? {
         var report = WireReport()

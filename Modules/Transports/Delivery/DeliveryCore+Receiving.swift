@@ -10,16 +10,16 @@ extension DeliveryCore {
     ) throws(WireError) {
         // What still comes after the end of a connection comes too late.
         guard connections[address]?.isOver == false else { return }
-        if case .hello(let hello) = frame.message { return try meet(hello, at: address, now) }
-        if case .goodbye(let goodbye) = frame.message { return end(address, goodbye, now) }
-        guard let index = connections[address]?.peerID.flatMap({ peerIndex[$0] }) else {
+        if case .hello(let hello) = frame.message { return try meet(hello, on: lane, at: address, now) }
+        if case .goodbye(let goodbye) = frame.message { return end(address, goodbye, on: lane, now) }
+        guard let index = sender(at: address, on: lane) else {
             // On a lossy lane the greeting may have been lost or overtaken; it comes again.
             guard lane == .stream else { return }
             throw WireError(.foreign, "the peer did not greet first")
         }
         peers[index].standing.heardAt = now.elapsed
         switch (frame.message, frame.mark) {
-        case (.report(let report), _): take(report, index, at: address, now)
+        case (.report(let report), _): take(report, index, on: lane, at: address, now)
         case (.snapshotRequest(let request), _):
             // Delivery knows who is there, whatever the frame says.
             directives.arrivals.append(
@@ -37,10 +37,20 @@ extension DeliveryCore {
         }
     }
 
+    /// Who greeted there. What the platform has kept, and what comes while there is no connection, is of whoever greeted
+    /// last; a connection begins with a greeting of its own.
+    private func sender(at address: LinkAddress, on lane: LinkLane) -> Int? {
+        if let peerID = connections[address]?.peerID { return peerIndex[peerID] }
+        guard !lane.isLive || connections[address]?.isLive == false else { return nil }
+        return connections[address]?.kept.peerID.flatMap { peerIndex[$0] }
+    }
+
     /// Nobody gets so far by counting; beyond it there would be no room for the arithmetic.
     private static var numberMax: UInt64 { 1 << 62 }
 
-    private mutating func end(_ address: LinkAddress, _ goodbye: WireGoodbye, _ now: DeliveryTime) {
+    private mutating func end(_ address: LinkAddress, _ goodbye: WireGoodbye, on lane: LinkLane, _ now: DeliveryTime) {
+        // One that the platform has kept may be of an earlier life.
+        guard lane.isLive || connections[address]?.isLive == false else { return }
         let peerID = connections[address]?.peerID
         if goodbye.reason != .closing {
             report(.rejected(peerID: peerID, reason: "the peer ended the connection: \(goodbye.detail)"))
@@ -48,7 +58,7 @@ extension DeliveryCore {
         let isLive = connections[address]?.isLive ?? false
         disconnected(address, reason: nil, now)
         // The link may keep the connection for a while.
-        if isLive {
+        if isLive, settings.keptLane == nil {
             connections[address] = DeliveryConnection()
             connections[address]?.isOver = true
         }
@@ -105,7 +115,7 @@ extension DeliveryCore {
             }
             room -= 1
             if settings.isDurable {
-                peers[index].incoming[key]?.unstoredCount += 1
+                peers[index].incoming[key]?.noteUnstored(number)
                 directives.changes.append(.received(peerID: peers[index].peer.id, key, number: number, message))
             } else {
                 handOver(message)
@@ -171,14 +181,18 @@ extension DeliveryCore {
 
     // MARK: Reports
 
-    private mutating func take(_ report: WireReport, _ index: Int, at address: LinkAddress, _ now: DeliveryTime) {
-        greetingArrived(address)
+    private mutating func take(
+        _ report: WireReport, _ index: Int, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
+    ) {
+        // What a platform has kept says nothing of live lanes.
+        let proves = lane.isLive || settings.reliableLane == nil
+        if lane.isLive { greetingArrived(address) }
         let before = peers[index].standing.health
         if let probe = report.probe {
             peers[index].echo = .init(probe: probe, answeredAt: now.wall)
             markWritable(index)
         }
-        if let echo = report.echo,
+        if proves, let echo = report.echo,
             peers[index].standing.answered(
                 echo.probe.number, sentWall: echo.probe.sentAt, answeredWall: echo.answeredAt, now: now.elapsed)
         {
@@ -188,7 +202,7 @@ extension DeliveryCore {
         }
         var newestSentAt: UInt64 = 0
         for receipt in report.receipts where receipt.outbox == outbox {
-            newestSentAt = max(newestSentAt, take(receipt, index, now))
+            newestSentAt = max(newestSentAt, take(receipt, index, on: lane, proves: proves, now))
         }
         for floor in report.floors where floor.first > 0 && floor.first <= Self.numberMax { take(floor, index, now) }
         resendOvertaken(index, newestSentAt)
@@ -198,7 +212,9 @@ extension DeliveryCore {
     }
 
     /// - Returns: when the newest of what has arrived was sent.
-    private mutating func take(_ receipt: WireReport.Receipt, _ index: Int, _ now: DeliveryTime) -> UInt64 {
+    private mutating func take(
+        _ receipt: WireReport.Receipt, _ index: Int, on lane: LinkLane, proves: Bool, _ now: DeliveryTime
+    ) -> UInt64 {
         if receipt.isLatest {
             guard receipt.upTo <= lastVersion else { return 0 }
             let before = peers[index].latest[receipt.featureID]?.acknowledged ?? 0
@@ -206,12 +222,13 @@ extension DeliveryCore {
             return 0
         }
         guard let channel = peers[index].existingChannel(receipt.featureID) else { return 0 }
+        // What the peer held before its turn may have gone with its process while the platform kept the receipt.
         let (gain, count) = peers[index].channels[channel].acknowledge(
-            upTo: receipt.upTo, beyond: receipt.beyond, messagesWanted: tellsAcknowledgements)
+            upTo: receipt.upTo, beyond: lane.isLive ? receipt.beyond : [], messagesWanted: tellsAcknowledgements)
         for message in gain.messages {
             if let metadata = message.metadata { report(.acknowledged(metadata, peerID: peers[index].peer.id)) }
         }
-        if gain.newestSentAt > 0 {
+        if gain.newestSentAt > 0, proves {
             peers[index].standing.acknowledged(sentAt: gain.measurableSentAt, now: now.elapsed)
         }
         guard count > 0 else { return gain.newestSentAt }
@@ -224,7 +241,7 @@ extension DeliveryCore {
 
     /// RACK: what was sent half a round trip before something that has arrived is lost.
     private mutating func resendOvertaken(_ index: Int, _ newestSentAt: UInt64) {
-        guard settings.isLossy, newestSentAt > 0 else { return }
+        guard settings.isLossy, newestSentAt > 0, peers[index].address != nil, !isUnheard(index) else { return }
         let window = (peers[index].standing.roundTrip.smoothedNanoseconds ?? 0) / 2
         guard newestSentAt > window else { return }
         var count = 0

@@ -15,6 +15,8 @@ extension DeliveryCore {
         let message: WireMessage
         let byteCount: Int
         var options = DeliveryOptions()
+        /// Its sender was told long ago that it is kept.
+        var isPromised = false
     }
 
     enum Admission {
@@ -83,6 +85,20 @@ extension DeliveryCore {
         return settings.keptLane == nil ? nil : peers[index].keptAddress
     }
 
+    /// A live lane has not delivered what is now or never.
+    mutating func undelivered(_ message: WireMessage, at address: LinkAddress) {
+        guard settings.keptLane != nil, connections[address]?.kept.peerID != nil else { return }
+        switch message {
+        case .envelope, .snapshot, .snapshotRequest: break
+        case .hello, .goodbye, .report: return
+        }
+        guard let waiting = connections[address]?.kept.immediate.count, waiting < settings.immediateLimit else {
+            return report(.dropped(count: 1, reason: "nobody was there, and too much waits for the other way"))
+        }
+        connections[address]?.kept.immediate.append(message)
+        directives.writable.append(address)
+    }
+
     // MARK: Reliably
 
     private mutating func sendReliably(
@@ -92,6 +108,8 @@ extension DeliveryCore {
             try keepPending(item, now)
             return .taken
         }
+        // What the store did not take when the first peer came was sent before this.
+        sendPending(now)
         for index in receivers where !hasRoom(index, item.byteCount) {
             dropExpired(index, now)
             guard !hasRoom(index, item.byteCount) else { continue }
@@ -116,7 +134,8 @@ extension DeliveryCore {
     private mutating func enqueue(_ item: Item, at place: (peer: Int, channel: Int), _ now: DeliveryTime) {
         let index = place.peer
         var entry = OutgoingChannel.Entry(
-            message: item.message, byteCount: item.byteCount, priority: item.options.priority)
+            message: item.message, byteCount: item.byteCount, priority: item.options.priority,
+            isPromised: item.isPromised)
         if let life = item.options.timeToLive?.nanoseconds {
             entry.deadline = now.elapsed &+ max(life, 1_000_000)
             entry.expiresAt = now.wall + max(life, 1_000_000) / 1_000_000
@@ -175,22 +194,41 @@ extension DeliveryCore {
 
     /// The first peer is known: it gets what waited.
     mutating func sendPending(_ now: DeliveryTime) {
-        guard !pending.isEmpty else { return }
+        guard !pending.isEmpty, !peers.isEmpty else { return }
         dropExpiredPending(now)
         let waiting = pending.takeAll()
+        var sentCount = 0
         for (element, expiresAt) in waiting {
             var options = element.options
             options.timeToLive = expiresAt.map { .milliseconds(Int64(clamping: $0 - min($0, now.wall))) }
-            let message: WireMessage =
-                switch element {
-                case .envelope(let envelope, _): .envelope(envelope)
-                case .snapshot(let snapshot, _, _): .snapshot(snapshot)
-                }
-            // The queue of a new peer has more room than waits here.
-            _ = try? sendReliably(Item(message: message, byteCount: 0, options: options), to: Array(peers.indices), now)
+            let item = Item(message: element.message, byteCount: 0, options: options, isPromised: true)
+            guard case .taken? = try? sendReliably(item, to: [0], now) else { break }
+            sentCount += 1
         }
+        if sentCount < waiting.count { putBackPending(Array(waiting.dropFirst(sentCount)), now) }
+        guard sentCount > 0 || waiting.isEmpty else { return }
         notePending()
-        report(.pendingFlushed(count: waiting.count))
+        report(.pendingFlushed(count: sentCount))
+    }
+
+    /// Nobody could take these, or not the store: they wait as before.
+    mutating func putBackPending(
+        _ elements: [(element: PendingDeliveryQueue.Element, expiresAt: UInt64?)], _ now: DeliveryTime
+    ) {
+        pending.putBack(elements)
+        retryPending(now)
+    }
+
+    /// What waits is sent after a while, or written when there is still nobody.
+    mutating func retryPending(_ now: DeliveryTime) {
+        isPendingDue = true
+        wake(by: now.elapsed + Self.storeInterval)
+    }
+
+    mutating func lookAfterPending(_ now: DeliveryTime) {
+        guard isPendingDue else { return }
+        isPendingDue = false
+        if pending.isEmpty || peers.isEmpty { notePending() } else { sendPending(now) }
     }
 
     // MARK: Newest snapshots
@@ -234,6 +272,13 @@ extension DeliveryCore {
 }
 
 extension PendingDeliveryQueue.Element {
+    fileprivate var message: WireMessage {
+        switch self {
+        case .envelope(let envelope, _): .envelope(envelope)
+        case .snapshot(let snapshot, _, _): .snapshot(snapshot)
+        }
+    }
+
     fileprivate var options: DeliveryOptions {
         switch self {
         case .envelope(_, let options), .snapshot(_, _, let options): options

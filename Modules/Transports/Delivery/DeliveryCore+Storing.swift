@@ -13,9 +13,9 @@ extension DeliveryCore {
                 }
                 peers[index].channels[channel].stored(upTo: number)
                 markWritable(index)
-            case .received(let peerID, let key, _, let message):
+            case .received(let peerID, let key, let number, let message):
                 guard let index = peerIndex[peerID] else { continue }
-                peers[index].incoming[key]?.unstoredCount -= 1
+                peers[index].incoming[key]?.noteStored(number)
                 handOver(message)
                 noteReceipt(key, index, now)
             case .settled, .published, .newest, .met, .forgotten, .pending: break
@@ -23,9 +23,11 @@ extension DeliveryCore {
         }
     }
 
-    /// The store did not take these: what was to be accepted is not, what arrived is tried again later.
+    /// The store did not take these: what was to be accepted is not, what arrived, and what had waited for the
+    /// first peer, is tried again later.
     mutating func notStored(_ changes: [DeliveryChange], reason: String, _ now: DeliveryTime) {
         report(.storeFailed(reason: reason))
+        var promised: [(element: PendingDeliveryQueue.Element, expiresAt: UInt64?)] = []
         var received: [(index: Int, key: IncomingChannel.Key, number: UInt64, message: WireMessage)] = []
         for change in changes {
             switch change {
@@ -36,23 +38,38 @@ extension DeliveryCore {
                 let gone = peers[index].channels[channel].withdrawUnstored()
                 peers[index].outstandingCount -= gone.count
                 peers[index].outstandingBytes -= gone.reduce(0) { $0 + $1.byteCount }
+                promised += gone.reversed().filter(\.isPromised).compactMap(\.pendingElement)
             case .received(let peerID, let key, let number, let message):
                 if let index = peerIndex[peerID] { received.append((index, key, number, message)) }
-            case .settled, .published, .newest, .met, .forgotten, .pending: break
+            case .pending: retryPending(now)
+            case .settled, .published, .newest, .met, .forgotten: break
             }
         }
         for item in received {
             peers[item.index].incoming[item.key]?.putBack([(item.number, item.message)])
-            peers[item.index].incoming[item.key]?.unstoredCount -= 1
+            peers[item.index].incoming[item.key]?.noteStored(item.number)
             if let metadata = item.message.metadata { peers[item.index].recent.remove(MessageID(metadata)) }
             if !peers[item.index].stalled.contains(item.key) { peers[item.index].stalled.append(item.key) }
         }
         if !received.isEmpty { wake(by: now.elapsed + Self.storeInterval) }
+        if !promised.isEmpty { putBackPending(promised, now) }
         directives.hasRoom = true
     }
 
-    /// How long a store is left alone that did not take what had arrived.
-    private static var storeInterval: UInt64 { 1_000_000_000 }
+    /// How long a store is left alone that did not take what was to be kept.
+    static var storeInterval: UInt64 { 1_000_000_000 }
+}
+
+extension OutgoingChannel.Entry {
+    /// What it was before there was anybody to send it to.
+    fileprivate var pendingElement: (element: PendingDeliveryQueue.Element, expiresAt: UInt64?)? {
+        let options = DeliveryOptions(priority: priority)
+        switch message {
+        case .envelope(let envelope): return (.envelope(envelope, options), expiresAt)
+        case .snapshot(let snapshot): return (.snapshot(snapshot, isLatest: false, options), expiresAt)
+        case .hello, .snapshotRequest, .goodbye, .report: return nil
+        }
+    }
 }
 
 // MARK: - What a store held

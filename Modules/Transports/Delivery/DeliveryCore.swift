@@ -47,6 +47,8 @@ struct DeliveryCore: Sendable {
     var peerIndex: [String: Int] = [:]
     var connections: [LinkAddress: DeliveryConnection] = [:]
     var pending: PendingDeliveryQueue
+    /// What waits is to be sent or written once more.
+    var isPendingDue = false
     var published: [String: LatestOffer] = [:]
     /// Features in `published`, in the order in which they came.
     var publishedOrder: [String] = []
@@ -100,6 +102,7 @@ extension DeliveryCore {
             if peers[index].reportAt <= now.elapsed { markWritable(index) } else { wake(by: peers[index].reportAt) }
         }
         lookAfterStalled(now)
+        lookAfterPending(now)
     }
 
     /// Whoever has room says so; it is asked again now and then all the same, and not for ever.
@@ -120,10 +123,13 @@ extension DeliveryCore {
     private mutating func probe(_ index: Int, _ now: DeliveryTime) {
         guard let address = peers[index].address, connections[address]?.isOver == false else { return }
         let before = peers[index].standing.health
+        let wasUnheard = isUnheard(index)
         if let number = peers[index].standing.probe(now: now.elapsed, heartbeat: settings.heartbeat) {
             peers[index].probeDue = number
             directives.writable.append(address)
         }
+        // What was sent live goes the other way.
+        if !wasUnheard, isUnheard(index) { rewind(index) }
         noteHealth(index, before)
         wake(by: peers[index].standing.deadline(heartbeat: settings.heartbeat))
     }
@@ -147,7 +153,7 @@ extension DeliveryCore {
 
     /// Finds what was lost on a lossy lane by the time that has passed since it was sent.
     private mutating func resendOverdue(_ index: Int, _ now: DeliveryTime) {
-        guard settings.isLossy, let address = peers[index].address else { return }
+        guard settings.isLossy, let address = peers[index].address, !isUnheard(index) else { return }
         let timeout = peers[index].standing.roundTrip.timeout()
         guard now.elapsed >= timeout else { return wake(by: timeout) }
         var count = 0

@@ -68,8 +68,11 @@ final class DeliveryLine: @unchecked Sendable {
         }
     }
 
+    /// What live lanes have not taken is gone; what the platform is to keep waits.
     func forgetUnsent() {
-        outgoing.packets = FirstInFirstOut()
+        var packets = FirstInFirstOut<LinkPacket>()
+        while let packet = outgoing.packets.takeFirst() { if !packet.lane.isLive { packets.append(packet) } }
+        outgoing.packets = packets
         outgoing.pieces = FirstInFirstOut()
         outgoing.isBlocked = false
         writer.reset()
@@ -176,6 +179,18 @@ extension UnsafeRawBufferPointer {
 // MARK: - Reading
 
 extension DeliveryLine {
+    /// The message in one's own packet, if it holds one alone, which nobody acknowledges.
+    func message(in packet: LinkPacket) -> WireMessage? {
+        guard packet.lane == .datagram else { return nil }
+        var reassembler = FrameReassembler()
+        var decoder = FrameDecoder(codecs: setup.codecs)
+        let frame = try? packet.bytes.withUnsafeBytes { bytes in
+            try reassembler.receive(bytes, now: .zero).flatMap { try decoder.decodeFrame($0) }
+        }
+        guard let frame, frame.mark == nil else { return nil }
+        return frame.message
+    }
+
     /// The frames in what arrived.
     ///
     /// - Returns: the frames, and why nothing more can be read of a stream.

@@ -114,4 +114,22 @@ struct DeliveryConnection: Sendable {
     var immediate = FirstInFirstOut<WireMessage>()
     /// A farewell has been said or heard: nothing more is sent or taken.
     var isOver = false
+    /// Of lanes that the platform keeps; ends with no connection.
+    var kept = KeptConnection()
+}
+
+/// What an address is on lanes that the platform keeps.
+struct KeptConnection: Sendable {
+    /// Who greeted there last, on whatever lane.
+    var peerID: String?
+    /// Greetings on the lane `queue`: each launch of the other side brings one, and is owed one.
+    var saidCount = 0
+    var heardCount = 0
+    /// The lane `latest` is to hold the greeting too, so that the other side knows at its launch who is here.
+    var owesGreeting = false
+    /// Now or never, and a live lane has not delivered it.
+    var immediate = FirstInFirstOut<WireMessage>()
+
+    /// Where the greeting is on the lane `latest`.
+    static let greetingKey = "!sessionmesh.greeting"
 }

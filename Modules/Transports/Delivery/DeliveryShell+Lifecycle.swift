@@ -61,6 +61,7 @@ extension DeliveryShell {
             state.lines.removeAll()
         }
         inbox.close()
+        archive?.end()
     }
 
     private func hasUnsent() -> Bool {

@@ -38,6 +38,14 @@ extension DeliveryShell {
         }
     }
 
+    /// What is now or never goes the other way, if there is one; what is reliable is missed by its receiver.
+    func undelivered(_ packet: LinkPacket, to address: LinkAddress) {
+        perform { state, _ in
+            guard state.phase != .closed, let message = state.lines[address]?.message(in: packet) else { return }
+            state.core.undelivered(message, at: address)
+        }
+    }
+
     func writable(_ address: LinkAddress) {
         state.withLock { state in
             state.lines[address]?.outgoing.hasBecomeWritable = true

@@ -180,11 +180,12 @@ final class DeliveryShell: LinkObserver {
     }
 
     private func tick() {
-        perform(passesOn: true) { state, now in
-            guard state.phase != .closed else { return }
-            state.core.tick(now)
+        let isClosed = perform(passesOn: true) { state, now in
+            if state.phase != .closed { state.core.tick(now) }
+            return state.phase == .closed
         }
-        if let archive, archive.hasInbox { store() }
+        // The store may be another transport's by then.
+        if let archive, archive.hasInbox, !isClosed { store() }
     }
 
     // MARK: - To the link
@@ -247,7 +248,9 @@ final class DeliveryShell: LinkObserver {
             default:
                 line.outgoing.isSending = false
                 line.forgetUnsent()
-                if packet.lane.isLive { state.core.disconnected(address, reason: nil, now) }
+                guard packet.lane.isLive else { return false }
+                if let message = line.message(in: packet) { state.core.undelivered(message, at: address) }
+                state.core.disconnected(address, reason: nil, now)
                 return false
             }
         }

@@ -20,7 +20,9 @@ struct IncomingChannel: Sendable {
     /// The lowest number that has not been passed on.
     private(set) var next: UInt64
     /// What has been passed on is what may be acknowledged, unless the store has not got it yet.
-    var unstoredCount: UInt64 = 0
+    private var unstoredCount = 0
+    /// The store has everything below it.
+    private var firstUnstored: UInt64 = 0
     /// What came before its turn, or waits for room.
     /// nil stands for one that has come and that nobody wants any more.
     private var held: [UInt64: WireMessage?] = [:]
@@ -33,7 +35,7 @@ struct IncomingChannel: Sendable {
         floor = first
     }
 
-    var acknowledged: UInt64 { next - 1 - unstoredCount }
+    var acknowledged: UInt64 { (unstoredCount > 0 ? min(firstUnstored, next) : next) - 1 }
     var heldCount: Int { held.count }
 
     /// - Returns: whether the message is news; nothing else has changed when it is not.
@@ -56,6 +58,18 @@ struct IncomingChannel: Sendable {
             next += 1
             if let message { return (next - 1, message) }
         }
+    }
+
+    /// The message with that number waits for the store.
+    mutating func noteUnstored(_ number: UInt64) {
+        if unstoredCount == 0 { firstUnstored = number }
+        unstoredCount += 1
+    }
+
+    /// The store has it, or it has been put back. In the order of `noteUnstored`.
+    mutating func noteStored(_ number: UInt64) {
+        unstoredCount -= 1
+        firstUnstored = number + 1
     }
 
     /// Undoes `removeNext` for the last that were removed and everything after.

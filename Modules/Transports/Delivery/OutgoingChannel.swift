@@ -21,6 +21,8 @@ struct OutgoingChannel: Sendable {
         let message: WireMessage
         let byteCount: Int
         let priority: DeliveryPriority
+        /// A store that does not take it gives it back; nobody waits to be told.
+        var isPromised = false
         /// Milliseconds since 1970 by the own clock.
         var expiresAt: UInt64?
         /// The same moment by the clock that never jumps.
@@ -52,11 +54,12 @@ struct OutgoingChannel: Sendable {
     private(set) var underWayCount = 0
     private(set) var underWayBytes = 0
 
-    init(featureID: String, first: UInt64 = 1) {
+    /// - Parameter acknowledged: 0 when it is not known, so that the peer is told where the channel begins.
+    init(featureID: String, first: UInt64 = 1, acknowledged: UInt64 = 0) {
         self.featureID = featureID
         entries = NumberedQueue(first: first)
         flights = NumberedQueue(first: first)
-        acknowledged = first - 1
+        self.acknowledged = acknowledged
         cursor = first
     }
 

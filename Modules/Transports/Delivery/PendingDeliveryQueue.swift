@@ -86,6 +86,11 @@ public struct PendingDeliveryQueue: Sendable {
         return entries.map { ($0.element, $0.expiresAt) }
     }
 
+    /// Gives back what `takeAll` has given: it waits before everything else.
+    mutating func putBack(_ elements: [(element: Element, expiresAt: UInt64?)]) {
+        entries.insert(contentsOf: elements.map { Entry(element: $0.element, expiresAt: $0.expiresAt) }, at: 0)
+    }
+
     /// Withdraws an envelope or a snapshot that must arrive.
     /// - Returns: whether it was here.
     public mutating func cancel(eventID: UUID, featureID: String) -> Bool {

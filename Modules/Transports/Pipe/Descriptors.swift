@@ -36,7 +36,7 @@ final class Descriptors: Sendable {
     init(input: Int32, output: Int32, closes: Bool) throws(PipeError) {
         let inputMode = try Self.status(of: input, named: "input").st_mode & S_IFMT
         let outputMode = try Self.status(of: output, named: "output").st_mode & S_IFMT
-        wake = try PipeError.translating { () throws(SystemCallError) in try WakePipe() }
+        wake = try PipeError.translating(WakePipe())
         self.input = input
         self.output = output
         self.closes = closes

@@ -46,10 +46,10 @@ public struct PipeError: Error, Hashable, Sendable, CustomStringConvertible {
 extension PipeError {
     /// Calls what may fail for reasons of the system.
     static func translating<Result>(
-        _ body: () throws(SystemCallError) -> Result
+        _ call: @autoclosure () throws(SystemCallError) -> Result
     ) throws(PipeError) -> Result {
         do throws(SystemCallError) {
-            return try body()
+            return try call()
         } catch {
             throw .systemCallFailed(error.call, error.errorNumber)
         }

@@ -82,7 +82,7 @@ final class PipeStream: Sendable {
     }
 
     private func begin(_ body: @escaping @Sendable () -> Void) throws(PipeError) {
-        try PipeError.translating { () throws(SystemCallError) in try BlockingThread.start(body) }
+        try PipeError.translating(BlockingThread.start(body))
     }
 
     /// What was taken is written, then both threads end.

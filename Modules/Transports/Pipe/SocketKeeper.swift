@@ -38,7 +38,7 @@ final class SocketKeeper: Sendable {
         self.path = try UnixSocketPath(path)
         self.role = role
         self.seed = seed
-        wake = try PipeError.translating { () throws(SystemCallError) in try WakePipe() }
+        wake = try PipeError.translating(WakePipe())
     }
 
     /// Begins; what can be found out at once is thrown.
@@ -51,12 +51,11 @@ final class SocketKeeper: Sendable {
             } catch  where role == .either && error.code == .addressInUse {}
         }
         do throws(PipeError) {
-            try PipeError.translating { () throws(SystemCallError) in
-                try BlockingThread.start {
+            try PipeError.translating(
+                BlockingThread.start {
                     self.run(for: link)
                     link.keeperEnded()
-                }
-            }
+                })
         } catch {
             first.withLock { $0 = nil }
             throw error
