@@ -92,7 +92,7 @@ let modules: [Module] = [
     Module(
         "MeshDelivery", "Modules/Transports/Delivery", floor: 4,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"]),
+        tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshTestSupport"]),
 
     Module(
         "MeshDiscovery", "Modules/Transports/Discovery", floor: 4, uses: ["MeshBus"], needs: [dnssd],
@@ -108,7 +108,7 @@ let modules: [Module] = [
     Module(
         "MeshScenarioTransport", "Modules/Transports/Scenario", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
-        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"]),
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshTestSupport"]),
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
@@ -137,7 +137,7 @@ let modules: [Module] = [
         ],
         tests: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
-            "MeshScenarioTransport",
+            "MeshScenarioTransport", "MeshTestSupport",
         ]),
     Module(
         "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
@@ -148,6 +148,7 @@ let modules: [Module] = [
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport"],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshScenarioTransport",
+            "MeshTestSupport",
         ]),
 
     Module(
@@ -165,10 +166,11 @@ let modules: [Module] = [
             "MeshPipeTransport", "MeshUDPTransport", "MeshSession", "MeshDiagnostics", "MeshSharedState",
         ], tests: []),
 
+    Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary),
     Module("MeshGPX", "Tools/GPX", floor: 7, form: .internalLibrary, tests: []),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
-        uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh"]),
+        uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh", "MeshTestSupport"]),
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
         uses: [

@@ -115,6 +115,13 @@ struct CoreWorld {
         for side in Side.allCases { settle(side) }
     }
 
+    /// One end of the connection ends and begins anew, and the other does not notice.
+    mutating func beginAnew(_ side: Side) {
+        cores[side.rawValue].disconnected(Self.address, reason: nil, time)
+        cores[side.rawValue].connected(Self.address, as: nil, time)
+        settle(side)
+    }
+
     /// - Returns: false when the core says that it is full, or has no peer yet.
     mutating func send(feature: String, options: DeliveryOptions = .init(), from side: Side = .left) throws -> Bool {
         let sequence = (sequences[feature] ?? 0) + 1

@@ -55,6 +55,25 @@ import Testing
         for channel in world[.left].peers[0].channels { #expect(!channel.needsFloor, "seed \(seed)") }
     }
 
+    @Test(
+        "A side whose end of the connection has begun anew, unnoticed by the other, is greeted again",
+        arguments: 0..<8 as Range<UInt64>)
+    func begunAnew(seed: UInt64) throws {
+        var conditions = CoreWorld.Conditions()
+        conditions.lossRate = 0.05
+        var world = CoreWorld(seed: seed, conditions)
+        world.advance(by: 10_000_000_000)
+        try #require(world[.right].health(of: "left")?.health == .reachable, "seed \(seed)")
+        world.beginAnew(.left)
+        let isTaken = try world.send(feature: "list")
+        #expect(isTaken, "seed \(seed)")
+        world.advance(by: 120_000_000_000)
+        for side in CoreWorld.Side.allCases {
+            #expect(world[side].health(of: side.other.id)?.health == .reachable, "seed \(seed): \(side)")
+        }
+        #expect(world.delivered[1].map(\.sequence) == [1], "seed \(seed)")
+    }
+
     /// Each feature in order, each message at most once, and missing are only those that were withdrawn.
     private func check(_ world: CoreWorld, _ seed: UInt64) {
         for (feature, accepted) in world.accepted.sorted(by: { $0.key < $1.key }) {
@@ -65,5 +84,16 @@ import Testing
             #expect(
                 missing.isEmpty, "seed \(seed): \(feature) lacks \(missing.count), the first is \(missing.min() ?? 0)")
         }
+    }
+
+    @Test func `A channel that comes from a store tells where it begins, until the peer says that it knows`() {
+        // What lay before may have been withdrawn, and a peer that holds all the rest would wait for it for ever.
+        var channel = OutgoingChannel(featureID: "list", first: 6)
+        #expect(channel.needsFloor)
+        _ = channel.acknowledge(upTo: 4, beyond: [], messagesWanted: false)
+        #expect(channel.needsFloor)
+        _ = channel.acknowledge(upTo: 5, beyond: [], messagesWanted: false)
+        #expect(!channel.needsFloor)
+        #expect(!OutgoingChannel(featureID: "list").needsFloor)
     }
 }

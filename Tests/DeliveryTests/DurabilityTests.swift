@@ -1,9 +1,13 @@
+import Foundation
 import MeshBus
-import MeshDelivery
 import MeshIdentity
 import MeshStorage
+import MeshTestSupport
 import MeshTransport
+import MeshWire
 import Testing
+
+@testable import MeshDelivery
 
 /// What a store is for: both sides may go and come back.
 @Suite struct DurabilityTests {
@@ -73,6 +77,66 @@ import Testing
         #expect(await log.sequences(4) == [1, 2, 3, 4])
     }
 
+    @Test func `What nobody has looked at when a transport is let go of is offered by the next one`() async throws {
+        let store = MemoryStore()
+        let wire = MemoryWire()
+        let pair = try Pair(wire, rightStore: store)
+        let subscription = pair.right.receiveEnvelopes()
+        wire.connect()
+        pair.settle()
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
+        }
+        pair.right.abandon()
+        // Its timers may come once more, and the app may hold it still.
+        pair.settle(.seconds(1))
+        let log = Log(try Pair(MemoryWire(), rightStore: store).right.receiveEnvelopes())
+        #expect(await log.sequences(3) == [1, 2, 3])
+        withExtendedLifetime((pair, subscription)) {}
+    }
+
+    @Test func `A transport that was let go writes nothing beneath the next one`() async throws {
+        let store = SlowStore()
+        let pair = try Pair(leftStore: store)
+        let archive = try #require(pair.left.shell.archive)
+        store.isSlow = true
+        func send(_ sequence: UInt64) -> Task<Void, any Error> {
+            Task { try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil) }
+        }
+        // One is being written, the other waits for its turn.
+        let first = send(1)
+        await eventually { store.isWriting }
+        let second = send(2)
+        await eventually { archive.notedCount >= 2 }
+        let written = Locked<Int?>(nil)
+        // On a thread of its own, because it blocks.
+        Thread.detachNewThread {
+            pair.left.abandon()
+            written.withLock { $0 = store.commitCount }
+        }
+        await eventually { pair.left.shell.state.withLock { $0.phase == .closed } }
+        for _ in 0..<1000 { await Task.yield() }
+        store.isSlow = false
+        await eventually { written.withLock { $0 } != nil }
+        await archive.finish()
+        #expect(store.commitCount == written.withLock { $0 })
+        _ = (await first.result, await second.result)
+    }
+
+    @Test func `What is not stored is not acknowledged, whatever nobody wants lies behind it`() throws {
+        var channel = IncomingChannel(first: 1)
+        let message = WireMessage.envelope(try envelope(1))
+        for (number, message) in [(1, message), (2, nil), (3, message), (4, nil)] as [(UInt64, WireMessage?)] {
+            _ = channel.take(message, WireMark(outbox: 1, sequence: number, first: 1))
+        }
+        while let (number, _) = channel.removeNext() { channel.noteUnstored(number) }
+        #expect(channel.acknowledged == 0)
+        channel.noteStored(1)
+        #expect(channel.acknowledged == 1)
+        channel.noteStored(3)
+        #expect(channel.acknowledged == 4)
+    }
+
     @Test func `The newest snapshot outlives a relaunch of either side`() async throws {
         let stores = (left: MemoryStore(), right: MemoryStore())
         let wire = MemoryWire()
@@ -111,6 +175,88 @@ import Testing
         #expect(await log.sequences(2) == [1, 3])
     }
 
+    @Test func `What waits for the first peer waits on while the store fails, and goes before what comes later`()
+        async throws
+    {
+        let store = FailingStore()
+        let pair = try Pair(leftStore: store)
+        let log = Log(pair.right.receiveEnvelopes())
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
+        }
+        store.fails = true
+        pair.wire.connect()
+        pair.settle(.seconds(3))
+        #expect(log.all.isEmpty)
+        store.fails = false
+        try await pair.left.send(envelope(4), mode: .reliableEventually, to: nil)
+        pair.settle(.seconds(2))
+        #expect(await log.sequences(4) == [1, 2, 3, 4])
+    }
+
+    @Test(arguments: [false, true])
+    func `What waits for the first peer is tried again by itself, and outlives a relaunch beneath a failing store`(
+        isRelaunched: Bool
+    ) async throws {
+        let store = FailingStore()
+        let wire = MemoryWire()
+        var pair = try Pair(wire, leftStore: store)
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
+        }
+        store.fails = true
+        wire.connect()
+        pair.settle(.seconds(3))
+        store.fails = false
+        if isRelaunched {
+            wire.disconnect()
+            pair.left.abandon()
+            pair.right.abandon()
+            pair = try Pair(wire, leftStore: store)
+            wire.connect()
+        }
+        let log = Log(pair.right.receiveEnvelopes())
+        pair.settle(.seconds(2))
+        #expect(await log.sequences(3) == [1, 2, 3])
+    }
+
+    @Test func `What waits beyond a peer's queue goes when there is room again`() async throws {
+        var configuration = DeliveryConfiguration()
+        configuration.queueLimit = 2
+        let pair = try Pair(configuration: configuration)
+        let log = Log(pair.right.receiveEnvelopes())
+        for sequence in 1...5 as ClosedRange<UInt64> {
+            try await pair.left.send(envelope(sequence), mode: .reliableEventually, to: nil)
+        }
+        pair.wire.connect()
+        pair.settle(.seconds(5))
+        #expect(await log.sequences(5) == [1, 2, 3, 4, 5])
+    }
+
+    @Test func `A store that failed at the first message of a feature can be read after a relaunch`() async throws {
+        let store = FailingStore()
+        let wire = MemoryWire()
+        do {
+            let pair = try Pair(wire, leftStore: store)
+            wire.connect()
+            pair.settle()
+            store.fails = true
+            await #expect(throws: StorageError.self) {
+                try await pair.left.send(envelope(1), mode: .reliableEventually, to: nil)
+            }
+            store.fails = false
+            wire.disconnect()
+            try await pair.left.send(envelope(2), mode: .reliableEventually, to: nil)
+            await pair.left.close()
+            await pair.right.close()
+        }
+        let pair = try Pair(wire, leftStore: store)
+        let log = Log(pair.right.receiveEnvelopes())
+        wire.connect()
+        pair.settle(.seconds(1))
+        #expect(await log.sequences(1) == [2])
+    }
+
     @Test func `A receiver's store that fails costs nothing but time`() async throws {
         let store = FailingStore()
         let pair = try Pair(rightStore: store)
@@ -143,6 +289,48 @@ final class FailingStore: SessionStore {
     func commit(_ batch: StoreBatch) throws {
         if fails { throw StorageError(.full, "no room") }
         try base.commit(batch)
+    }
+    func value(for key: String) throws -> [UInt8]? { try base.value(for: key) }
+    func catalog(prefix: String) throws -> StoreCatalog { try base.catalog(prefix: prefix) }
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try base.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+    func close() {}
+}
+
+/// A store whose writes take as long as it is slow.
+private final class SlowStore: SessionStore {
+    private struct State {
+        var commitCount = 0
+        var isWriting = false
+    }
+
+    private let base = MemoryStore()
+    private let state = Locked(State())
+    private let condition = NSCondition()
+    private nonisolated(unsafe) var slow = false
+
+    var commitCount: Int { state.withLock { $0.commitCount } }
+    var isWriting: Bool { state.withLock { $0.isWriting } }
+    var isSlow: Bool {
+        get { condition.withLock { slow } }
+        set {
+            condition.withLock {
+                slow = newValue
+                condition.broadcast()
+            }
+        }
+    }
+
+    var durability: StoreDurability { .process }
+    func commit(_ batch: StoreBatch) throws {
+        state.withLock { $0.isWriting = true }
+        condition.withLock { while slow { condition.wait() } }
+        try base.commit(batch)
+        state.withLock { state in
+            state.commitCount += 1
+            state.isWriting = false
+        }
     }
     func value(for key: String) throws -> [UInt8]? { try base.value(for: key) }
     func catalog(prefix: String) throws -> StoreCatalog { try base.catalog(prefix: prefix) }

@@ -3,6 +3,7 @@ import MeshBus
 import MeshDelivery
 import MeshIdentity
 import MeshStorage
+import MeshTestSupport
 import MeshTransport
 
 /// Time that moves when a test says so, and calls what is due on the way.
@@ -207,6 +208,7 @@ struct Pair {
         _ wire: MemoryWire = MemoryWire(), configuration: DeliveryConfiguration = .init(),
         leftStore: (any SessionStore)? = nil, rightStore: (any SessionStore)? = nil
     ) throws {
+        OneThread.begin()
         self.wire = wire
         var configuration = configuration
         configuration.seed = configuration.seed ?? 7
@@ -236,15 +238,15 @@ final class Log<Element: Sendable>: Sendable {
 
     var all: [Element] { elements.withLock { $0 } }
 
-    /// Waits for so many, yielding to the listener; gives up after a number of turns, not of seconds.
+    /// Waits for so many.
     func atLeast(_ count: Int) async -> [Element] {
-        for _ in 0..<100_000 where all.count < count { await Task.yield() }
+        await eventually { all.count >= count }
         return all
     }
 
     /// Waits as long for one of them.
     func has(_ predicate: (Element) -> Bool) async -> Bool {
-        for _ in 0..<100_000 where !all.contains(where: predicate) { await Task.yield() }
+        await eventually { all.contains(where: predicate) }
         return all.contains(where: predicate)
     }
 }

@@ -13,7 +13,8 @@ struct SourceImportTests {
             "fileprivate import Wire", "private import Wire", "@testable import Wire",
             "@_exported public import Wire", "@_spi(Testing) import Wire", "@preconcurrency @testable import Wire",
             "@testable\nimport Wire", "import struct Wire.Frame", "import func Wire.crc", "import Wire.Submodule",
-            "import   Wire // why", "import Wire;", "let a = 1; import Wire", "#if os(Linux)\n  import Wire\n#endif",
+            "import   Wire // why", "import Wire;", "import `Wire`", "let a = 1; import Wire",
+            "#if os(Linux)\n  import Wire\n#endif",
             "/* before */ import Wire", "import /* between */ Wire", "\u{FEFF}import Wire", "import Wire\r\n",
         ])
     func everySpelling(text: String) {
@@ -28,6 +29,7 @@ struct SourceImportTests {
             "let text = #\"\"\"\n  \"\"\"\n  import Wire\n  \"\"\"#", "let text = #\"\\\"; import Wire\"#",
             "let text = \"\\(\"; import Wire\")\"", "let text = \"a \\(f(\"b\", (1))) ; import Wire\"",
             "let text = \"\\\"; import Wire\"", "let important = Wire", "func `import`(Wire: Int) {}",
+            "@Test func `what one would import once`() {}", "@Test func `import Wire`() {}",
             "func f(import wire: Int) {}", "f(import: wire)", "f(\n  import: wire)", "f(\n  import wire: Int)",
             "x.import",
             "import", "",

@@ -2,6 +2,7 @@ import Foundation
 import MeshBus
 import MeshIdentity
 import MeshScenarioTransport
+import MeshTestSupport
 import MeshTransport
 import Testing
 
@@ -62,14 +63,10 @@ final class Listener<Element: Sendable>: Sendable {
 
     /// Waits until so many have come; the task that takes them out of the stream needs its turn.
     func first(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) async -> [Element] {
-        for _ in 0..<1_000_000 {
-            let heard = heard.withLock { $0 }
-            if heard.count >= count { return heard }
-            await Task.yield()
-        }
-        let heard = heard.withLock { $0 }
-        Issue.record("\(heard.count) of \(count) came", sourceLocation: sourceLocation)
-        return heard
+        await eventually { heard.withLock { $0.count >= count } }
+        let elements = heard.withLock { $0 }
+        if elements.count < count { Issue.record("\(elements.count) of \(count) came", sourceLocation: sourceLocation) }
+        return elements
     }
 
     /// Everything, once the transport has been closed.

@@ -39,6 +39,21 @@ import Testing
         #expect(await heard[2].all().sequences() == [9])
     }
 
+    @Test func `What is withdrawn before its peer is there never arrives`() async throws {
+        let network = ScenarioNetwork(seed: 2)
+        let phone: any SessionSyncTransport = network.makeTransport(localPeer: a)
+        let envelopes = (1...3 as ClosedRange<UInt64>).map { Party.envelope($0, from: "a") }
+        for envelope in envelopes { try await phone.send(envelope, mode: .reliableEventually, to: nil) }
+        let second = envelopes[1].metadata
+        #expect(phone.cancel(eventID: second.eventID, featureID: second.featureID))
+        #expect(!phone.cancel(eventID: second.eventID, featureID: second.featureID))
+        let watch = network.makeTransport(localPeer: b)
+        let heard = Listener(watch)
+        network.runUntilIdle()
+        for transport in [phone, watch] as [any SessionSyncTransport] { await transport.close() }
+        #expect(await heard.all().sequences() == [1, 3])
+    }
+
     @Test("Reliable messages arrive once and in order on the worst of links", arguments: 0..<20 as Range<UInt64>)
     func reliableOrder(seed: UInt64) async throws {
         let choices = [ScenarioLanes.network, ScenarioLanes.datagrams, ScenarioLanes.streams, ScenarioLanes.paired]
@@ -266,7 +281,7 @@ import Testing
         network.runUntilIdle()
         try await phone.send(4, .realtimeBestEffort)
         network.runUntilIdle()
-        for transport in [phone, watch] { await transport.close() }
+        for transport in [phone, watch] as [any SessionSyncTransport] { await transport.close() }
         #expect(await heard.all().sequences() == [4])
         #expect(await told.0.all().map(\.isReachable) == [true, false, true])
         #expect(await told.1.all().map(\.isReachable) == [true, false, true])

@@ -4,6 +4,7 @@ import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
+import MeshTestSupport
 import MeshTransport
 import Testing
 
@@ -47,6 +48,7 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
     private var nextID = 0
 
     init(seed: UInt64, conditions: ScenarioConditions = .calm) {
+        OneThread.begin()
         network = ScenarioNetwork(seed: seed, conditions: conditions)
     }
 

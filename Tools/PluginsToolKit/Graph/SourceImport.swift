@@ -11,7 +11,9 @@ extension SourceImport {
     static func all(in text: String) -> [SourceImport] {
         let tokens = Token.all(in: SwiftSource.codeOnly(text))
         return tokens.indices.compactMap { index in
-            guard tokens[index].text == "import", startsStatement(index, in: tokens) else { return nil }
+            guard tokens[index].text == "import", !tokens[index].isQuoted, startsStatement(index, in: tokens) else {
+                return nil
+            }
             var name = index + 1
             if name + 1 < tokens.count, kinds.contains(tokens[name].text), tokens[name + 1].isWord { name += 1 }
             // `import:` and `import x:` are argument labels.
@@ -39,6 +41,8 @@ private struct Token {
     let text: String
     let line: Int
     let isWord: Bool
+    /// Between backticks, where no word is a keyword.
+    var isQuoted = false
 
     static func all(in code: [UInt8]) -> [Token] {
         var tokens: [Token] = []
@@ -52,6 +56,15 @@ private struct Token {
                 index = end
                 continue
             }
+            // May hold any words (SE-0451).
+            if byte == backtick, let end = code[(index + 1)...].firstIndex(where: { $0 == backtick || $0 == .newline }),
+                code[end] == backtick
+            {
+                let name = String(decoding: code[(index + 1)..<end], as: UTF8.self)
+                tokens.append(Token(text: name, line: line, isWord: true, isQuoted: true))
+                index = end + 1
+                continue
+            }
             if byte == .newline {
                 line += 1
             } else if byte > UInt8(ascii: " ") {
@@ -61,6 +74,8 @@ private struct Token {
         }
         return tokens
     }
+
+    private static let backtick = UInt8(ascii: "`")
 
     private static func isWordByte(_ byte: UInt8) -> Bool {
         switch byte {

@@ -48,13 +48,13 @@ struct PackageName: Equatable {
     /// Ours without their prefix, since `XPlugin`, `XCodec` and `XLink` would be the same; the language's; and modules
     /// that the package imports.
     private static let reserved: Set<String> = [
-        "Bus", "CBOR", "Codec", "Compact", "CompactCodec", "Delivery", "Diagnostics", "Discovery", "Engine", "GPX",
-        "Identity",
-        "JSON", "JSONCodec", "Libdeflate", "Loopback", "LoopbackTransport", "Payload", "Pipe", "PipeTransport",
-        "PluginsTool", "PluginsToolKit", "Scenario", "ScenarioTransport", "Security", "Session", "SessionMesh",
-        "SharedState",
-        "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TimerAnchor", "Transport", "UDP",
-        "UDPTransport", "Wire", "WorkoutExample", "CDNSSD", "CZlib", "CLibdeflate", "CSQLite",
+        "Bus", "CBOR", "Codec", "Compact", "CompactCodec", "Connection", "Delivery", "Diagnostics", "Discovery",
+        "Engine", "FileTransfer", "GPX", "Identity", "JSON", "JSONCodec", "Libdeflate", "Loopback",
+        "LoopbackTransport", "Payload", "Pipe", "PipeTransport", "PluginsTool", "PluginsToolKit", "Requests",
+        "Scenario", "ScenarioTransport", "Security", "Session", "SessionMesh", "SessionMeshWatchConnectivity",
+        "SharedState", "SimulatedWatch", "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TestSupport",
+        "TimerAnchor", "Transport", "UDP", "UDPTransport", "WatchConnectivity", "WatchConnectivityTransport",
+        "Wire", "WorkoutExample", "CDNSSD", "CZlib", "CLibdeflate", "CSQLite",
         "Any", "Foundation", "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest",
         "ArgumentParser", "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "TextTable", "X509",
     ]

@@ -1,0 +1,294 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+import MeshWire
+import Testing
+
+@testable import MeshDelivery
+
+/// Lanes that the platform keeps, alone and beside live ones, over relaunches of either side.
+@Suite struct KeptLaneTests {
+    @Test func `A side that comes back as the same installation is greeted anew, and reached`() async throws {
+        let wire = KeptWire([.queue])
+        let clock = VirtualClock()
+        let right = try wire.launch("right", clock)
+        let earlier = try wire.launch("left", clock)
+        clock.advance(by: .seconds(1))
+        #expect(earlier.knownPeers.map(\.id) == ["right"])
+        wire.kill("left", earlier)
+
+        let log = Log(right.receiveEnvelopes())
+        let left = try wire.launch("left", clock)
+        try await left.send(envelope(1), mode: .reliableEventually, to: nil)
+        clock.advance(by: .seconds(1))
+        #expect(left.knownPeers.map(\.id) == ["right"])
+        #expect(await log.sequences(1) == [1])
+    }
+
+    @Test func `What a side had taken and lost with its relaunch is offered again`() async throws {
+        let wire = KeptWire([.queue])
+        let clock = VirtualClock()
+        let left = try wire.launch("left", clock)
+        let earlier = try wire.launch("right", clock)
+        clock.advance(by: .seconds(1))
+        // The platform has handed it over; the app dies before it says so.
+        wire.holdsBack = true
+        try await left.send(envelope(1), mode: .reliableEventually, to: nil)
+        clock.advance(by: .seconds(1))
+        wire.loseHeldBack()
+        wire.kill("right", earlier)
+        let log = Log(try wire.launch("right", clock).receiveEnvelopes())
+        clock.advance(by: .seconds(1))
+        #expect(await log.sequences(1) == [1])
+    }
+
+    @Test func `With a lane for the newest a relaunched side knows its peer before that has said anything`()
+        async throws
+    {
+        let wire = KeptWire([.queue, .latest])
+        let clock = VirtualClock()
+        let (right, earlier) = (try wire.launch("right", clock), try wire.launch("left", clock))
+        clock.advance(by: .seconds(1))
+        wire.kill("left", earlier)
+        wire.kill("right", right)
+        let left = try wire.launch("left", clock)
+        clock.advance(by: .seconds(1))
+        #expect(left.knownPeers.map(\.id) == ["right"])
+        try await left.send(envelope(1), mode: .reliableEventually, to: nil)
+        clock.advance(by: .seconds(1))
+        let log = Log(try wire.launch("right", clock).receiveEnvelopes())
+        clock.advance(by: .seconds(1))
+        #expect(await log.sequences(1) == [1])
+    }
+
+    @Test func `Restored peers are reached over kept lanes at once`() async throws {
+        let wire = KeptWire([.datagram, .queue, .latest])
+        let clock = VirtualClock()
+        let store = MemoryStore()
+        let (right, earlier) = (try wire.launch("right", clock), try wire.launch("left", clock, store))
+        wire.connect()
+        clock.advance(by: .seconds(1))
+        wire.disconnect()
+        wire.kill("left", earlier)
+        wire.kill("right", right)
+        let left = try wire.launch("left", clock, store)
+        try await left.send(envelope(1), mode: .reliableEventually, to: peer("right"))
+        clock.advance(by: .seconds(1))
+        wire.kill("left", left)
+        let log = Log(try wire.launch("right", clock).receiveEnvelopes())
+        clock.advance(by: .seconds(1))
+        #expect(await log.sequences(1) == [1])
+    }
+
+    @Test func `When live lanes end, kept ones at the same address go on both ways`() async throws {
+        let wire = KeptWire([.datagram, .queue])
+        let clock = VirtualClock()
+        let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
+        wire.connect()
+        clock.advance(by: .seconds(1))
+        wire.disconnect()
+        let (atLeft, atRight) = (Log(left.receiveEnvelopes()), Log(right.receiveEnvelopes()))
+        for mode in [SessionDeliveryMode.realtimeBestEffort, .reliableEventually] {
+            let sequence: UInt64 = mode == .realtimeBestEffort ? 1 : 2
+            try await left.send(envelope(sequence), mode: mode, to: nil)
+            try await right.send(envelope(sequence, from: "right"), mode: mode, to: nil)
+        }
+        clock.advance(by: .seconds(1))
+        #expect(await atRight.sequences(2) == [1, 2])
+        #expect(await atLeft.sequences(2) == [1, 2])
+    }
+
+    @Test func `A connection on which nobody answers keeps nothing from the lanes that are kept`() async throws {
+        let wire = KeptWire([.datagram, .queue])
+        let clock = VirtualClock()
+        let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
+        wire.connect()
+        clock.advance(by: .seconds(1))
+        wire.isDeaf = true
+        let log = Log(right.receiveEnvelopes())
+        try await left.send(envelope(1), mode: .reliableEventually, to: nil)
+        clock.advance(by: .seconds(30))
+        #expect(await log.sequences(1) == [1])
+        try await left.send(envelope(2), mode: .realtimeBestEffort, to: nil)
+        clock.advance(by: .seconds(1))
+        #expect(await log.sequences(2) == [1, 2])
+        #expect(wire.queuedCount < 20, "each goes once")
+    }
+
+    @Test func `What is now or never goes the other way when the link says that it has not been delivered`()
+        async throws
+    {
+        let wire = KeptWire([.datagram, .queue])
+        let clock = VirtualClock()
+        let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
+        wire.connect()
+        clock.advance(by: .seconds(1))
+        wire.isDeaf = true
+        wire.tellsUndelivered = true
+        let log = Log(right.receiveEnvelopes())
+        try await left.send(envelope(1), mode: .realtimeBestEffort, to: nil)
+        clock.advance(by: .milliseconds(100))
+        #expect(await log.sequences(1) == [1])
+    }
+
+    /// A process held 2 and 3, because 1 was missing, said so on a lane that the platform keeps, and ended.
+    @Test func `What a process held before its turn, and said so on a kept lane, is offered to the next one`()
+        async throws
+    {
+        let wire = KeptWire([.datagram, .queue])
+        let clock = VirtualClock()
+        let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
+        wire.connect()
+        clock.advance(by: .seconds(1))
+        let log = Log(right.receiveEnvelopes())
+        wire.isDeaf = true
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            try await left.send(envelope(sequence), mode: .reliableEventually, to: nil)
+        }
+        var report = WireReport()
+        report.receipts = [
+            .init(featureID: "workout", outbox: left.shell.state.withLock { $0.core.outbox }, upTo: 0, beyond: [2...3])
+        ]
+        var encoder = left.shell.setup.makeEncoder(interning: false)
+        try encoder.encode(.report(report), mark: nil).withUnsafeBytes {
+            left.shell.received($0, on: .queue, from: "other")
+        }
+        wire.isDeaf = false
+        clock.advance(by: .seconds(4))
+        #expect(await log.sequences(3) == [1, 2, 3])
+    }
+}
+
+/// Two ends, `left` and `right`, and a platform between them that keeps packets for an end that is not there.
+private final class KeptWire: Sendable {
+    private struct End {
+        var observer: (any LinkObserver)?
+        var queue: [LinkPacket] = []
+        var latest: [String: LinkPacket] = [:]
+    }
+
+    private struct State {
+        var ends: [String: End] = ["left": End(), "right": End()]
+        var isConnected = false
+        var isDeaf = false
+        var tellsUndelivered = false
+        var holdsBack = false
+        var queuedCount = 0
+    }
+
+    private let state = Locked(State())
+    private let lanes: [LinkLane: PayloadLimit]
+
+    init(_ lanes: [LinkLane]) {
+        self.lanes = Dictionary(uniqueKeysWithValues: lanes.map { ($0, .deliveryMessage) })
+    }
+
+    /// Datagrams are lost.
+    var isDeaf: Bool {
+        get { state.withLock { $0.isDeaf } }
+        set { state.withLock { $0.isDeaf = newValue } }
+    }
+    var tellsUndelivered: Bool {
+        get { state.withLock { $0.tellsUndelivered } }
+        set { state.withLock { $0.tellsUndelivered = newValue } }
+    }
+    /// What is queued is not handed over.
+    var holdsBack: Bool {
+        get { state.withLock { $0.holdsBack } }
+        set { state.withLock { $0.holdsBack = newValue } }
+    }
+    var queuedCount: Int { state.withLock { $0.queuedCount } }
+
+    func loseHeldBack() {
+        state.withLock { state in
+            for end in state.ends.keys { state.ends[end]?.queue = [] }
+            state.holdsBack = false
+        }
+    }
+
+    func launch(_ end: String, _ clock: VirtualClock, _ store: MemoryStore? = nil) throws -> LinkTransport {
+        var configuration = DeliveryConfiguration()
+        configuration.seed = state.withLock { UInt64($0.queuedCount) } + (end == "left" ? 1 : 1000)
+        let transport = try LinkTransport(
+            localPeer: peer(end), link: KeptLink(self, end, lanes), configuration: configuration, store: store,
+            clock: clock)
+        try transport.start()
+        return transport
+    }
+
+    func kill(_ end: String, _ transport: LinkTransport) {
+        state.withLock { $0.ends[end]?.observer = nil }
+        transport.abandon()
+    }
+
+    func connect() {
+        let observers = state.withLock { state in
+            state.isConnected = true
+            return state.ends.mapValues(\.observer)
+        }
+        observers["left"]??.connected("other", as: nil)
+        observers["right"]??.connected("other", as: nil)
+    }
+
+    func disconnect() {
+        let observers = state.withLock { state in
+            state.isConnected = false
+            return state.ends.mapValues(\.observer)
+        }
+        observers["left"]??.disconnected("other", reason: nil)
+        observers["right"]??.disconnected("other", reason: nil)
+    }
+
+    fileprivate func open(_ end: String, _ observer: any LinkObserver) {
+        let (latest, queue) = state.withLock { state in
+            state.ends[end]?.observer = observer
+            defer { state.ends[end]?.queue = [] }
+            return (state.ends[end]?.latest ?? [:], state.ends[end]?.queue ?? [])
+        }
+        observer.found("other")
+        for (_, packet) in latest.sorted(by: { $0.key < $1.key }) {
+            observer.received(packet.bytes, on: .latest, from: "other")
+        }
+        for packet in queue { observer.received(packet.bytes, on: .queue, from: "other") }
+    }
+
+    fileprivate func observer(of end: String) -> (any LinkObserver)? { state.withLock { $0.ends[end]?.observer } }
+
+    fileprivate func send(_ packet: LinkPacket, from end: String) throws(LinkError) {
+        let other = end == "left" ? "right" : "left"
+        let outcome: Result<(any LinkObserver)?, LinkError> = state.withLock { state in
+            switch packet.lane {
+            case .queue:
+                state.queuedCount += 1
+                if let observer = state.ends[other]?.observer, !state.holdsBack { return .success(observer) }
+                state.ends[other]?.queue.append(packet)
+                return .success(nil)
+            case .latest:
+                state.ends[other]?.latest[packet.key] = packet
+                return .success(state.ends[other]?.observer)
+            default:
+                guard state.isConnected else { return .failure(LinkError(.unreachable)) }
+                return .success(state.isDeaf ? nil : state.ends[other]?.observer)
+            }
+        }
+        let receiver = try outcome.get()
+        receiver?.received(packet.bytes, on: packet.lane, from: "other")
+        if receiver == nil, packet.lane.isLive, tellsUndelivered { observer(of: end)?.undelivered(packet, to: "other") }
+    }
+}
+
+private final class KeptLink: TransportLink {
+    private let wire: KeptWire
+    private let end: String
+    let lanes: [LinkLane: PayloadLimit]
+
+    init(_ wire: KeptWire, _ end: String, _ lanes: [LinkLane: PayloadLimit]) {
+        (self.wire, self.end, self.lanes) = (wire, end, lanes)
+    }
+
+    func open(_ observer: any LinkObserver) { wire.open(end, observer) }
+    func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) { try wire.send(packet, from: end) }
+    func close() async {}
+}
