@@ -12,8 +12,7 @@ let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v14)],
     dependencies: [
-        .package(name: "SessionMesh", path: "../..", traits: ["CommandLineTools", "UDP"]),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.98.0"),
+        .package(name: "SessionMesh", path: "../..", traits: ["CommandLineTools"]),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.28.0"),
     ],
     targets: [
@@ -34,12 +33,8 @@ let package = Package(
                 .product(name: "MeshIdentity", package: "SessionMesh"),
                 .product(name: "MeshWire", package: "SessionMesh"),
                 .product(name: "MeshTesting", package: "SessionMesh"),
-                .product(name: "PluginsToolKit", package: "SessionMesh"),
                 .product(name: "MeshTransport", package: "SessionMesh"),
-                .product(name: "MeshSecurity", package: "SessionMesh"),
-                .product(name: "MeshUDPTransport", package: "SessionMesh"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "PluginsToolKit", package: "SessionMesh"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ], swiftSettings: settings),
     ],

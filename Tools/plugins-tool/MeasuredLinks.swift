@@ -2,7 +2,7 @@ import MeshBus
 import PluginsToolKit
 import SessionMesh
 
-/// Offers the transports of this package to `bench links`.
+/// Offers the transports of this package to `bench links`, and `bench datagrams`.
 struct MeasuredLinksPlugin: Plugin {
     var descriptor: PluginDescriptor {
         PluginDescriptor(
@@ -30,6 +30,9 @@ struct MeasuredLinksPlugin: Plugin {
                         first: network.makeTransport(localPeer: first), second: network.makeTransport(localPeer: second)
                     ) { network.runUntilIdle() }
                 }), to: .measuredLinks)
+        #if UDP
+            registry.add(DatagramBenchmark.benchmarkCase, to: .benchmarks)
+        #endif
     }
 
     private func pipe(

@@ -30,7 +30,6 @@ struct ComparisonsPlugin: Plugin {
         for form in forms { registry.add(form, to: .comparedForms) }
         registry.add(CompressionBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(AllocationBenchmark.benchmarkCase, to: .benchmarks)
-        registry.add(DatagramBenchmark.benchmarkCase, to: .benchmarks)
     }
 
     private func plist<Payload: Codable & Sendable>(_ id: String, _ payload: Payload) -> ComparedForm {
