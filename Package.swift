@@ -102,6 +102,11 @@ let modules: [Module] = [
         tests: ["MeshBus"]),
 
     Module(
+        "MeshConnection", "Modules/Connection", floor: 4,
+        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshLoopbackTransport", "MeshTestSupport"]),
+
+    Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"],
         tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"]),
@@ -145,9 +150,9 @@ let modules: [Module] = [
         tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshLoopbackTransport"]),
     Module(
         "MeshSharedState", "Modules/SharedState", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport"],
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshScenarioTransport",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
             "MeshTestSupport",
         ]),
 
@@ -163,7 +168,8 @@ let modules: [Module] = [
         uses: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
             "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshLoopbackTransport", "MeshScenarioTransport",
-            "MeshPipeTransport", "MeshUDPTransport", "MeshSession", "MeshDiagnostics", "MeshSharedState",
+            "MeshPipeTransport", "MeshUDPTransport", "MeshSession", "MeshDiagnostics", "MeshConnection",
+            "MeshSharedState",
         ], tests: []),
 
     Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary),
@@ -182,7 +188,7 @@ let modules: [Module] = [
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
             "MeshGPX", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
-            "MeshDelivery", "MeshSession", "MeshSharedState", "MeshTesting", "MeshSimulation",
+            "MeshDelivery", "MeshSession", "MeshConnection", "MeshSharedState", "MeshTesting", "MeshSimulation",
         ],
         needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
     Module(

@@ -1,4 +1,5 @@
 @_exported public import MeshBus
+@_exported public import MeshConnection
 @_exported public import MeshDelivery
 @_exported public import MeshDiagnostics
 @_exported public import MeshDiscovery

@@ -5,34 +5,6 @@ import MeshTransport
 import Testing
 
 @Suite struct ContractTests {
-    @Test func `Stamps of a connection rise whatever its wall clock and its peers say`() {
-        let wall = Locked<[TimeInterval]>([10, 10, 5, 11, 0])
-        let connection = TransportConnection(transport: Silent()) {
-            Date(timeIntervalSince1970: wall.withLock { $0.isEmpty ? 0 : $0.removeFirst() })
-        }
-        var highest = HybridTimestamp.zero
-        for step in 0..<8 {
-            let stamp = connection.stamp()
-            #expect(stamp > highest)
-            highest = stamp
-            if step == 2 {
-                highest = HybridTimestamp(milliseconds: 50_000)
-                connection.observe(highest)
-                connection.observe(.zero)
-            }
-        }
-        #expect(connection.sessionID == TransportConnection.sharedScope)
-    }
-
-    @Test func `Stamps drawn by many tasks are distinct`() async {
-        let connection = TransportConnection(transport: Silent()) { Date(timeIntervalSince1970: 1) }
-        let stamps = await withTaskGroup(of: [HybridTimestamp].self) { group in
-            for _ in 0..<8 { group.addTask { (0..<500).map { _ in connection.stamp() } } }
-            return await group.reduce(into: []) { $0 += $1 }
-        }
-        #expect(Set(stamps).count == 4000)
-    }
-
     @Test("A budget counts the payload and a snapshot's checkpoint", arguments: 0...6, [nil, 0, 3] as [Int?])
     func budget(payload: Int, checkpoint: Int?) throws {
         let limit = PayloadLimit(id: "test.limit", bytes: 5, summary: "", source: "")

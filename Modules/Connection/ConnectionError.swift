@@ -1,0 +1,88 @@
+import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What goes wrong with requests, shared state and files. Travels: a peer's error arrives as it was thrown.
+public enum ConnectionError: Error, Codable, Hashable, Sendable {
+    /// The platform's session has not been activated.
+    case notActivated
+    case notReachable
+    /// No watch is paired with this phone.
+    case notPaired
+    case watchAppNotInstalled
+    case deliveryFailed(reason: String)
+    case timeout
+    case cancelled
+    /// The other side could not send its reply.
+    case replyFailed(reason: String)
+    case encodingFailed(description: String)
+    case decodingFailed(description: String)
+    /// Nobody over there handles requests of that type.
+    case handlerNotRegistered(requestType: String)
+    /// The handler threw what cannot travel.
+    case handlerError(description: String)
+    case remoteError(description: String)
+    /// An error of the platform, by its number.
+    case sessionError(code: Int, description: String)
+    case sessionUnhealthy(reason: String)
+    case fileNotFound(url: String)
+    case fileAccessDenied(url: String)
+    case insufficientSpace
+    /// Something else on this connection has that id.
+    case idInUse(id: String)
+    case payloadTooLarge(bytes: Int, limit: Int, limitID: String)
+    /// The peer speaks a version that is not understood here, or something else altogether.
+    case incompatiblePeer(reason: String)
+}
+
+extension ConnectionError {
+    /// What any error means to somebody who sends.
+    public init(_ error: any Error) {
+        switch error {
+        case let error as ConnectionError: self = error
+        case is CancellationError: self = .cancelled
+        case SessionSyncError.notReachable, SessionSyncError.unknownPeer: self = .notReachable
+        case SessionSyncError.closed: self = .notActivated
+        case SessionSyncError.payloadTooLarge(let bytes, let limit, let limitID):
+            self = .payloadTooLarge(bytes: bytes, limit: limit, limitID: limitID)
+        case let error as SessionSyncError: self = .deliveryFailed(reason: "\(error)")
+        case let error as EncodingError: self = .encodingFailed(description: "\(error)")
+        case let error as DecodingError: self = .decodingFailed(description: "\(error)")
+        default: self = .sessionError(code: -1, description: "\(error)")
+        }
+    }
+}
+
+extension ConnectionError: LocalizedError, CustomStringConvertible {
+    public var errorDescription: String? { description }
+
+    public var description: String {
+        switch self {
+        case .notActivated: "the session is not active"
+        case .notReachable: "the other device cannot be reached"
+        case .notPaired: "no watch is paired"
+        case .watchAppNotInstalled: "the app is not installed on the other device"
+        case .deliveryFailed(let reason): "not delivered: \(reason)"
+        case .timeout: "no answer in time"
+        case .cancelled: "cancelled"
+        case .replyFailed(let reason): "the reply could not be sent: \(reason)"
+        case .encodingFailed(let description): "cannot be encoded: \(description)"
+        case .decodingFailed(let description): "cannot be decoded: \(description)"
+        case .handlerNotRegistered(let type): "the other device has no handler for \(type)"
+        case .handlerError(let description): "the handler failed: \(description)"
+        case .remoteError(let description): "the other device failed: \(description)"
+        case .sessionError(let code, let description): "error \(code) of the session: \(description)"
+        case .sessionUnhealthy(let reason): "the session is stuck: \(reason)"
+        case .fileNotFound(let url): "there is no file at \(url)"
+        case .fileAccessDenied(let url): "no access to the file\(url.isEmpty ? "" : " at \(url)")"
+        case .insufficientSpace: "not enough space"
+        case .idInUse(let id): "'\(id)' is the id of something else on this connection"
+        case .payloadTooLarge(let bytes, let limit, let limitID): "\(bytes) bytes exceed \(limit), the limit \(limitID)"
+        case .incompatiblePeer(let reason): "the other device speaks something else: \(reason)"
+        }
+    }
+}

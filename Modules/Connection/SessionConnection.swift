@@ -1,0 +1,49 @@
+public import MeshBus
+public import MeshIdentity
+public import MeshStorage
+public import MeshTransport
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What shared state, requests and files need of whatever connects this peer to the others.
+///
+/// To the implementer: everything but the clock must be constant for the life of the connection; `stamp` must exceed every
+/// stamp that it has drawn or that `observe` has been told of. Called from any thread.
+public protocol SessionConnection: AnyObject, Sendable {
+    var transport: any SessionSyncTransport { get }
+    /// The scope in which ids on this connection are unique.
+    var sessionID: UUID { get }
+    /// Where features keep what must outlive the process, under names that begin with their feature id, and the
+    /// connection what waits for them, under `sessionmesh.connection/`; nil keeps it in memory. One connection at a time
+    /// has a store.
+    var store: (any SessionStore)? { get }
+    /// What happens on the connection.
+    var diagnostics: Topic<DiagnosticEvent> { get }
+    /// How it is; fed by everybody who sends over it.
+    var health: ConnectionHealth { get }
+    /// What time is here, for deadlines and for dates on the wire.
+    var clock: any DeliveryClock { get }
+
+    /// A stamp for a change made now.
+    func stamp() -> HybridTimestamp
+    /// Takes note of a stamp that arrived.
+    func observe(_ stamp: HybridTimestamp)
+
+    /// Hands the envelopes of one feature to `handler` from now on, one after another, in the order in which they came;
+    /// those that have come before, first. What the handler returns from is done with: it is not offered again after a
+    /// crash. It must return soon, since everybody on the connection waits for it.
+    /// - Returns: the route, which ends when it is let go.
+    /// - Throws: `idInUse` when the feature has a handler.
+    func route(
+        featureID: String, to handler: @escaping @Sendable (AnySessionSyncEnvelope) async -> Void
+    ) throws(ConnectionError) -> EnvelopeRoute
+
+    /// Reserves an id for values of one type, so that two types do not overwrite each other. The same type may claim an id
+    /// again.
+    /// - Throws: `idInUse`.
+    func claim(_ id: String, for type: Any.Type) throws(ConnectionError)
+}

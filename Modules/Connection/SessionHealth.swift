@@ -1,0 +1,43 @@
+/// How a connection is, by what has come of the last sends.
+public enum SessionHealth: Hashable, Sendable {
+    case healthy
+    case unhealthy(suggestion: RecoverySuggestion)
+
+    public var isHealthy: Bool { self == .healthy }
+
+    /// What a person can do about it.
+    public var suggestion: RecoverySuggestion? {
+        if case .unhealthy(let suggestion) = self { suggestion } else { nil }
+    }
+}
+
+/// What a person can do about a connection that does not work, by what does not work about it.
+public enum RecoverySuggestion: String, Hashable, Sendable, CaseIterable {
+    /// The platform says that the other device is there, and nothing arrives.
+    case restartWatch
+    /// The other device does not answer because nobody runs the app there.
+    case openCompanionApp
+    /// An attempt to recover has failed as well.
+    case restartBothDevices
+
+    public var localizedDescription: String {
+        switch self {
+        case .restartWatch: "Restart your watch."
+        case .openCompanionApp: "Open the app on the other device."
+        case .restartBothDevices: "Restart both devices."
+        }
+    }
+}
+
+extension SessionHealth: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .healthy: "healthy"
+        case .unhealthy(let suggestion): "unhealthy(\(suggestion))"
+        }
+    }
+}
+
+extension RecoverySuggestion: CustomStringConvertible {
+    public var description: String { rawValue }
+}

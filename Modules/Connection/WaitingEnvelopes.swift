@@ -1,0 +1,107 @@
+import MeshBus
+import MeshIdentity
+import MeshStorage
+import MeshWire
+
+/// What has come for features that nobody has made yet, in the order in which it came.
+///
+/// The transport holds it as done, so it is in the store, if there is one, until a handler has returned from it: a journal
+/// of frames (Docs/WireFormat.md) for each feature. What the store does not take or give waits in memory.
+///
+/// Bounds: 256 envelopes for a feature, of which the oldest goes, and 64 features, beyond which no other is taken up.
+struct WaitingEnvelopes: ~Copyable, Sendable {
+    static let envelopesMax = 256
+    static let featuresMax = 64
+    static let root = "sessionmesh.connection/waiting/"
+
+    struct Entry: Sendable {
+        let envelope: AnySessionSyncEnvelope
+        /// In the journal of its feature; nil when it is in memory only.
+        let position: UInt64?
+    }
+
+    private let store: (any SessionStore)?
+    private var encoder = FrameEncoder(codec: CompactCodec())
+    private let codecs: [any PayloadCodec]
+    private var features: [String: [Entry]] = [:]
+    /// Where the journals end, of features that have one.
+    private var ends: [String: UInt64] = [:]
+    private var isLoaded = false
+
+    /// - Parameter codecs: read beside the library's own.
+    init(_ store: (any SessionStore)?, _ codecs: [any PayloadCodec]) {
+        self.store = store
+        let own: [any PayloadCodec] = [CompactCodec(), JSONCodec(), CBORCodec()]
+        self.codecs = own + codecs.filter { codec in !own.contains { $0.id == codec.id } }
+    }
+
+    /// - Returns: what has been dropped for want of room.
+    mutating func keep(_ envelope: AnySessionSyncEnvelope) -> AnySessionSyncEnvelope? {
+        load()
+        let feature = envelope.metadata.featureID
+        guard features[feature] != nil || features.count < Self.featuresMax else { return envelope }
+        // One that a process before this one had kept is offered once more when that has ended too soon after it.
+        let id = envelope.metadata.eventID
+        if features[feature]?.contains(where: { $0.envelope.metadata.eventID == id }) == true { return nil }
+        features[feature, default: []].append(Entry(envelope: envelope, position: write(envelope)))
+        guard features[feature, default: []].count > Self.envelopesMax, let oldest = features[feature]?.removeFirst()
+        else { return nil }
+        forget(oldest)
+        return oldest.envelope
+    }
+
+    /// What waits for a feature, which is to be forgotten one by one as it is dealt with.
+    mutating func take(_ feature: String) -> [Entry] {
+        load()
+        return features.removeValue(forKey: feature) ?? []
+    }
+
+    /// A handler has returned from it, or there was no room for it.
+    mutating func forget(_ entry: Entry) {
+        guard let position = entry.position, let store else { return }
+        let feature = entry.envelope.metadata.featureID
+        let isLast = ends[feature] == position + 1
+        var batch = StoreBatch()
+        if isLast { batch.erase(Self.root + feature) } else { batch.truncate(Self.root + feature, below: position + 1) }
+        // It goes with the next one if it does not go now; at worst it is offered once more.
+        guard (try? store.commit(batch)) != nil else { return }
+        if isLast { ends[feature] = nil }
+    }
+}
+
+// MARK: - The store
+
+extension WaitingEnvelopes {
+    /// - Returns: its position; nil when the store did not take it.
+    private mutating func write(_ envelope: AnySessionSyncEnvelope) -> UInt64? {
+        guard isLoaded, let store, let frame = try? encoder.encode(.envelope(envelope)) else { return nil }
+        let feature = envelope.metadata.featureID
+        let position = ends[feature] ?? 1
+        var batch = StoreBatch()
+        batch.append(frame, to: Self.root + feature, at: position)
+        guard (try? store.commit(batch)) != nil else { return nil }
+        ends[feature] = position + 1
+        return position
+    }
+
+    /// Once it succeeds, what processes before this one have left waits before what has come since.
+    private mutating func load() {
+        guard !isLoaded, let store else { return }
+        var found: [String: [Entry]] = [:]
+        do {
+            var decoder = FrameDecoder(codecs: try CodecTable(codecs))
+            for journal in try store.catalog(prefix: Self.root).journals {
+                let feature = String(journal.name.dropFirst(Self.root.count))
+                try store.forEachEntry(of: journal.name) { entry in
+                    guard case .envelope(let envelope)? = try? decoder.decodeFrame(entry.bytes)?.message else { return }
+                    found[feature, default: []].append(Entry(envelope: envelope, position: entry.position))
+                }
+                ends[feature] = journal.positions.upperBound
+            }
+        } catch {
+            return
+        }
+        isLoaded = true
+        features.merge(found) { later, earlier in earlier + later }
+    }
+}

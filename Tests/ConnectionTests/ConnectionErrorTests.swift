@@ -1,0 +1,43 @@
+import Foundation
+import MeshConnection
+import MeshIdentity
+import Testing
+
+@Suite struct ConnectionErrorTests {
+    private static let all: [ConnectionError] = [
+        .notActivated, .notReachable, .notPaired, .watchAppNotInstalled, .deliveryFailed(reason: "a"), .timeout,
+        .cancelled, .replyFailed(reason: "a"), .encodingFailed(description: "a"), .decodingFailed(description: "a"),
+        .handlerNotRegistered(requestType: "A"), .handlerError(description: "a"), .remoteError(description: "a"),
+        .sessionError(code: 7007, description: "a"), .sessionUnhealthy(reason: "a"), .fileNotFound(url: "/a"),
+        .fileAccessDenied(url: "/a"), .insufficientSpace, .idInUse(id: "a"),
+        .payloadTooLarge(bytes: 2, limit: 1, limitID: "a"), .incompatiblePeer(reason: "a"),
+    ]
+
+    @Test(arguments: all)
+    func `Every error travels, and says what it is`(error: ConnectionError) throws {
+        let bytes = try JSONEncoder().encode(error)
+        #expect(try JSONDecoder().decode(ConnectionError.self, from: bytes) == error)
+        #expect(error.errorDescription == "\(error)")
+        #expect(Self.all.count { "\($0)" == "\(error)" } == 1)
+        #expect(ConnectionError(error) == error)
+    }
+
+    @Test func `What a transport throws is what it means to somebody who sends`() {
+        let meanings: [(any Error, ConnectionError)] = [
+            (SessionSyncError.notReachable, .notReachable), (SessionSyncError.closed, .notActivated),
+            (CancellationError(), .cancelled),
+            (
+                SessionSyncError.payloadTooLarge(bytes: 2, limit: 1, limitID: "x"),
+                .payloadTooLarge(bytes: 2, limit: 1, limitID: "x")
+            ),
+            (
+                SessionSyncError.queueFull(limit: 3),
+                .deliveryFailed(reason: "\(SessionSyncError.queueFull(limit: 3))")
+            ),
+            (Unknown(), .sessionError(code: -1, description: "Unknown()")),
+        ]
+        for (error, meaning) in meanings { #expect(ConnectionError(error) == meaning) }
+    }
+}
+
+private struct Unknown: Error {}

@@ -1,0 +1,71 @@
+import MeshBus
+import MeshConnection
+import Testing
+
+@Suite struct ConnectionHealthTests {
+    private let changes = Locked<[SessionHealth]>([])
+    private let health: ConnectionHealth
+
+    init() {
+        let changes = changes
+        health = ConnectionHealth { _, to in changes.withLock { $0.append(to) } }
+    }
+
+    private func fail(_ error: ConnectionError, isReachable: Bool, times: Int = ConnectionHealth.failuresMax) {
+        for _ in 0..<times { health.failed(error, isReachable: isReachable) }
+    }
+
+    @Test func `Five failures in a row are unhealthy, and one success is healthy`() {
+        fail(.timeout, isReachable: true, times: 4)
+        #expect(health.current == .healthy)
+        health.succeeded()
+        fail(.timeout, isReachable: true, times: 4)
+        #expect(health.current == .healthy)
+        fail(.timeout, isReachable: true, times: 1)
+        #expect(health.current == .unhealthy(suggestion: .restartWatch))
+        health.succeeded()
+        #expect(changes.withLock { $0 } == [.unhealthy(suggestion: .restartWatch), .healthy])
+    }
+
+    @Test(arguments: [ConnectionError.notReachable, .timeout, .deliveryFailed(reason: "")])
+    func `W20 a closed app is no reason to restart a watch`(error: ConnectionError) {
+        fail(error, isReachable: false, times: 1)
+        #expect(health.current == .healthy)
+        fail(error, isReachable: false)
+        #expect(health.current == .unhealthy(suggestion: .openCompanionApp))
+    }
+
+    @Test func `One failure without reach among others is no stuck session`() {
+        fail(.timeout, isReachable: true, times: 2)
+        fail(.timeout, isReachable: false, times: 1)
+        fail(.timeout, isReachable: true, times: 2)
+        #expect(health.current == .unhealthy(suggestion: .openCompanionApp))
+    }
+
+    @Test func `What has failed to recover asks for more`() {
+        fail(.timeout, isReachable: true)
+        health.recoveryFailed()
+        #expect(health.current == .unhealthy(suggestion: .restartBothDevices))
+        fail(.timeout, isReachable: true)
+        #expect(health.current == .unhealthy(suggestion: .restartBothDevices))
+    }
+
+    @Test func `What arrived and was refused is an answer, and what the caller did wrong is nothing`() {
+        fail(.timeout, isReachable: true)
+        health.failed(.encodingFailed(description: ""), isReachable: true)
+        #expect(!health.current.isHealthy)
+        health.failed(.handlerNotRegistered(requestType: "A"), isReachable: true)
+        #expect(health.current.isHealthy)
+        fail(.cancelled, isReachable: true)
+        #expect(health.current.isHealthy)
+    }
+
+    @Test func `Strategies say which lanes they take`() {
+        for strategy in DeliveryStrategy.allCases {
+            #expect(strategy.hasFallback == (strategy.fallbackMethod != nil))
+            #expect(strategy.fallbackMethod != strategy.primaryMethod)
+        }
+        #expect(DeliveryStrategy.messageWithContextFallback.fallbackMethod == .context)
+        #expect(DeliveryMethod.allCases.map(\.rawValue) == ["message", "userInfo", "context"])
+    }
+}

@@ -1,0 +1,226 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshLoopbackTransport
+import MeshStorage
+import MeshTestSupport
+import MeshTransport
+import Testing
+
+@testable import MeshConnection
+
+@Suite struct TransportConnectionTests {
+    @Test func `Stamps rise whatever the wall clock and the peers say`() {
+        let clock = WallClock([10, 10, 5, 11, 0])
+        let connection = TransportConnection(transport: loopback(), clock: clock)
+        var highest = HybridTimestamp.zero
+        for step in 0..<8 {
+            let stamp = connection.stamp()
+            #expect(stamp > highest)
+            highest = stamp
+            if step == 2 {
+                highest = HybridTimestamp(milliseconds: 50_000)
+                connection.observe(highest)
+                connection.observe(.zero)
+            }
+        }
+        #expect(connection.sessionID == TransportConnection.sharedScope)
+    }
+
+    @Test func `Stamps drawn by many tasks are distinct`() async {
+        let connection = TransportConnection(transport: loopback(), clock: WallClock([1]))
+        let stamps = await withTaskGroup(of: [HybridTimestamp].self) { group in
+            for _ in 0..<8 { group.addTask { (0..<500).map { _ in connection.stamp() } } }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(Set(stamps).count == 4000)
+    }
+
+    @Test func `An id belongs to one type`() throws {
+        let connection = TransportConnection(transport: loopback())
+        try connection.claim("settings", for: Int.self)
+        try connection.claim("settings", for: Int.self)
+        #expect(throws: ConnectionError.idInUse(id: "settings")) { try connection.claim("settings", for: String.self) }
+    }
+
+    @Test func `What comes before its handler waits, in order, and other features pass by`() async throws {
+        let transport = loopback()
+        let connection = TransportConnection(transport: transport)
+        for sequence in 1...5 as ClosedRange<UInt64> {
+            try await transport.send(envelope(sequence, "sessionmesh.a"), mode: .realtimeBestEffort, to: nil)
+        }
+        let other = Recorder()
+        let otherRoute = try connection.route(featureID: "sessionmesh.b") { other.note($0) }
+        try await transport.send(envelope(1, "sessionmesh.b"), mode: .realtimeBestEffort, to: nil)
+        #expect(await other.sequences(1) == [1])
+        let recorder = Recorder()
+        var route: EnvelopeRoute? = try connection.route(featureID: "sessionmesh.a") { recorder.note($0) }
+        #expect(throws: ConnectionError.idInUse(id: "sessionmesh.a")) {
+            try connection.route(featureID: "sessionmesh.a") { _ in }
+        }
+        try await transport.send(envelope(6, "sessionmesh.a"), mode: .realtimeBestEffort, to: nil)
+        #expect(await recorder.sequences(6) == [1, 2, 3, 4, 5, 6])
+        route = nil
+        _ = route
+        _ = try connection.route(featureID: "sessionmesh.a") { _ in }
+        withExtendedLifetime(otherRoute) {}
+        await transport.close()
+    }
+
+    @Test func `So many wait for a handler, and the oldest go`() async throws {
+        let transport = loopback()
+        let connection = TransportConnection(transport: transport)
+        let total = UInt64(WaitingEnvelopes.envelopesMax + 10)
+        for sequence in 1...total {
+            try await transport.send(envelope(sequence, "sessionmesh.a"), mode: .realtimeBestEffort, to: nil)
+        }
+        let mark = Recorder()
+        let route = try connection.route(featureID: "sessionmesh.mark") { mark.note($0) }
+        try await transport.send(envelope(1, "sessionmesh.mark"), mode: .realtimeBestEffort, to: nil)
+        _ = await mark.sequences(1)
+        #expect(connection.droppedCount == 10)
+        withExtendedLifetime(route) {}
+        await transport.close()
+    }
+
+    @Test func `What waits outlives a relaunch, in order, until a handler has returned from it`() async throws {
+        let store = MemoryStore()
+        let unwanted = TransportConnection(transport: loopback(), store: store)
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            await unwanted.pass(try envelope(sequence, "sessionmesh.a"))
+            await unwanted.pass(try envelope(sequence, "sessionmesh.b"))
+        }
+        // The transport offers it again, since the process ended too soon after it had come.
+        let cutOff = TransportConnection(transport: loopback(), store: store)
+        await cutOff.pass(try envelope(3, "sessionmesh.a"))
+        await cutOff.pass(try envelope(4, "sessionmesh.a"))
+        let begun = Recorder()
+        let never = AsyncStream<Never>.makeStream()
+        let cutRoute = try cutOff.route(featureID: "sessionmesh.a") { envelope in
+            begun.note(envelope)
+            if envelope.metadata.sequence == 2 { for await _ in never.stream {} }
+        }
+        #expect(await begun.sequences(2) == [1, 2])
+
+        let next = TransportConnection(transport: loopback(), store: store)
+        let recorder = Recorder()
+        let route = try next.route(featureID: "sessionmesh.a") { recorder.note($0) }
+        await next.pass(try envelope(5, "sessionmesh.a"))
+        #expect(await recorder.sequences(4) == [2, 3, 4, 5])
+        #expect(try WaitingEnvelopes.journals(in: store) == ["sessionmesh.b"])
+        withExtendedLifetime((unwanted, cutRoute, route, never)) {}
+    }
+
+    @Test func `What is dropped for want of room leaves the store too, and is reported`() async throws {
+        let store = MemoryStore()
+        let connection = TransportConnection(transport: loopback(), store: store)
+        let events = Locked(0)
+        let diagnostics = connection.diagnostics.subscribe()
+        let listener = Task {
+            for await event in diagnostics {
+                if case .deliveryFailed("test", _, willRetry: false) = event { events.withLock { $0 += 1 } }
+            }
+        }
+        let total = UInt64(WaitingEnvelopes.envelopesMax + 10)
+        for sequence in 1...total { await connection.pass(try envelope(sequence, "sessionmesh.a")) }
+        for other in 0..<WaitingEnvelopes.featuresMax {
+            await connection.pass(try envelope(1, "sessionmesh.other\(other)"))
+        }
+        #expect(connection.droppedCount == 11)
+        await eventually { events.withLock { $0 } >= 11 }
+        #expect(events.withLock { $0 } == 11)
+        listener.cancel()
+
+        let next = TransportConnection(transport: loopback(), store: store)
+        let recorder = Recorder()
+        let route = try next.route(featureID: "sessionmesh.a") { recorder.note($0) }
+        await next.pass(try envelope(total + 1, "sessionmesh.a"))
+        #expect(await recorder.sequences(WaitingEnvelopes.envelopesMax + 1) == Array(11...total + 1))
+        #expect(try WaitingEnvelopes.journals(in: store).count == WaitingEnvelopes.featuresMax - 1)
+        withExtendedLifetime(route) {}
+    }
+
+    @Test func `What a store does not take or give waits in memory, behind what it gives later`() async throws {
+        let store = FailingStore()
+        let earlier = TransportConnection(transport: loopback(), store: store)
+        await earlier.pass(try envelope(1, "sessionmesh.a"))
+        store.fails = true
+        let connection = TransportConnection(transport: loopback(), store: store)
+        await connection.pass(try envelope(2, "sessionmesh.a"))
+        store.fails = false
+        await connection.pass(try envelope(3, "sessionmesh.a"))
+        let recorder = Recorder()
+        let route = try connection.route(featureID: "sessionmesh.a") { recorder.note($0) }
+        #expect(await recorder.sequences(3) == [1, 2, 3])
+        withExtendedLifetime(route) {}
+    }
+
+    private func loopback() -> LoopbackSessionSyncTransport {
+        LoopbackSessionSyncTransport(
+            localPeer: SessionPeer(id: "phone", deviceClass: .phone, appInstanceID: "1", topology: .pairedCompanion))
+    }
+
+    private func envelope(_ sequence: UInt64, _ feature: String) throws -> AnySessionSyncEnvelope {
+        try AnySessionSyncEnvelope(
+            SessionSyncEnvelope(
+                metadata: SessionSyncMetadata(
+                    sessionID: TransportConnection.sharedScope, featureID: feature, sourcePeerID: "phone",
+                    sequence: sequence, causalTimestamp: Date(timeIntervalSince1970: 1), payloadType: "test"),
+                payload: sequence))
+    }
+}
+
+extension WaitingEnvelopes {
+    /// The features for which the store keeps something.
+    fileprivate static func journals(in store: any SessionStore) throws -> [String] {
+        try store.catalog(prefix: root).journals.map { String($0.name.dropFirst(root.count)) }
+    }
+}
+
+/// A store in memory that neither reads nor writes while it is told to fail.
+private final class FailingStore: SessionStore {
+    private let base = MemoryStore()
+    private let isFailing = Locked(false)
+
+    var fails: Bool {
+        get { isFailing.withLock { $0 } }
+        set { isFailing.withLock { $0 = newValue } }
+    }
+
+    private func open() throws -> MemoryStore {
+        if fails { throw StorageError(.unavailable, "not now") }
+        return base
+    }
+
+    var durability: StoreDurability { .memory }
+    func commit(_ batch: StoreBatch) throws { try open().commit(batch) }
+    func value(for key: String) throws -> [UInt8]? { try open().value(for: key) }
+    func catalog(prefix: String) throws -> StoreCatalog { try open().catalog(prefix: prefix) }
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try open().entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+    func close() {}
+}
+
+/// Walls as they are given, then the beginning of time.
+private final class WallClock: DeliveryClock {
+    private let walls: Locked<[TimeInterval]>
+
+    init(_ walls: [TimeInterval]) { self.walls = Locked(walls) }
+
+    var elapsed: Duration { .zero }
+    var wall: Date { Date(timeIntervalSince1970: walls.withLock { $0.isEmpty ? 0 : $0.removeFirst() }) }
+    func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {}
+}
+
+private final class Recorder: Sendable {
+    private let noted = Locked<[UInt64]>([])
+
+    func note(_ envelope: AnySessionSyncEnvelope) { noted.withLock { $0.append(envelope.metadata.sequence) } }
+
+    /// Waits for so many.
+    func sequences(_ count: Int) async -> [UInt64] {
+        await eventually { noted.withLock { $0.count >= count } }
+        return noted.withLock { $0 }
+    }
+}
