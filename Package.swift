@@ -155,6 +155,13 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
             "MeshTestSupport",
         ]),
+    Module(
+        "MeshRequests", "Modules/Requests", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
+            "MeshTestSupport",
+        ]),
 
     Module(
         "MeshTesting", "Modules/Testing", floor: 6,
@@ -169,7 +176,7 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
             "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshLoopbackTransport", "MeshScenarioTransport",
             "MeshPipeTransport", "MeshUDPTransport", "MeshSession", "MeshDiagnostics", "MeshConnection",
-            "MeshSharedState",
+            "MeshRequests", "MeshSharedState",
         ], tests: []),
 
     Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary),

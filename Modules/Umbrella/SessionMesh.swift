@@ -7,6 +7,7 @@
 @_exported public import MeshIdentity
 @_exported public import MeshLoopbackTransport
 @_exported public import MeshPipeTransport
+@_exported public import MeshRequests
 @_exported public import MeshScenarioTransport
 @_exported public import MeshSecurity
 @_exported public import MeshSession

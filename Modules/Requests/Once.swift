@@ -1,0 +1,37 @@
+import MeshBus
+
+/// A value that comes once; any number may wait for it.
+final class Once<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value?
+        var waiters: [CheckedContinuation<Value, Never>] = []
+    }
+
+    private let state = Locked(State())
+
+    /// - Returns: false when there was one already.
+    @discardableResult
+    func resolve(_ value: Value) -> Bool {
+        let waiters: [CheckedContinuation<Value, Never>]? = state.withLock { state in
+            guard state.value == nil else { return nil }
+            state.value = value
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters ?? [] { waiter.resume(returning: value) }
+        return waiters != nil
+    }
+
+    var isResolved: Bool { state.withLock { $0.value != nil } }
+
+    /// Does not end when the waiting task is cancelled: whoever cancels resolves.
+    func value() async -> Value {
+        await withCheckedContinuation { continuation in
+            let value = state.withLock { state in
+                if state.value == nil { state.waiters.append(continuation) }
+                return state.value
+            }
+            if let value { continuation.resume(returning: value) }
+        }
+    }
+}

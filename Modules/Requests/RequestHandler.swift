@@ -1,0 +1,127 @@
+import Foundation
+import MeshBus
+import MeshConnection
+
+/// What becomes of a request's bytes.
+enum RequestOutcome: Sendable {
+    case answer(Data)
+    case failure(ConnectionError)
+    /// One of the request's own errors.
+    case handlerFailure(name: String, Data, description: String)
+}
+
+/// A handler whose request type is erased.
+struct RequestHandler: Sendable {
+    let run: @Sendable (Data) async -> RequestOutcome
+
+    /// - Parameter onMismatch: is told when bytes are not the request, or the response has none.
+    init<R: SessionRequest>(
+        _ type: R.Type, coding: RequestCoding, onMismatch: @escaping @Sendable () -> Void,
+        handler: @escaping @Sendable (R) async throws -> R.Response
+    ) {
+        run = { payload in
+            let request: R
+            do {
+                request = try coding.decode(R.self, from: payload)
+            } catch {
+                onMismatch()
+                return .failure(.decodingFailed(description: "\(error)"))
+            }
+            let response: R.Response
+            do {
+                response = try await handler(request)
+            } catch {
+                return coding.outcome(of: error, listed: R.failures)
+            }
+            do {
+                return .answer(try coding.encode(response))
+            } catch {
+                onMismatch()
+                return .failure(.encodingFailed(description: "\(error)"))
+            }
+        }
+    }
+}
+
+/// How requests, responses and the handlers' errors become bytes.
+struct RequestCoding: Sendable {
+    private let encoder: @Sendable (any Encodable) throws -> Data
+    private let decoder: @Sendable (any Decodable.Type, Data) throws -> any Decodable
+
+    /// Both are used by one thread at a time.
+    init(encoder: JSONEncoder, decoder: JSONDecoder) {
+        let lock = Locked(UncheckedPair(encoder: encoder, decoder: decoder))
+        self.encoder = { value in try lock.withLock { try $0.encoder.encode(value) } }
+        self.decoder = { type, data in try lock.withLock { try $0.decoder.decode(type, from: data) } }
+    }
+
+    func encode(_ value: some Encodable) throws -> Data { try encoder(value) }
+
+    func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+        guard let value = try decoder(type, data) as? Value else {
+            throw ConnectionError.decodingFailed(description: "not a \(type)")
+        }
+        return value
+    }
+}
+
+/// The coders are the caller's, who may have bound them to an actor; here they stand behind a lock.
+private struct UncheckedPair: @unchecked Sendable {
+    let encoder: JSONEncoder
+    let decoder: JSONDecoder
+}
+
+// MARK: - Errors
+
+extension RequestCoding {
+    func outcome(of error: any Error, listed failures: [any (Error & Codable & Sendable).Type]) -> RequestOutcome {
+        if let error = error as? ConnectionError { return .failure(error) }
+        if let type = failures.first(where: { $0 == Swift.type(of: error) }), let value = error as? any Encodable,
+            let bytes = try? encoder(value)
+        {
+            return .handlerFailure(name: TypeName.nested(type), bytes, description: "\(error)")
+        }
+        return .failure(.handlerError(description: "\(error)"))
+    }
+
+    /// What an answer is to the caller.
+    /// - Throws: what the handler threw, as far as it can travel; `decodingFailed`; `incompatiblePeer`.
+    func response<R: SessionRequest>(to type: R.Type, in message: RequestMessage) throws -> R.Response {
+        guard message.version <= RequestMessage.version else { throw message.versionError }
+        switch RequestMessage.Kind(rawValue: message.kind) {
+        case .answer:
+            do {
+                return try decode(R.Response.self, from: message.body)
+            } catch {
+                throw ConnectionError.decodingFailed(description: "\(error)")
+            }
+        case .failure: throw message.error
+        case .handlerFailure:
+            let listed = R.failures.first { TypeName.nested($0) == message.errorType }
+            if let listed, let error = try? decoder(listed, message.body) as? any Error { throw error }
+            throw ConnectionError.handlerError(description: message.errorDescription ?? "")
+        default: throw ConnectionError.incompatiblePeer(reason: "'\(message.kind)' is no answer")
+        }
+    }
+}
+
+extension RequestMessage {
+    var versionError: ConnectionError {
+        .incompatiblePeer(reason: "version \(version) of requests; this one reads \(Self.version)")
+    }
+
+    /// The answer to a request.
+    static func reply(_ outcome: RequestOutcome, to request: RequestMessage) -> RequestMessage {
+        var reply: RequestMessage
+        switch outcome {
+        case .answer(let body): reply = RequestMessage(.answer, id: request.id, type: request.type, body: body)
+        case .failure(let error): reply = .failure(error, id: request.id, type: request.type)
+        case .handlerFailure(let name, let body, let description):
+            reply = RequestMessage(.handlerFailure, id: request.id, type: request.type, body: body)
+            reply.errorType = name
+            reply.errorDescription = description
+        }
+        reply.method = request.method
+        return reply
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import MeshConnection
+import MeshIdentity
+import MeshTransport
+
+/// Puts messages about requests into envelopes and snapshots, and sends them.
+struct RequestPost: Sendable {
+    /// What a message has beside its body and its type, more or less: kept free below the transport's limit.
+    static let overheadBytes = 192
+
+    let connection: any SessionConnection
+
+    var transport: any SessionSyncTransport { connection.transport }
+    var localPeerID: String { transport.localPeer.id }
+
+    /// Milliseconds since 1970.
+    var wall: UInt64 { connection.clock.wall.millisecondsSince1970 }
+
+    /// - Throws: `payloadTooLarge` for what the transport would refuse when its turn comes.
+    func checkSize(of body: Data, type: String) throws(ConnectionError) {
+        guard let limit = transport.capabilities.maximumPayloadSize else { return }
+        let bytes = body.count + type.utf8.count + Self.overheadBytes
+        guard bytes <= limit else {
+            throw .payloadTooLarge(bytes: bytes, limit: limit, limitID: "transport.maximumPayloadSize")
+        }
+    }
+
+    func envelope(_ message: RequestMessage) throws -> AnySessionSyncEnvelope {
+        let metadata = metadata(featureID: RequestMessage.featureID, stamp: connection.stamp())
+        return try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: message))
+    }
+
+    func send(_ message: RequestMessage, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
+        try await transport.send(envelope(message), mode: mode, to: peer)
+    }
+
+    /// Makes the message what the slot of its type holds.
+    func publish(_ message: RequestMessage, to peer: SessionPeer?) async throws {
+        let stamp = connection.stamp()
+        let feature = ContextFeature(requester: localPeerID, type: message.type)
+        let snapshot = SessionSyncSnapshot(
+            metadata: metadata(featureID: feature.featureID, stamp: stamp), revision: stamp.rawValue, state: message,
+            peerSequenceVector: [:])
+        try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
+    }
+
+    /// The peer of that id, if this transport has met it; the local one where own sends come back.
+    func peer(_ id: String) -> SessionPeer? {
+        id == localPeerID ? transport.localPeer : transport.knownPeers.first { $0.id == id }
+    }
+
+    private func metadata(featureID: String, stamp: HybridTimestamp) -> SessionSyncMetadata {
+        SessionSyncMetadata(
+            sessionID: connection.sessionID, featureID: featureID, sourcePeerID: localPeerID, sequence: 0,
+            causalTimestamp: connection.clock.wall, payloadType: RequestMessage.payloadType, stamp: stamp)
+    }
+}

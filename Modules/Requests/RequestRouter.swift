@@ -1,0 +1,53 @@
+import MeshConnection
+import MeshIdentity
+import MeshTransport
+
+/// The one place where messages about requests come in, whatever lane they took.
+struct RequestRouter: Sendable {
+    private weak let requester: Requester?
+    private weak let responder: Responder?
+
+    init(requester: Requester, responder: Responder) {
+        self.requester = requester
+        self.responder = responder
+    }
+
+    func pass(_ envelope: AnySessionSyncEnvelope) async {
+        do {
+            await pass(try envelope.decodePayload(as: RequestMessage.self), from: envelope.metadata.sourcePeerID)
+        } catch {
+            reject(envelope.metadata, error)
+        }
+    }
+
+    func pass(_ snapshot: AnySessionSyncSnapshot) async {
+        guard ContextFeature.isOne(snapshot.metadata.featureID),
+            snapshot.metadata.sessionID == requester?.connection.sessionID
+        else { return }
+        do {
+            await pass(try snapshot.decodeState(as: RequestMessage.self), from: snapshot.metadata.sourcePeerID)
+        } catch {
+            reject(snapshot.metadata, error)
+        }
+    }
+
+    private func pass(_ message: RequestMessage, from peerID: String) async {
+        guard message.type.utf8.count <= RequestMessage.typeBytesMax else {
+            let error = ConnectionError.incompatiblePeer(reason: "a type's name of \(message.type.utf8.count) bytes")
+            requester?.report(.deliveryFailed(requestType: "", error: error, willRetry: false))
+            return
+        }
+        switch RequestMessage.Kind(rawValue: message.kind) {
+        case .request: await responder?.receive(message, from: peerID)
+        case .probe: responder?.echo(message, to: peerID)
+        default: requester?.receive(message, from: peerID)
+        }
+    }
+
+    private func reject(_ metadata: SessionSyncMetadata, _ error: any Error) {
+        let reason = "what '\(metadata.sourcePeerID)' sent is no message about a request: \(error)"
+        requester?.report(
+            .deliveryFailed(
+                requestType: metadata.payloadType, error: .incompatiblePeer(reason: reason), willRetry: false))
+    }
+}

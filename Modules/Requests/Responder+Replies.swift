@@ -1,0 +1,66 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshIdentity
+import MeshTransport
+
+/// What is sent back.
+extension Responder {
+    func reply(_ outcome: RequestOutcome, to request: RequestMessage, of peerID: String) {
+        guard request.isFireAndForget != true else { return }
+        send(.reply(outcome, to: request), to: peerID, mode: .reliableEventually)
+    }
+
+    /// Sends what a process before this one has answered to those peers that are known by now.
+    func sendLeftovers() {
+        let known = Set(post.transport.knownPeers.map(\.id) + [post.localPeerID])
+        let replies = state.withLock { state in
+            defer { state.leftovers.removeAll { known.contains($0.peerID) } }
+            return state.leftovers.filter { known.contains($0.peerID) }
+        }
+        for (peerID, reply) in replies { send(reply, to: peerID, mode: .reliableEventually) }
+    }
+
+    /// Sends on a task of its own: a peer that takes nothing must not hold up what comes.
+    func send(_ message: RequestMessage, to peerID: String, mode: SessionDeliveryMode) {
+        let hasRoom = state.withLock { state in
+            guard state.sendingCount < Self.sendingMax,
+                state.sendingBytes == 0 || state.sendingBytes + message.body.count <= Self.bytesMax
+            else { return false }
+            state.sendingCount += 1
+            state.sendingBytes += message.body.count
+            return true
+        }
+        guard hasRoom else { return failed(message, "too many replies wait to be sent") }
+        Task {
+            await deliver(message, to: peerID, mode: mode)
+            state.withLock { state in
+                state.sendingCount -= 1
+                state.sendingBytes -= message.body.count
+            }
+        }
+    }
+
+    private func deliver(_ message: RequestMessage, to peerID: String, mode: SessionDeliveryMode) async {
+        guard let peer = post.peer(peerID) else { return failed(message, "'\(peerID)' is not known") }
+        var message = message
+        message.clock = post.wall
+        do {
+            try await post.send(message, mode: mode, to: peer)
+        } catch {
+            let error = ConnectionError(error)
+            failed(message, "\(error)")
+            guard case .payloadTooLarge = error, message.kind != RequestMessage.Kind.failure.rawValue else { return }
+            var shorter = RequestMessage.failure(error, id: message.id, type: message.type)
+            shorter.method = message.method
+            await ledger.answer(RequestKey(peerID: peerID, id: message.id), with: shorter)
+            try? await post.send(shorter, mode: mode, to: peer)
+        }
+    }
+
+    private func failed(_ message: RequestMessage, _ reason: String) {
+        // A receipt says nothing that the next copy does not bring out again.
+        guard ![.received, .late, .echo].contains(RequestMessage.Kind(rawValue: message.kind)) else { return }
+        report(.deliveryFailed(requestType: message.type, error: .replyFailed(reason: reason), willRetry: false))
+    }
+}

@@ -1,0 +1,233 @@
+public import Foundation
+import MeshBus
+public import MeshConnection
+public import MeshIdentity
+import MeshTransport
+
+/// Typed requests to the peers on a connection, and handlers for theirs. One for each connection.
+///
+/// ```swift
+/// let requests = try SessionRequests(connection: connection)
+/// requests.register(FetchRecipe.self) { try await recipes.find($0.id) }
+/// let recipe = try await requests.send(FetchRecipe(id: "123"))
+/// ```
+///
+/// However often a request is sent, on whatever lanes, its handler runs at most once: the receiver knows it by its id and
+/// keeps the reply (see Docs/Requests.md for the bounds). An answer is final, whatever it says.
+///
+/// Safe to use from any thread. Nothing that it starts keeps it alive; when it goes, what nobody waits for ends.
+public final class SessionRequests: Sendable {
+    private let requester: Requester
+    private let responder: Responder
+    private let coding: RequestCoding
+    private let route: EnvelopeRoute
+    private let listeners = OwnedTasks()
+
+    /// - Parameters:
+    ///   - encoder: writes requests, responses and the handlers' errors; not to be changed later on.
+    ///   - decoder: reads them.
+    /// - Throws: `idInUse` when the connection has its requests already.
+    public init(
+        connection: any SessionConnection, encoder: JSONEncoder = JSONEncoder(), decoder: JSONDecoder = JSONDecoder()
+    ) throws(ConnectionError) {
+        let requester = Requester(connection)
+        let responder = Responder(connection)
+        self.requester = requester
+        self.responder = responder
+        coding = RequestCoding(encoder: encoder, decoder: decoder)
+        let router = RequestRouter(requester: requester, responder: responder)
+        let (snapshots, changes) = (connection.transport.receiveSnapshots(), connection.transport.reachabilityChanges())
+        route = try connection.route(featureID: RequestMessage.featureID) { await router.pass($0) }
+        responder.start()
+        listeners.hold([
+            Task { for await snapshot in snapshots { await router.pass(snapshot) } },
+            Task { [weak requester, weak responder] in
+                for await change in changes {
+                    requester?.note(change)
+                    if change.isReachable { responder?.sendLeftovers() }
+                }
+            },
+        ])
+    }
+
+    deinit { requester.end() }
+
+    /// Handles requests of that type from now on, in place of the handler before. The handler may run several times at
+    /// once, for live requests, and must return: the queued ones of a peer wait for each other.
+    public func register<R: SessionRequest>(
+        _ type: R.Type, handler: @escaping @Sendable (R) async throws -> R.Response
+    ) {
+        let onMismatch: @Sendable () -> Void = { [weak responder] in
+            responder?.report(.requestEncodingFailed(requestType: R.requestType))
+        }
+        responder.register(
+            RequestHandler(type, coding: coding, onMismatch: onMismatch, handler: handler), for: R.requestType)
+    }
+}
+
+// MARK: - Sending
+
+extension SessionRequests {
+    /// Asks a peer.
+    /// - Parameters:
+    ///   - strategy: the lanes. See `DeliveryStrategy`.
+    ///   - delivery: what happens while nobody can be reached.
+    ///   - peer: nil asks every known peer, and the first answer is the answer; of several, one that has no handler
+    ///     speaks for itself only.
+    /// - Throws: `ConnectionError`, or one of the request's own `failures` as the handler threw it. When the calling task
+    ///   is cancelled, `cancelled` at once; what has not been sent by then never is.
+    public func send<R: SessionRequest>(
+        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback, delivery: DeliveryMode = .queued,
+        retryPolicy: RetryPolicy = .default, to peer: SessionPeer? = nil
+    ) async throws -> R.Response {
+        let wish = RequestCall.Wish(strategy: strategy, delivery: delivery, policy: retryPolicy, peer: peer)
+        return try await send(request, id: UUID(), wish)
+    }
+
+    /// Tells a peer. Returns when the request is on its way or waits for the peer; what comes of it, the diagnostics say.
+    ///
+    /// On a kept lane it is wanted for seven days, else for ten seconds.
+    public func send<R: FireAndForgetRequest>(
+        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback, to peer: SessionPeer? = nil
+    ) async {
+        _ = await tell(request, strategy: strategy, to: peer)
+    }
+
+    /// - Returns: whether the request is on its way or waits for the peer; on a kept lane, whether the transport has it.
+    func tell<R: FireAndForgetRequest>(_ request: R, strategy: DeliveryStrategy, to peer: SessionPeer? = nil) async
+        -> Bool
+    {
+        let wish = RequestCall.Wish(strategy: strategy, delivery: .queued, policy: .default, peer: peer)
+        do {
+            let call = try makeCall(request, id: UUID(), wish, isFireAndForget: true)
+            try requester.begin(call)
+            return await call.accepted.value()
+        } catch {
+            requester.report(
+                .deliveryFailed(requestType: R.requestType, error: ConnectionError(error), willRetry: false))
+            return false
+        }
+    }
+
+    /// Waits for a peer, asks it live, and does the same again when that fails on the way. The handler runs once all the
+    /// same.
+    /// - Parameters:
+    ///   - maxAttempts: less than 1 counts as 1.
+    ///   - connectionTimeout: how long one attempt waits for the peer. The answer may take ten seconds after it.
+    public func sendWhenReady<R: SessionRequest>(
+        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback, maxAttempts: Int = 3,
+        connectionTimeout: Duration = .seconds(30), to peer: SessionPeer? = nil
+    ) async throws -> R.Response {
+        let wish = RequestCall.Wish(strategy: strategy, delivery: .immediate, policy: .none, peer: peer)
+        let id = UUID()
+        var attempt = 1
+        while true {
+            do {
+                try await waitUntilReachable(peer, timeout: connectionTimeout)
+                return try await send(request, id: id, wish)
+            } catch let error as ConnectionError where attempt < maxAttempts && error.isPassing {
+                attempt += 1
+                try await requester.pause(.milliseconds(500))
+            }
+        }
+    }
+
+    private func send<R: SessionRequest>(_ request: R, id: UUID, _ wish: RequestCall.Wish) async throws -> R.Response {
+        let call = try makeCall(request, id: id, wish, isFireAndForget: false)
+        if wish.delivery.requiresImmediateReachability, !requester.isReachable(wish.peer) {
+            requester.report(.deliveryFailed(requestType: call.type, error: .notReachable, willRetry: false))
+            requester.connection.health.failed(.notReachable, isReachable: false)
+            throw ConnectionError.notReachable
+        }
+        try requester.begin(call)
+        let outcome = await withTaskCancellationHandler {
+            await call.outcome.value()
+        } onCancel: {
+            requester.finish(call, .failure(.cancelled))
+        }
+        return try coding.response(to: R.self, in: outcome.get())
+    }
+
+    private func makeCall<R: SessionRequest>(
+        _ request: R, id: UUID, _ wish: RequestCall.Wish, isFireAndForget: Bool
+    ) throws(ConnectionError) -> RequestCall {
+        let payload: Data
+        do {
+            payload = try coding.encode(request)
+        } catch {
+            requester.report(.requestEncodingFailed(requestType: R.requestType))
+            throw .encodingFailed(description: "\(error)")
+        }
+        try requester.post.checkSize(of: payload, type: R.requestType)
+        return RequestCall(
+            id: id, type: R.requestType, payload: payload, isFireAndForget: isFireAndForget, wish: wish,
+            stamp: requester.connection.stamp(), startedAt: requester.now)
+    }
+}
+
+extension ConnectionError {
+    /// May be over soon.
+    fileprivate var isPassing: Bool {
+        switch self {
+        case .notReachable, .timeout, .deliveryFailed: true
+        default: false
+        }
+    }
+}
+
+// MARK: - The queue, and who is there
+
+extension SessionRequests {
+    /// A request that waits for its peer.
+    public struct Queued: Hashable, Sendable, Identifiable {
+        public let id: UUID
+        public let requestType: String
+    }
+
+    /// How many requests wait for a peer: here, or with the transport that has not reached it. At most 256.
+    public var pendingRequestCount: Int { requester.queued.count }
+
+    /// The same whenever it changes, beginning with what it is now. Every call is an independent subscriber.
+    public func pendingRequestCounts() -> AsyncStream<Int> { requester.queueCounts.subscribe() }
+
+    /// Those that wait, in the order in which they came.
+    public var queuedRequests: [Queued] { requester.queued.map { Queued(id: $0.id, requestType: $0.type) } }
+
+    var underWay: [UUID] { requester.state.withLock { Array($0.calls.keys) } }
+
+    /// What waits is not sent; its callers get `cancelled`.
+    public func cancelAllQueuedRequests() {
+        for call in requester.queued { requester.finish(call, .failure(.cancelled)) }
+    }
+
+    /// - Returns: whether it waited.
+    @discardableResult
+    public func cancelQueuedRequest(id: UUID) -> Bool {
+        guard let call = requester.queued.first(where: { $0.id == id }) else { return false }
+        requester.finish(call, .failure(.cancelled))
+        return true
+    }
+
+    /// Whether a peer can be reached, as far as the transport says; nil for any.
+    public func isReachable(_ peer: SessionPeer? = nil) -> Bool { requester.isReachable(peer) }
+
+    /// - Parameter timeout: nil waits for as long as it takes.
+    /// - Throws: `timeout`, `cancelled`.
+    public func waitUntilReachable(_ peer: SessionPeer? = nil, timeout: Duration? = nil) async throws(ConnectionError) {
+        try await requester.waitUntilReachable(peer, until: timeout.map { requester.now + $0 })
+    }
+
+    /// A round trip that needs no handler, whatever is said about reachability: proof that the connection works. Tried
+    /// again each second.
+    /// - Returns: how long it took.
+    /// - Throws: `notReachable` when nothing could be sent, `timeout`, `cancelled`.
+    @discardableResult
+    public func probe(timeout: Duration = .seconds(5), of peer: SessionPeer? = nil) async throws(ConnectionError)
+        -> Duration
+    {
+        try await requester.probe(peer, timeout: timeout)
+    }
+
+    /// Replies that came too late, or that were not what was asked.
+    public var ignoredReplyCount: Int { requester.state.withLock { $0.ignoredReplyCount } }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshIdentity
+import MeshScenarioTransport
+import MeshTransport
+import Testing
+
+@testable import MeshRequests
+
+/// What a peer may send that means harm, or is of another time.
+@Suite struct HostilityTests {
+    private func isIncompatible(_ event: DiagnosticEvent) -> Bool {
+        if case .deliveryFailed(_, .incompatiblePeer, _) = event { true } else { false }
+    }
+
+    @Test func `An answer of a later version is an incompatible peer to the caller`() async throws {
+        let world = World(seed: 71)
+        let (here, there) = try await world.pair()
+        let pending = Pending { try await here.requests.send(Find(name: "a"), strategy: .messageOnly, to: watch) }
+        await world.run { !here.requests.underWay.isEmpty }
+        var reply = RequestMessage(.answer, id: try #require(here.requests.underWay.first), type: "Find")
+        reply.version = 9
+        let message = reply
+        let post = RequestPost(connection: there.connection)
+        _ = try await world.finish { try await post.send(message, mode: .reliableEventually, to: phone) }
+        await #expect(throws: ConnectionError.incompatiblePeer(reason: "version 9 of requests; this one reads 1")) {
+            _ = try await world.finish(pending)
+        }
+    }
+
+    @Test func `A name without end and a kind that nobody knows are reported`() async throws {
+        let world = World(seed: 72)
+        let (here, there) = try await world.pair()
+        let post = RequestPost(connection: here.connection)
+        let long = RequestMessage(.request, id: UUID(), type: String(repeating: "x", count: 513))
+        let data = try JSONEncoder().encode(RequestMessage(.echo, id: UUID(), type: "Add"))
+        let text = String(decoding: data, as: UTF8.self).replacingOccurrences(of: "echo", with: "dance")
+        let unknown = try JSONDecoder().decode(RequestMessage.self, from: Data(text.utf8))
+        _ = try await world.finish {
+            try await post.send(long, mode: .reliableEventually, to: watch)
+            try await post.send(unknown, mode: .reliableEventually, to: watch)
+        }
+        await world.run { there.events.all.count(where: isIncompatible) == 2 }
+    }
+
+    @Test func `Who is told again and again that it is late says so three times`() async throws {
+        let world = World(seed: 73)
+        let transport = StubbornTransport(world.network.makeTransport(localPeer: phone))
+        let here = try Device(phone, transport, store: nil, clock: world.network.clock)
+        let there = try world.device(watch)
+        await world.meet(here, there)
+        // It has no handler, which is found out after two seconds.
+        let pending = Pending {
+            try await here.requests.send(Add(left: 1, right: 1), strategy: .userInfoOnly, to: watch)
+        }
+        await world.run { there.events.all.contains(.messageReceived(requestType: "Add")) }
+        var late = RequestMessage(.late, id: try #require(here.requests.underWay.first), type: "Add")
+        late.clock = .max
+        late.method = .userInfo
+        let message = late
+        let post = RequestPost(connection: there.connection)
+        try await world.finish {
+            for _ in 0..<50 { try await post.send(message, mode: .reliableEventually, to: phone) }
+        }
+        await #expect(throws: ConnectionError.handlerNotRegistered(requestType: "Add")) {
+            _ = try await world.finish(pending)
+        }
+        #expect(transport.sendCount <= 4)
+    }
+
+    @Test func `More than is handled at once is let go, and its senders try again`() async throws {
+        let world = World(seed: 74)
+        let (here, there) = try await world.pair()
+        let mayEnd = Once<Bool>()
+        there.requests.register(Add.self) { add in
+            _ = await mayEnd.value()
+            return add.left
+        }
+        let calls = (0...Responder.liveMax).map { left in
+            Pending {
+                try await here.requests.send(
+                    Add(left: left, right: 0), strategy: .messageOnly, retryPolicy: .patient)
+            }
+        }
+        let tooMany = ConnectionError.deliveryFailed(reason: "too many requests are being handled")
+        await world.run {
+            there.events.all.contains { if case .deliveryFailed(_, tooMany, _) = $0 { true } else { false } }
+        }
+        mayEnd.resolve(true)
+        for (left, call) in calls.enumerated() { #expect(try await world.finish(call) == left) }
+    }
+
+    @Test func `A second copy of what waits is not refused for want of room`() async throws {
+        let world = World(seed: 76)
+        let (here, there) = try await world.pair()
+        let mayEnd = Once<Bool>()
+        there.requests.register(Log.self) { _ in
+            _ = await mayEnd.value()
+            return VoidResponse()
+        }
+        let post = RequestPost(connection: here.connection)
+        func send(_ ids: [UUID]) async throws {
+            try await world.finish {
+                for id in ids {
+                    var message = RequestMessage(.request, id: id, type: "Log", body: Data(#"{"line":1}"#.utf8))
+                    message.method = .userInfo
+                    message.stamp = here.connection.stamp()
+                    try await post.send(message, mode: .reliableEventually, to: watch)
+                }
+            }
+        }
+        // One runs, the others wait.
+        let ids = (0...Responder.waitingMax).map { _ in UUID() }
+        try await send(ids)
+        await world.run { there.events.all.count { $0 == .messageReceived(requestType: "Log") } == ids.count }
+        try await send([ids[0], ids[1], UUID()])
+        await world.run { here.requests.ignoredReplyCount > 0 }
+        await world.run(for: .seconds(1))
+        // The last one is refused, and nobody here asked for it.
+        #expect(here.requests.ignoredReplyCount == 1)
+        mayEnd.resolve(true)
+    }
+
+    @Test func `A slot is emptied when all who were to get it have`() async throws {
+        let world = World(seed: 75)
+        let (here, there) = try await world.pair()
+        let other = try world.device(tablet)
+        await world.run { here.requests.isReachable(tablet) }
+        let done = Done()
+        for device in [there, other] {
+            device.requests.register(Log.self) {
+                done.note($0.line)
+                return VoidResponse()
+            }
+        }
+        world.network.partition([phone], [tablet])
+        await world.run { !here.requests.isReachable(tablet) }
+        try await world.finish { await here.requests.send(Log(line: 1), strategy: .contextOnly) }
+        await world.run { done.all == [1] }
+        await world.run(for: .seconds(2))
+        world.network.heal()
+        await world.run { done.all == [1, 1] }
+        await world.run(for: .seconds(2))
+        let feature = ContextFeature(requester: "phone", type: "Log").featureID
+        for device in [there, other] {
+            let left = try #require(device.connection.transport.latestPeerSnapshot(featureID: feature))
+            #expect(try left.decodeState(as: RequestMessage.self).kind == "none")
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshScenarioTransport
+import MeshStorage
+import Testing
+
+@testable import MeshRequests
+
+/// A ledger whose store fails for a while. What its sender was told has arrived must run all the same, once.
+@Suite struct StoreFailureTests {
+    private func world(_ seed: UInt64, _ store: FailingStore) async throws -> (World, here: Device, there: Device) {
+        let world = World(seed: seed)
+        let here = try world.device(phone)
+        let there = try world.device(watch, store: store)
+        await world.meet(here, there)
+        return (world, here, there)
+    }
+
+    @Test func `What is kept and cannot be written at once runs when it can, in order and once`() async throws {
+        let store = FailingStore()
+        let (world, here, there) = try await world(91, store)
+        let done = Done()
+        there.requests.register(Log.self) {
+            done.note($0.line)
+            return VoidResponse()
+        }
+        store.fails = true
+        for line in 0..<3 {
+            try await world.finish { await here.requests.send(Log(line: line), strategy: .userInfoOnly) }
+        }
+        await world.run(for: .seconds(2))
+        #expect(done.all.isEmpty, "what has not been written must not run")
+        store.fails = false
+        await world.run { done.all.count >= 3 }
+        await world.run(for: .seconds(10))
+        #expect(done.all == [0, 1, 2])
+    }
+
+    @Test(arguments: [DeliveryStrategy.userInfoOnly, .messageOnly])
+    func `What cannot be begun is begun when the store is well again`(strategy: DeliveryStrategy) async throws {
+        let store = FailingStore()
+        let (world, here, there) = try await world(92, store)
+        let done = Done()
+        try await world.finish { await here.requests.send(Log(line: 1), strategy: strategy) }
+        await world.run { there.events.all.contains(.messageReceived(requestType: Log.requestType)) }
+        store.fails = true
+        there.requests.register(Log.self) {
+            done.note($0.line)
+            return VoidResponse()
+        }
+        await world.run(for: .seconds(1))
+        #expect(done.all.isEmpty)
+        store.fails = false
+        await world.run(for: .seconds(10))
+        #expect(done.all == [1])
+    }
+
+    @Test func `What a process has left is read again when the store is well again`() async throws {
+        let store = FailingStore()
+        let (world, here, there) = try await world(93, store)
+        try await world.finish { await here.requests.send(Log(line: 1), strategy: .userInfoOnly) }
+        await world.run { there.events.all.contains(.messageReceived(requestType: Log.requestType)) }
+        world.network.crash(watch)
+        store.fails = true
+        let done = Done()
+        let second = try world.device(watch, store: store)
+        second.requests.register(Log.self) {
+            done.note($0.line)
+            return VoidResponse()
+        }
+        await world.run(for: .seconds(1))
+        store.fails = false
+        await world.run(for: .seconds(5))
+        #expect(done.all == [1])
+        withExtendedLifetime(there) {}
+    }
+
+    @Test func `A store that stays away holds things up once, and everything that is lost is reported`() async throws {
+        let store = FailingStore()
+        let (world, here, there) = try await world(94, store)
+        let done = Done()
+        there.requests.register(Log.self) {
+            done.note($0.line)
+            return VoidResponse()
+        }
+        store.fails = true
+        for line in 0..<20 {
+            try await world.finish { await here.requests.send(Log(line: line), strategy: .userInfoOnly) }
+        }
+        func isLoss(_ event: DiagnosticEvent) -> Bool {
+            if case .deliveryFailed(Log.requestType, _, willRetry: false) = event { true } else { false }
+        }
+        await world.run(within: .seconds(10)) { there.events.all.filter(isLoss).count == 20 }
+        store.fails = false
+        try await world.finish { await here.requests.send(Log(line: 20), strategy: .userInfoOnly) }
+        await world.run { !done.all.isEmpty }
+        #expect(done.all == [20])
+    }
+}
+
+/// A store in memory that neither reads nor writes while it is told to fail.
+private final class FailingStore: SessionStore {
+    private let base = MemoryStore()
+    private let isFailing = Locked(false)
+
+    var fails: Bool {
+        get { isFailing.withLock { $0 } }
+        set { isFailing.withLock { $0 = newValue } }
+    }
+
+    private func check() throws { if fails { throw StorageError(.unavailable, "not now") } }
+
+    var durability: StoreDurability { .memory }
+    func commit(_ batch: StoreBatch) throws {
+        try check()
+        try base.commit(batch)
+    }
+    func value(for key: String) throws -> [UInt8]? {
+        try check()
+        return try base.value(for: key)
+    }
+    func catalog(prefix: String) throws -> StoreCatalog {
+        try check()
+        return try base.catalog(prefix: prefix)
+    }
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try check()
+        return try base.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+    func close() {}
+}

@@ -1,0 +1,86 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshScenarioTransport
+import MeshTransport
+
+/// A transport whose sends wait or fail as they are told to, and that may lie about who can be reached.
+final class StubbornTransport: SessionSyncTransport {
+    private struct State {
+        var errors: [any Error] = []
+        var sendCount = 0
+        /// nil lets them pass.
+        var held: [CheckedContinuation<Void, Never>]?
+    }
+
+    let wrapped: any SessionSyncTransport
+    private let state = Locked(State())
+    private let claims = TransportInbox()
+    private let isLying: Bool
+
+    /// - Parameter isLying: says nothing about reachability but what `claim` says.
+    init(_ wrapped: any SessionSyncTransport, isLying: Bool = false) {
+        self.wrapped = wrapped
+        self.isLying = isLying
+    }
+
+    /// The next sends throw these, one each.
+    func fail(with errors: [any Error]) { state.withLock { $0.errors = errors } }
+    /// The next sends wait, even when they are cancelled.
+    func hold() { state.withLock { $0.held = [] } }
+    func letGo() {
+        let held = state.withLock { state in
+            defer { state.held = nil }
+            return state.held ?? []
+        }
+        for send in held { send.resume() }
+    }
+    func claim(_ isReachable: Bool, _ peer: SessionPeer) {
+        claims.deliver(SessionPeerReachability(isReachable, peer: peer))
+    }
+    /// Sends that were tried.
+    var sendCount: Int { state.withLock { $0.sendCount } }
+
+    private func check() async throws {
+        let error = state.withLock { state in
+            state.sendCount += 1
+            return state.errors.isEmpty ? nil : state.errors.removeFirst()
+        }
+        if let error { throw error }
+        await withCheckedContinuation { send in
+            let passes = state.withLock { state in
+                state.held?.append(send)
+                return state.held == nil
+            }
+            if passes { send.resume() }
+        }
+    }
+
+    var localPeer: SessionPeer { wrapped.localPeer }
+    var knownPeers: [SessionPeer] { wrapped.knownPeers }
+    var capabilities: SessionTransportCapabilities { wrapped.capabilities }
+
+    func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
+        try await check()
+        try await wrapped.send(envelope, mode: mode, to: peer)
+    }
+
+    func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
+    {
+        try await check()
+        try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer)
+    }
+
+    func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
+        try await wrapped.requestSnapshot(sessionID: sessionID, from: peer)
+    }
+
+    func cancel(eventID: UUID, featureID: String) -> Bool { wrapped.cancel(eventID: eventID, featureID: featureID) }
+
+    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { wrapped.receiveEnvelopes() }
+    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { wrapped.receiveSnapshots() }
+    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { wrapped.receiveSnapshotRequests() }
+    func reachabilityChanges() -> AsyncStream<SessionPeerReachability> {
+        isLying ? claims.reachabilityChanges() : wrapped.reachabilityChanges()
+    }
+}
