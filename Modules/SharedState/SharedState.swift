@@ -1,149 +1,106 @@
 public import Foundation
 import MeshBus
-import MeshIdentity
-public import MeshTransport
+public import MeshConnection
+public import MeshIdentity
 public import Observation
 
-/// One value that is the same on every peer: the newest change wins, whole.
+/// One value that is the same on every peer.
 ///
-/// A change is shown here at once, travels, and is sent again whenever a peer becomes reachable; so a value that could
-/// not be sent is not lost while this object lives. (It does not yet outlive the process.)
+/// ```swift
+/// let settings = SharedState(initialValue: Settings(), connection: connection)
+/// try settings.update(Settings(volume: 7))
+/// ```
 ///
-/// Lives on the main actor. Nothing it starts keeps it alive.
+/// A change is shown here at once and goes to every peer, also to one that comes later, and through peers to others.
+/// It is sent again until each peer has said that it has it; with a store on the connection also after a relaunch.
+/// `merge` chooses what becomes of changes that are made at the same time on two peers.
+///
+/// With a store the value shown is the initial one until the store has been read; a change made before that is kept and
+/// counts as later than what is in it. All `SharedState`s of one id on one connection are one: the first one's initial
+/// value, merge and coders are used.
+///
+/// Lives on the main actor, where values are also encoded and decoded. Nothing it starts keeps it alive, but for what
+/// it takes to write down and to hand over the last change. Bounds are in Docs/SharedState.md.
 @MainActor @Observable
 public final class SharedState<State: Codable & Sendable & Equatable> {
-    public private(set) var value: State
-    /// Why the last change has not been sent; nil once it has.
-    public private(set) var lastSyncError: (any Error)?
-
     /// Names the state on its connection.
-    @ObservationIgnored public let id: String
-    @ObservationIgnored private let connection: any SessionConnection
-    @ObservationIgnored private let encoder: JSONEncoder
-    @ObservationIgnored private let decoder: JSONDecoder
-    @ObservationIgnored private var version: SharedStateVersion?
-    @ObservationIgnored private var encodedValue: Data?
-    @ObservationIgnored private let listeners = OwnedTasks()
-    @ObservationIgnored private let sending = OwnedTasks()
-    @ObservationIgnored private var isSending = false
-    @ObservationIgnored private var mustSend = false
+    public let id: String
+    @ObservationIgnored let replica: StateReplica<State>
 
     /// - Parameters:
     ///   - initialValue: shown until somebody changes the value; older than every change.
-    ///   - id: by default the type's name with the types it is nested in, without its module.
+    ///   - connection: its store, if any, keeps the value, what changed when, and how far each peer is.
+    ///   - id: by default the type's name with the types it is nested in, without modules. When a value of another type
+    ///     has it on this connection, `update` and `lastSyncError` say so, and nothing is shared.
+    ///   - merge: the same on all peers.
+    ///   - encoder: must write an object or another JSON value that `decoder` reads, here and on every peer.
     public init(
-        initialValue: State, connection: any SessionConnection, id: String? = nil, encoder: JSONEncoder = JSONEncoder(),
+        initialValue: State, connection: any SessionConnection, id: String? = nil,
+        merge: SharedStateMerge<State> = .whole, encoder: JSONEncoder = JSONEncoder(),
         decoder: JSONDecoder = JSONDecoder()
     ) {
-        value = initialValue
-        self.connection = connection
-        self.id = id ?? Self.defaultID
-        self.encoder = encoder
-        self.decoder = decoder
-        listen()
+        let id = id ?? TypeName.nested(State.self)
+        self.id = id
+        replica = StateRegistry.replica("sessionmesh.state/\(id)", on: connection) { featureID in
+            StateReplica(
+                initialValue: initialValue, connection: connection, featureID: featureID, merge: merge,
+                encoder: encoder, decoder: decoder)
+        }
     }
+
+    public var value: State { replica.value }
+
+    /// Why something has not been synced; nil once it has. What could not be sent is sent later all the same.
+    ///
+    /// A `ConnectionError`: `idInUse` for good; `incompatiblePeer` while a peer speaks a newer version or merges by
+    /// another rule; `payloadTooLarge` and others from sending. A `StorageError` while the store cannot be read or
+    /// written: then changes travel and a relaunch may lose them. A `DecodingError` while the newest value, or one that
+    /// is to be merged, cannot be read.
+    public var lastSyncError: (any Error)? { replica.errors.first }
+
+    /// Every peer that was ever met has said that it has what is here; false while nobody has been told of a change.
+    public var isSynced: Bool { replica.isSynced }
+
+    /// The peers that have not, in ascending order.
+    public var pendingPeerIDs: [String] { replica.pendingPeerIDs }
+
+    /// Changes that were made at the same time as others, in the order in which they were found; the newest 32 since
+    /// this process began. Found where both are seen: of several changes that arrive as one, the last counts.
+    public var conflicts: [SharedStateConflict] { replica.conflicts }
 
     /// Changes the value here and, as soon as they can be reached, on every peer. An equal value changes nothing.
-    /// - Throws: what the encoder throws; the value is then unchanged.
-    public func update(_ newValue: State) throws {
-        guard newValue != value else { return }
-        encodedValue = try encoder.encode(newValue)
-        value = newValue
-        version = SharedStateVersion(stamp: connection.stamp(), peerID: connection.transport.localPeer.id)
-        send()
-    }
+    /// - Throws: what the encoder throws; `ConnectionError.idInUse`; `ConnectionError.payloadTooLarge` with the limit
+    ///   `state.fields` for more than 4,096 fields. The value is then unchanged.
+    public func update(_ newValue: State) throws { try replica.update(newValue) }
 
-    private static var defaultID: String {
-        let path = String(reflecting: State.self)
-        return path.firstIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? path
-    }
-
-    private var featureID: String { "sessionmesh.state/\(id)" }
-
-    private func listen() {
-        let snapshots = connection.transport.receiveSnapshots()
-        let requests = connection.transport.receiveSnapshotRequests()
-        let reachability = connection.transport.reachabilityChanges()
-        if let kept = connection.transport.latestPeerSnapshot(featureID: featureID) { receive(kept) }
-        listeners.hold([
-            Task { [weak self] in for await snapshot in snapshots { self?.receive(snapshot) } },
-            Task { [weak self] in for await request in requests { self?.receive(request) } },
-            Task { [weak self] in for await change in reachability where change.isReachable { self?.send() } },
-        ])
-    }
-
-    private func receive(_ snapshot: AnySessionSyncSnapshot) {
-        let metadata = snapshot.metadata
-        guard metadata.featureID == featureID, metadata.sessionID == connection.sessionID else { return }
-        let received = SharedStateVersion(stamp: metadata.stamp, peerID: metadata.sourcePeerID)
-        connection.observe(metadata.stamp)
-        if let version, received <= version { return }
-        do {
-            let bytes = try snapshot.decodeState(as: SharedStateBytes.self).bytes
-            let newValue = try decoder.decode(State.self, from: bytes)
-            version = received
-            encodedValue = bytes
-            if newValue != value { value = newValue }
-        } catch {
-            lastSyncError = error
-        }
-    }
-
-    private func receive(_ request: SessionSnapshotRequest) {
-        if request.sessionID == connection.sessionID { send() }
-    }
-
-    /// Sends the newest value; changes made while a send is under way are sent together after it.
-    private func send() {
-        guard version != nil else { return }
-        mustSend = true
-        guard !isSending else { return }
-        isSending = true
-        sending.hold([
-            Task { [weak self, transport = connection.transport] in
-                while let snapshot = self?.nextToSend() {
-                    do {
-                        try await transport.sendSnapshot(
-                            AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: nil)
-                        self?.didSend(nil)
-                    } catch {
-                        self?.didSend(error)
-                    }
-                }
-            }
-        ])
-    }
-
-    private func nextToSend() -> SessionSyncSnapshot<SharedStateBytes>? {
-        guard mustSend, let version, let encodedValue else {
-            isSending = false
-            return nil
-        }
-        mustSend = false
-        // Whoever made the change stays its source, also when this peer passes it on.
-        let metadata = SessionSyncMetadata(
-            sessionID: connection.sessionID, featureID: featureID, sourcePeerID: version.peerID, sequence: 1,
-            causalTimestamp: Date(timeIntervalSince1970: TimeInterval(version.stamp.milliseconds) / 1000),
-            payloadType: "sessionmesh.state", stamp: version.stamp)
-        return SessionSyncSnapshot(
-            metadata: metadata, revision: version.stamp.rawValue, state: SharedStateBytes(bytes: encodedValue),
-            peerSequenceVector: [:])
-    }
-
-    private func didSend(_ error: (any Error)?) {
-        if error != nil || lastSyncError != nil { lastSyncError = error }
-    }
+    /// Waits no more for a peer that will not come back. If it does, it gets everything.
+    public func forget(_ peer: SessionPeer) { replica.forget(peer.id) }
 }
 
-/// Which change is newer: the later stamp, between equal stamps the higher peer id.
-struct SharedStateVersion: Comparable {
-    let stamp: HybridTimestamp
-    let peerID: String
+/// The replicas that somebody holds.
+@MainActor
+private enum StateRegistry {
+    private struct Key: Hashable {
+        let connection: ObjectIdentifier
+        let featureID: String
+    }
 
-    static func < (left: Self, right: Self) -> Bool { (left.stamp, left.peerID) < (right.stamp, right.peerID) }
-}
+    private struct Weak {
+        weak var replica: AnyObject?
+    }
 
-/// The value as its encoder wrote it, so that an unencodable value is found before anything changes.
-struct SharedStateBytes: Codable, Sendable {
-    let bytes: Data
+    private static var replicas: [Key: Weak] = [:]
+
+    /// The one that is there, or a new one. A replica keeps its connection, so no other can have the same identity.
+    static func replica<State>(
+        _ featureID: String, on connection: any SessionConnection, make: (String) -> StateReplica<State>
+    ) -> StateReplica<State> {
+        let key = Key(connection: ObjectIdentifier(connection), featureID: featureID)
+        if let replica = replicas[key]?.replica as? StateReplica<State> { return replica }
+        let replica = make(featureID)
+        guard replica.errors.refusal == nil else { return replica }
+        replicas = replicas.filter { $0.value.replica != nil }
+        replicas[key] = Weak(replica: replica)
+        return replica
+    }
 }

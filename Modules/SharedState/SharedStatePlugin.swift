@@ -6,8 +6,8 @@ public struct SharedStatePlugin: Plugin {
 
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
-            id: "feature.shared-state", kind: .feature, module: "MeshSharedState", version: "0.1.0",
-            summary: "One observable value that is the same on every peer, the newest wins",
-            requires: ["core.transport"])
+            id: "feature.shared-state", kind: .feature, module: "MeshSharedState", version: "0.2.0",
+            summary: "One observable value that is the same on every peer: the newest whole, each field, or merged",
+            requires: ["core.connection"])
     }
 }

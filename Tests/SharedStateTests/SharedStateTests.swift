@@ -1,129 +1,426 @@
 import Foundation
+import MeshBus
+import MeshConnection
 import MeshIdentity
 import MeshScenarioTransport
-import MeshSharedState
+import MeshStorage
 import MeshTransport
+import Observation
 import Testing
 
-struct Settings: Codable, Sendable, Equatable {
-    var volume = 5
-    var name = "default"
-    var gain = 1.0
-}
+@testable import MeshSharedState
 
-enum Nested {
-    struct Settings: Codable, Sendable, Equatable { var isOn = false }
+/// Not every combination is one.
+struct Bounds: Codable, Sendable, Equatable {
+    var low = 0
+    var high = 10
+    var color = ""
+
+    init(low: Int = 0, high: Int = 10, color: String = "") {
+        (self.low, self.high, self.color) = (low, high, color)
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        low = try container.decode(Int.self, forKey: .low)
+        high = try container.decode(Int.self, forKey: .high)
+        color = try container.decode(String.self, forKey: .color)
+        guard low <= high else {
+            throw DecodingError.dataCorruptedError(forKey: .low, in: container, debugDescription: "above the other")
+        }
+    }
 }
 
 @MainActor @Suite struct SharedStateTests {
-    let network = ScenarioNetwork(seed: 3)
-    let phone = SessionPeer(id: "phone", deviceClass: .phone, appInstanceID: "1", topology: .pairedCompanion)
-    let watch = SessionPeer(id: "watch", deviceClass: .watch, appInstanceID: "1", topology: .pairedCompanion)
+    let world = StateWorld()
+    var phone: Device { world["phone"] }
+    var watch: Device { world["watch"] }
 
-    private func connect(_ peer: SessionPeer) -> TransportConnection {
-        TransportConnection(transport: network.makeTransport(localPeer: peer), now: { [network] in network.now })
-    }
-
-    private func settle(until condition: () -> Bool = { false }, sourceLocation: SourceLocation = #_sourceLocation)
-        async
-    {
-        for _ in 0..<200 {
-            if condition() { return }
-            network.advance(by: .milliseconds(50))
-            for _ in 0..<20 { await Task.yield() }
-        }
-    }
-
-    @Test func `a change here is the value there, both ways`() async throws {
-        let here = SharedState(initialValue: Settings(), connection: connect(phone))
-        let there = SharedState(initialValue: Settings(), connection: connect(watch))
+    @Test func `A change here is the value there, both ways, and both know it`() async throws {
+        let here = phone.state(Settings())
+        let there = watch.state(Settings())
         try here.update(Settings(volume: 6))
         #expect(here.value.volume == 6)
-        await settle { there.value.volume == 6 }
-        #expect(there.value == here.value)
+        #expect(await world.run { there.value.volume == 6 && here.isSynced })
         try there.update(Settings(volume: 7))
-        await settle { here.value.volume == 7 }
-        #expect(there.value == here.value)
+        #expect(!there.isSynced)
+        #expect(await world.run { here.value.volume == 7 && there.isSynced && here.isSynced })
+        #expect(here.conflicts.isEmpty && there.conflicts.isEmpty)
+        #expect(here.lastSyncError == nil && there.lastSyncError == nil)
     }
 
-    @Test func `concurrent changes end on the same value, the newer one`() async throws {
-        let here = SharedState(initialValue: Settings(), connection: connect(phone))
-        let there = SharedState(initialValue: Settings(), connection: connect(watch))
-        await settle()
-        network.partition([phone], [watch])
-        try here.update(Settings(volume: 1))
-        network.advance(by: .seconds(1))
-        try there.update(Settings(volume: 2))
-        await settle()
-        #expect(here.value.volume == 1)
-        network.heal()
-        await settle { here.value.volume == 2 }
-        #expect(here.value.volume == 2)
-        #expect(there.value.volume == 2)
-    }
-
-    @Test func `W11: rapid changes end on the last one`() async throws {
-        let here = SharedState(initialValue: Settings(), connection: connect(phone))
-        let there = SharedState(initialValue: Settings(), connection: connect(watch))
-        for volume in 10..<18 { try here.update(Settings(volume: volume)) }
-        await settle { there.value.volume == 17 }
-        await settle()
-        #expect(there.value.volume == 17)
-        #expect(here.value.volume == 17)
-    }
-
-    @Test func `W14: a change made before anybody is there arrives when somebody comes`() async throws {
-        let here = SharedState(initialValue: Settings(), connection: connect(phone))
-        try here.update(Settings(volume: 9))
-        await settle()
-        let there = SharedState(initialValue: Settings(), connection: connect(watch))
-        await settle { there.value.volume == 9 }
-        #expect(there.value.volume == 9)
-    }
-
-    @Test func `W15: a value that cannot be encoded throws and changes nothing`() async throws {
-        let here = SharedState(initialValue: Settings(), connection: connect(phone))
-        #expect(throws: EncodingError.self) { try here.update(Settings(gain: .infinity)) }
-        #expect(here.value == Settings())
-    }
-
-    @Test func `W10: two states on one connection both arrive`() async throws {
-        let left = connect(phone)
-        let right = connect(watch)
-        let a1 = SharedState(initialValue: Settings(), connection: left)
-        let b1 = SharedState(initialValue: Nested.Settings(), connection: left)
-        let a2 = SharedState(initialValue: Settings(), connection: right)
-        let b2 = SharedState(initialValue: Nested.Settings(), connection: right)
-        #expect(a1.id != b1.id, "nested types have ids of their own")
-        try a1.update(Settings(volume: 3))
-        try b1.update(Nested.Settings(isOn: true))
-        await settle { a2.value.volume == 3 && b2.value.isOn }
-        #expect(a2.value.volume == 3)
-        #expect(b2.value.isOn)
-    }
-
-    @Test func `an equal value is no change`() async throws {
-        let here = SharedState(initialValue: Settings(), connection: connect(phone))
-        let there = SharedState(initialValue: Settings(), connection: connect(watch))
+    @Test func `An equal value is no change`() async throws {
+        let here = phone.state(Settings())
+        let there = watch.state(Settings())
         try there.update(Settings(volume: 8))
-        await settle { here.value.volume == 8 }
+        await world.run { here.value.volume == 8 && there.isSynced }
+        let stamp = here.replica.register.newest
         try here.update(Settings(volume: 8))
-        try here.update(here.value)
-        network.runUntilIdle()
-        await settle()
-        #expect(there.value.volume == 8)
+        #expect(here.replica.register.newest == stamp)
+        #expect(here.isSynced)
     }
 
-    @Test func `W17: a state that nobody holds goes`() async throws {
-        let connection = connect(phone)
-        weak var weakState: SharedState<Settings>?
-        do {
-            let state = SharedState(initialValue: Settings(), connection: connection)
-            try state.update(Settings(volume: 2))
-            await settle()
-            weakState = state
+    @Test func `What two peers change while apart is a conflict that both see`() async throws {
+        let here = phone.state(Settings())
+        let there = watch.state(Settings())
+        await world.run(for: .seconds(2))
+        world.cut("phone", "watch")
+        try here.update(Settings(volume: 1))
+        world.network.advance(by: .seconds(1))
+        try there.update(Settings(volume: 2))
+        try there.update(Settings(volume: 3))
+        await world.run(for: .seconds(2))
+        world.heal()
+        #expect(await world.run { here.value.volume == 3 && here.isSynced && there.isSynced })
+        #expect(there.value.volume == 3)
+        for state in [here, there] {
+            let conflict = try #require(state.conflicts.first)
+            #expect(state.conflicts.count == 1)
+            #expect(conflict.field == nil)
+            #expect((conflict.kept.peerID, conflict.lost.peerID) == ("watch", "phone"))
+            #expect(conflict.lost.json.flatMap { try? JSONDecoder().decode(Settings.self, from: $0) }?.volume == 1)
         }
-        await settle { weakState == nil }
-        #expect(weakState == nil)
+    }
+
+    @Test func `Changes of different fields at the same time all stay, and of one field the newest does`() async throws
+    {
+        let here = phone.state(Settings(), merge: .fields)
+        let there = watch.state(Settings(), merge: .fields)
+        try here.update(Settings(volume: 6, note: "to go"))
+        #expect(await world.run { there.value == here.value && here.isSynced })
+        world.cut("phone", "watch")
+        try here.update(Settings(volume: 7, name: "phone", note: "to go"))
+        world.network.advance(by: .seconds(1))
+        try there.update(Settings(volume: 6, name: "watch", gain: 2))
+        world.heal()
+        let expected = Settings(volume: 7, name: "watch", gain: 2, note: nil)
+        #expect(await world.run { here.value == expected && there.value == expected })
+        #expect(here.conflicts.map(\.field) == ["name"])
+        #expect(there.conflicts.map(\.field) == ["name"])
+    }
+
+    @Test func `Fields that do not fit together fall back on the newest whole value, until somebody mends them`()
+        async throws
+    {
+        let world = StateWorld(["phone", "watch", "tablet"])
+        let states = world.devices.map { $0.state(Bounds(), merge: .fields) }
+        try states[0].update(Bounds(color: "red"))
+        #expect(await world.run { states.allSatisfy { $0.value.color == "red" && $0.isSynced } })
+        world.cut("phone", "watch")
+        world.cut("phone", "tablet")
+        try states[0].update(Bounds(low: 8, color: "red"))
+        world.network.advance(by: .seconds(1))
+        try states[1].update(Bounds(high: 5, color: "red"))
+        await world.run(for: .seconds(2))
+        world.heal()
+        let expected = Bounds(high: 5, color: "red")
+        #expect(await world.run { states.allSatisfy { $0.value == expected && $0.isSynced } })
+        #expect(states.allSatisfy { $0.lastSyncError == nil })
+        world.devices[2].relaunch(losing: .store)
+        let tablet = world.devices[2].state(Bounds(), merge: .fields)
+        #expect(await world.run { tablet.value == expected })
+        try states[0].update(Bounds(high: 5, color: "blue"))
+        #expect(await world.run { [states[0], states[1], tablet].allSatisfy { $0.value.color == "blue" } })
+        #expect([states[0], states[1], tablet].allSatisfy { !$0.replica.register.needsFallback })
+    }
+
+    @Test func `A field that an app has since its update begins with its initial value`() async throws {
+        struct Older: Codable, Equatable { var volume = 5 }
+        let older = phone.state(Older(), id: "s", merge: .fields)
+        try older.update(Older(volume: 6))
+        await world.run(for: .seconds(1))
+        phone.relaunch()
+        let newer = phone.state(Settings(), id: "s", merge: .fields)
+        await world.rest()
+        #expect(newer.value == Settings(volume: 6))
+        #expect(newer.lastSyncError == nil)
+    }
+
+    @Test func `More fields than there may be are refused`() throws {
+        let state = phone.state([String: Int](), id: "s", merge: .fields)
+        let many = Dictionary(uniqueKeysWithValues: (0...StateLimits.fieldsMax).map { ("\($0)", $0) })
+        #expect(throws: ConnectionError.self) { try state.update(many) }
+        #expect(state.value.isEmpty)
+    }
+
+    @Test func `Views learn of what changes`() async throws {
+        let here = phone.state(Settings())
+        let there = watch.state(Settings())
+        let changed = Locked(false)
+        withObservationTracking {
+            _ = there.value
+        } onChange: {
+            changed.withLock { $0 = true }
+        }
+        try here.update(Settings(volume: 6))
+        await world.run { there.value.volume == 6 }
+        #expect(changed.withLock { $0 })
+    }
+
+    @Test func `What a merge of the app's own joins stays joined, and what was removed stays removed`() async throws {
+        let merge = SharedStateMerge<Set<Int>>.custom { $0.union($1) }
+        let here = phone.state([], id: "set", merge: merge)
+        let there = watch.state([], id: "set", merge: merge)
+        try here.update([1, 2])
+        #expect(await world.run { there.value == [1, 2] && here.isSynced })
+        world.cut("phone", "watch")
+        try here.update([1, 2, 3])
+        try there.update([1, 4])
+        world.heal()
+        #expect(await world.run { here.value == [1, 2, 3, 4] && there.value == [1, 2, 3, 4] })
+        try there.update([3])
+        #expect(await world.run { here.value == [3] && there.value == [3] })
+    }
+
+    @Test func `A value that cannot be read is left out of a merge and said so`() async throws {
+        // An app whose type has changed since.
+        let here = phone.state(0, id: "s", merge: .custom(max))
+        let there = watch.state("", id: "s", merge: .custom(max))
+        await world.run(for: .seconds(2))
+        world.cut("phone", "watch")
+        try here.update(1)
+        try there.update("x")
+        world.heal()
+        #expect(await world.run { here.isSynced && there.isSynced })
+        #expect((here.value, there.value) == (1, "x"))
+        #expect(here.lastSyncError is DecodingError && there.lastSyncError is DecodingError)
+        try there.update("y")
+        #expect(there.lastSyncError == nil)
+        #expect(await world.run { here.isSynced && there.isSynced })
+        #expect(here.value == 1)
+        #expect(here.lastSyncError is DecodingError)
+    }
+
+    @Test func `Two peers that never meet have it from the one between them`() async throws {
+        let world = StateWorld(["phone", "watch", "tablet"])
+        world.cut("phone", "tablet")
+        let states = world.devices.map { $0.state(Settings(), merge: .fields) }
+        try states[0].update(Settings(volume: 6))
+        #expect(await world.run { states[2].value.volume == 6 })
+        try states[2].update(Settings(volume: 6, name: "tablet"))
+        #expect(await world.run { states[0].value == Settings(volume: 6, name: "tablet") })
+    }
+
+    @Test func `One peer with a store that was lost gets everything again`() async throws {
+        var here = phone.state(Settings(), merge: .fields)
+        let there = watch.state(Settings(), merge: .fields)
+        try here.update(Settings(volume: 6, name: "x"))
+        #expect(await world.run { there.value == here.value && here.isSynced })
+        // Its clock goes back as well: what it then changes must not be taken for what was seen.
+        world.network.setClockOffset(.seconds(-3600), of: phone.peer)
+        phone.relaunch(losing: .store)
+        here = phone.state(Settings(), merge: .fields)
+        try here.update(Settings(gain: 3))
+        #expect(await world.run { here.value == Settings(volume: 6, name: "x", gain: 1) || here.isSynced })
+        await world.run { here.isSynced && there.isSynced }
+        #expect(here.value == there.value)
+        #expect(here.value.volume == 6)
+    }
+
+    @Test func `A peer with an older copy of its store catches up, and what it changes since counts`() async throws {
+        var here = phone.state(Settings(), merge: .fields)
+        let there = watch.state(Settings(), merge: .fields)
+        try here.update(Settings(volume: 6))
+        #expect(await world.run { here.isSynced && there.value.volume == 6 })
+        let copy = try #require(phone.store).copied()
+        try here.update(Settings(volume: 7, name: "late"))
+        #expect(await world.run { here.isSynced && there.value.volume == 7 })
+        world.network.setClockOffset(.seconds(-3600), of: phone.peer)
+        phone.relaunch(losing: .changesSince(copy))
+        here = phone.state(Settings(), merge: .fields)
+        await world.rest()
+        try here.update(Settings(volume: 6, gain: 2))
+        #expect(await world.run { here.value == there.value && here.isSynced && there.isSynced })
+        #expect(here.value == Settings(volume: 7, name: "late", gain: 2))
+    }
+
+    @Test func `A change made before the store was read is later than what is in it`() async throws {
+        for merge in [SharedStateMerge<Settings>.whole, .fields] {
+            let world = StateWorld()
+            world.network.setClockOffset(.seconds(7200), of: world["phone"].peer)
+            var here = world["phone"].state(Settings(), merge: merge)
+            try here.update(Settings(volume: 6, name: "x"))
+            await world.run(for: .seconds(1))
+            world.network.setClockOffset(.zero, of: world["phone"].peer)
+            world["phone"].relaunch()
+            here = world["phone"].state(Settings(), merge: merge)
+            try here.update(Settings(volume: 9))
+            await world.rest()
+            #expect(here.value.volume == 9)
+            #expect(here.value.name == (merge.kind == .fields ? "x" : "default"))
+            let there = world["watch"].state(Settings(), merge: merge)
+            #expect(await world.run { there.value == here.value && here.isSynced })
+        }
+    }
+
+    @Test func `Without an answer it is sent again, and not for ever in short turns`() async throws {
+        let here = phone.state(Settings())
+        let there = watch.state(Settings())
+        #expect(await world.run { here.replica.reachable == ["watch"] })
+        // Nothing comes back, and nobody is told.
+        world.network.partition(from: watch.peer, to: phone.peer)
+        try here.update(Settings(volume: 6))
+        await world.run { there.value.volume == 6 }
+        #expect(here.pendingPeerIDs == ["watch"])
+        world.heal()
+        #expect(await world.run(for: .seconds(60)) { here.isSynced })
+        #expect(here.replica.revision < 10)
+    }
+
+    @Test func `A store that is full is said so, and the value travels all the same`() async throws {
+        let here = phone.state(Settings())
+        let there = watch.state(Settings())
+        await world.run(for: .seconds(2))
+        let disk = try #require(phone.store)
+        disk.setFull(true)
+        try here.update(Settings(volume: 6))
+        #expect(await world.run { there.value.volume == 6 })
+        #expect((here.lastSyncError as? StorageError)?.code == .full)
+        disk.setFull(false)
+        #expect(await world.run(for: .seconds(30)) { here.lastSyncError == nil && here.isSynced })
+    }
+
+    @Test func `A store that cannot be read is left as it is`() async throws {
+        var here = phone.state(Settings())
+        try here.update(Settings(volume: 6))
+        await world.run(for: .seconds(1))
+        let disk = try #require(phone.store)
+        disk.overwrite(Array(#"{"layout":2}"#.utf8))
+        phone.relaunch()
+        here = phone.state(Settings())
+        await world.rest()
+        #expect((here.lastSyncError as? StorageError)?.code == .newerSchema)
+        try here.update(Settings(volume: 7))
+        let there = watch.state(Settings())
+        #expect(await world.run { there.value.volume == 7 })
+        #expect(phone.store?.commitCount == 0)
+    }
+
+    @Test func `Everything written down begins with the feature's id`() async throws {
+        let here = phone.state(Settings(), id: "mine")
+        try here.update(Settings(volume: 6))
+        await world.run(for: .seconds(1))
+        #expect(phone.store?.keys.isEmpty == false)
+        #expect(phone.store?.keys.allSatisfy { $0.hasPrefix("sessionmesh.state/mine/") } == true)
+    }
+
+    @Test func `A newer version of the wire is an incompatible peer`() async throws {
+        let here = phone.state(Settings(), id: "s")
+        await world.run(for: .seconds(2))
+        let metadata = SessionSyncMetadata(
+            sessionID: watch.connection.sessionID, featureID: "sessionmesh.state/s", sourcePeerID: "watch", sequence: 0,
+            causalTimestamp: world.network.now, payloadType: "sessionmesh.state/2", stamp: watch.connection.stamp())
+        let snapshot = SessionSyncSnapshot(metadata: metadata, revision: 1, state: ["a": 1], peerSequenceVector: [:])
+        try await watch.connection.transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot)
+        #expect(await world.run { here.lastSyncError != nil })
+        guard case .incompatiblePeer? = here.lastSyncError as? ConnectionError else {
+            Issue.record("\(String(describing: here.lastSyncError))")
+            return
+        }
+        try here.update(Settings(volume: 6))
+        #expect(here.value.volume == 6)
+    }
+
+    @Test func `Peers that merge differently say so`() async throws {
+        let here = phone.state(Settings(), merge: .fields)
+        let there = watch.state(Settings(), merge: .whole)
+        try here.update(Settings(volume: 6))
+        #expect(await world.run { there.lastSyncError != nil })
+        #expect(there.value == Settings())
+    }
+
+    @Test func `An app that merges differently since its update goes on with its value`() async throws {
+        let merges: [SharedStateMerge<Settings>] = [.whole, .fields, .custom { $0.volume > $1.volume ? $0 : $1 }]
+        for before in merges {
+            for after in merges {
+                let world = StateWorld(["phone"])
+                var state = world["phone"].state(Settings(), merge: before)
+                try state.update(Settings(volume: 6, name: "x"))
+                await world.run(for: .seconds(1))
+                world["phone"].relaunch()
+                state = world["phone"].state(Settings(), merge: after)
+                await world.rest()
+                #expect(state.value == Settings(volume: 6, name: "x"), "\(before.kind) to \(after.kind)")
+                try state.update(Settings(volume: 7, name: "x"))
+                #expect(state.value == Settings(volume: 7, name: "x"))
+            }
+        }
+    }
+
+    @Test func `Two objects of one id on a connection are one state`() async throws {
+        let first = phone.state(Settings())
+        let second = phone.state(Settings())
+        try first.update(Settings(volume: 6))
+        #expect(second.value.volume == 6)
+        let there = watch.state(Settings())
+        #expect(await world.run { there.value.volume == 6 && second.isSynced })
+    }
+
+    @Test func `More peers than are remembered all have it, and then it is quiet`() async throws {
+        let others = (0...StateLimits.peersMax).map { "peer \($0)" }
+        let world = StateWorld(["phone"] + others)
+        // Each of them knows the phone only.
+        for (index, peer) in others.enumerated() {
+            for other in others[(index + 1)...] { world.cut(peer, other) }
+        }
+        let here = world["phone"].state(Settings())
+        let states = others.map { world[$0].state(Settings()) }
+        await world.run(for: .seconds(3))
+        try here.update(Settings(volume: 6))
+        #expect(await world.run { states.allSatisfy { $0.value.volume == 6 } && here.isSynced })
+        let revision = here.replica.revision
+        await world.run(for: .seconds(3))
+        #expect(here.replica.revision == revision)
+    }
+
+    @Test func `Who has forgotten authors is told what comes all the same`() async throws {
+        let world = StateWorld(["phone", "watch", "tablet"])
+        let here = world["phone"].state(Settings(), id: "s", merge: .fields)
+        let there = world["watch"].state(Settings(), id: "s", merge: .fields)
+        // Somebody says that he has seen many others, and then, to the phone only, that he has seen still more.
+        func say(_ names: Range<Int>, to ids: [String]) async throws {
+            var has = StateVector()
+            for name in names {
+                has.note(StateVersion(stamp: HybridTimestamp(rawValue: UInt64(name + 1)), author: "x\(name)#1"))
+            }
+            let message = StateMessage(kind: .fields, life: 1, has: has, base: StateVector())
+            let tablet = world["tablet"].connection
+            let metadata = SessionSyncMetadata(
+                sessionID: tablet.sessionID, featureID: "sessionmesh.state/s", sourcePeerID: "tablet", sequence: 0,
+                causalTimestamp: world.network.now, payloadType: StateMessage.payloadType, stamp: tablet.stamp())
+            let snapshot = SessionSyncSnapshot(
+                metadata: metadata, revision: UInt64(names.upperBound), state: message, peerSequenceVector: [:])
+            for id in ids {
+                try await tablet.transport.sendSnapshot(
+                    AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: world[id].peer)
+            }
+            await world.run(for: .seconds(2))
+        }
+        await world.run(for: .seconds(2))
+        try await say(0..<200, to: ["phone", "watch"])
+        try there.update(Settings(volume: 6))
+        #expect(await world.run { here.value.volume == 6 && there.pendingPeerIDs == ["tablet"] })
+        try await say(0..<300, to: ["phone"])
+        #expect(here.replica.register.vector.stamps["x0#1"] == nil)
+        try there.update(Settings(volume: 7))
+        #expect(await world.run { here.value.volume == 7 && there.pendingPeerIDs == ["tablet"] })
+        #expect(there.replica.revision < 20)
+    }
+
+    @Test func `Whom nobody waits for does not hold it up, and is told when it comes`() async throws {
+        let here = phone.state(Settings())
+        let there = watch.state(Settings())
+        try here.update(Settings(volume: 6))
+        #expect(await world.run { here.isSynced && there.isSynced })
+        watch.die()
+        try here.update(Settings(volume: 7))
+        await world.run(for: .seconds(2))
+        #expect(here.pendingPeerIDs == ["watch"])
+        here.forget(watch.peer)
+        await world.rest()
+        #expect(here.pendingPeerIDs == [])
+        watch.relaunch()
+        let again = watch.state(Settings())
+        #expect(await world.run(for: .seconds(60)) { again.value.volume == 7 && here.isSynced })
     }
 }

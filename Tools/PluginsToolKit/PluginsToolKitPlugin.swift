@@ -19,5 +19,6 @@ struct PluginsToolKitPlugin: Plugin {
         registry.add(CodecBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(FrameBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(LinkBenchmark.benchmarkCase, to: .benchmarks)
+        registry.add(StateBenchmark.benchmarkCase, to: .benchmarks)
     }
 }

@@ -11,7 +11,9 @@
                 WireCodable; +interned is a later frame of a connection that remembers identity and names), bytes, \
                 encodeNanoseconds, decodeNanoseconds, encodeVsJSON, decodeVsJSON (how many times faster \
                 than json), and by limit id: fits, frames (how many carry it), capacity (how many samples would fit into \
-                one; for payloads made of samples).
+                one; for payloads made of samples). Rows of `state`: state, merge, valueBytes (JSON), firstBytes (the \
+                first change), updateBytes (the median of ten later ones, a whole frame), updateBytesZlib, contextBytes \
+                (what an application context of WatchConnectivity holds), updatesPerContext.
                 """)
 
         @Argument(help: "The case, such as codecs; all when absent.")

@@ -1,0 +1,25 @@
+public import Foundation
+public import MeshIdentity
+
+/// Two peers changed the same thing without knowing of each other.
+public struct SharedStateConflict: Hashable, Sendable {
+    /// One of the two changes.
+    public struct Change: Hashable, Sendable {
+        public let peerID: String
+        public let stamp: HybridTimestamp
+        /// JSON of the value or of the field; nil where the field was removed.
+        public let json: Data?
+
+        init(_ entry: StateEntry) {
+            peerID = entry.version.peerID
+            stamp = entry.version.stamp
+            json = entry.bytes
+        }
+    }
+
+    /// The coding key; nil when it was the whole value.
+    public let field: String?
+    public let kept: Change
+    /// What lost; with a merge of the app's own, what was merged into the other.
+    public let lost: Change
+}

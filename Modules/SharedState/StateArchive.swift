@@ -1,0 +1,51 @@
+import Foundation
+import MeshStorage
+
+/// What outlives the process: the register, who writes it, and how far each peer is.
+struct StateArchive: Codable, Sendable {
+    static let layout = 1
+
+    var layout = StateArchive.layout
+    var author: String
+    var register: StateRegister
+    var peers: [String: StatePeer]
+
+    init(author: String, register: StateRegister, peers: [String: StatePeer]) {
+        self.author = author
+        self.register = register
+        self.peers = peers
+    }
+
+    /// - Throws: `StorageError` with `damaged` or `newerSchema`.
+    init(bytes: [UInt8]) throws {
+        struct Header: Decodable { let layout: Int }
+        let data = Data(bytes)
+        do {
+            let layout = try JSONDecoder().decode(Header.self, from: data).layout
+            guard layout <= Self.layout else {
+                throw StorageError(.newerSchema, "a state of layout \(layout); this version reads \(Self.layout)")
+            }
+            self = try JSONDecoder().decode(Self.self, from: data)
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            throw StorageError(.damaged, "what is stored is no state", cause: error)
+        }
+    }
+
+    func encoded() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }
+
+    /// The register, merged as the app wants it now. When that is another way than before, the newest value goes on
+    /// under the version that it has.
+    func register(as kind: StateRegister.Kind) -> StateRegister {
+        guard kind != register.kind, let newest = register.newest else {
+            return kind == register.kind ? register : StateRegister(kind: kind, vector: register.vector)
+        }
+        var converted = StateRegister(kind: kind, vector: register.vector)
+        let last = register.entries(StateRegister.wholeName).last
+        guard let whole = register.kind == .fields ? register.fallback?.bytes : last?.bytes else { return converted }
+        let fields = kind == .fields ? try? JSONFields.split(whole) : [StateRegister.wholeName: whole]
+        for (name, bytes) in fields ?? [:] { converted.set(bytes, name, newest) }
+        return converted
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import MeshConnection
+import MeshIdentity
+
+/// What one peer tells another about a state: what it has seen, and what the other seems to lack.
+struct StateMessage: Sendable {
+    struct Item: Hashable, Sendable {
+        var name: String
+        var entry: StateEntry
+    }
+
+    static let payloadType = "sessionmesh.state/1"
+
+    var kind: StateRegister.Kind
+    /// One life of the sender's process, or less: it forgets nothing while that lasts.
+    var life: UInt32
+    /// What the sender has seen: with the items, and what the receiver has seen, all of it.
+    var has: StateVector
+    /// What the sender would still know after a crash; nil when that is all.
+    var stored: StateVector?
+    /// What the receiver has seen, as far as the sender knows; nil when the items are all that there is.
+    var base: StateVector?
+    var items: [Item] = []
+    /// Removals that are not among the items, however little the receiver has seen.
+    var forgotten = StateVector()
+    /// The newest whole value, while the fields together cannot be read.
+    var fallback: StateEntry?
+    /// Which whole value the sender has.
+    var holds: StateVersion?
+    /// It says only what the sender has seen; there may be more on its way.
+    var isReport = false
+    /// The receiver is to answer, also when the sender lacks nothing.
+    var asks = false
+
+    /// - Throws: `incompatiblePeer`.
+    static func check(_ payloadType: String) throws(ConnectionError) {
+        guard payloadType != Self.payloadType else { return }
+        throw .incompatiblePeer(reason: "its state is '\(payloadType)'; '\(Self.payloadType)' is understood here")
+    }
+}
+
+/// Authors are written once and then meant by their places. Names are short because each message carries them.
+extension StateMessage: Codable {
+    private struct Form: Codable {
+        var kind: StateRegister.Kind
+        var life: UInt32
+        var isReport: Bool?
+        var asks: Bool?
+        var authors: [String]
+        var has: [UInt64]
+        var stored: [UInt64]?
+        var base: [UInt64]?
+        var forgotten: [UInt64]?
+        var items: [ItemForm]?
+        var fallback: ItemForm?
+        var holds: ItemForm?
+
+        private enum CodingKeys: String, CodingKey {
+            case kind = "k"
+            case life = "l"
+            case isReport = "r"
+            case asks = "q"
+            case authors = "a"
+            case has = "h"
+            case stored = "d"
+            case base = "b"
+            case forgotten = "g"
+            case items = "i"
+            case fallback = "f"
+            case holds = "o"
+        }
+    }
+
+    private struct ItemForm: Codable {
+        var name: String?
+        var author: Int
+        var stamp: UInt64
+        var replaced: UInt64?
+        var bytes: Data?
+
+        private enum CodingKeys: String, CodingKey {
+            case name = "n"
+            case author = "a"
+            case stamp = "s"
+            case replaced = "r"
+            case bytes = "v"
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        let versions = items.map(\.entry.version) + [fallback?.version, holds].compactMap { $0 }
+        let vectors = Set(has.stamps.keys).union((base?.stamps ?? [:]).keys).union(forgotten.stamps.keys)
+            .union((stored?.stamps ?? [:]).keys)
+        let authors = vectors.union(versions.map(\.author)).sorted()
+        let places = Dictionary(uniqueKeysWithValues: authors.enumerated().map { ($1, $0) })
+        func form(_ name: String?, _ entry: StateEntry) -> ItemForm {
+            ItemForm(
+                name: name == StateRegister.wholeName ? nil : name, author: places[entry.version.author] ?? 0,
+                stamp: entry.version.stamp.rawValue,
+                replaced: entry.replaced == .zero ? nil : entry.replaced.rawValue, bytes: entry.bytes)
+        }
+        try Form(
+            kind: kind, life: life, isReport: isReport ? true : nil, asks: asks ? true : nil, authors: authors,
+            has: authors.map { has.stamps[$0]?.rawValue ?? 0 },
+            stored: stored.map { stored in authors.map { stored.stamps[$0]?.rawValue ?? 0 } },
+            base: base.map { base in authors.map { base.stamps[$0]?.rawValue ?? 0 } },
+            forgotten: forgotten.stamps.isEmpty ? nil : authors.map { forgotten.stamps[$0]?.rawValue ?? 0 },
+            items: items.isEmpty ? nil : items.map { form($0.name, $0.entry) },
+            fallback: fallback.map { form(nil, $0) }, holds: holds.map { form(nil, StateEntry(version: $0)) }
+        ).encode(to: encoder)
+    }
+
+    init(from decoder: any Decoder) throws {
+        let form = try Form(from: decoder)
+        let authors = form.authors
+        func invalid(_ description: String) -> DecodingError {
+            .dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: description))
+        }
+        func entry(_ form: ItemForm) throws -> StateEntry {
+            guard authors.indices.contains(form.author) else { throw invalid("an author that is not there") }
+            return StateEntry(
+                version: StateVersion(stamp: HybridTimestamp(rawValue: form.stamp), author: authors[form.author]),
+                replaced: HybridTimestamp(rawValue: form.replaced ?? 0), bytes: form.bytes)
+        }
+        func vector(_ stamps: [UInt64]) throws -> StateVector {
+            guard stamps.count == authors.count else { throw invalid("not a stamp for each author") }
+            var vector = StateVector()
+            for (author, stamp) in zip(authors, stamps) where stamp != 0 {
+                vector.note(StateVersion(stamp: HybridTimestamp(rawValue: stamp), author: author))
+            }
+            return vector
+        }
+        kind = form.kind
+        life = form.life
+        isReport = form.isReport ?? false
+        asks = form.asks ?? false
+        has = try vector(form.has)
+        stored = try form.stored.map(vector)
+        base = try form.base.map(vector)
+        forgotten = try form.forgotten.map(vector) ?? StateVector()
+        items = try (form.items ?? []).map { try Item(name: $0.name ?? StateRegister.wholeName, entry: entry($0)) }
+        fallback = try form.fallback.map(entry)
+        holds = try form.holds.map { try entry($0).version }
+        guard Set(items.map(\.name)).count <= StateLimits.fieldsMax else { throw invalid("too many fields") }
+        guard kind != .custom || items.count <= StateLimits.siblingsMax else { throw invalid("too many values") }
+    }
+}

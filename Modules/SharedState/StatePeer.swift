@@ -1,0 +1,41 @@
+import MeshIdentity
+
+/// What is known of one peer: how far it is, and what it is to be told.
+struct StatePeer: Sendable {
+    /// What it has seen by its own account.
+    var known = StateVector()
+    /// The life of its process in which it said so.
+    var life: UInt32?
+    /// The whole value that it has.
+    var holds: StateVersion?
+    /// Counts whom we heard of last.
+    var turn: UInt64 = 0
+
+    // Of this life of ours only:
+    /// What we had seen when we last sent it everything that it lacks.
+    var sent: StateVector?
+    var sentFallback: StateVersion?
+    /// It has said something.
+    var isMet = false
+    var isDue = false
+    var owesReport = false
+    /// It is to answer what we send next.
+    var asks = false
+
+    func lacks(_ register: StateRegister) -> Bool { lacksFallback(register) || register.isLacked(by: known) }
+
+    func lacksFallback(_ register: StateRegister) -> Bool {
+        guard register.needsFallback, let fallback = register.fallback else { return false }
+        return holds.map { $0 < fallback.version } ?? true
+    }
+
+    /// What it lacks is on its way.
+    func isSent(_ register: StateRegister) -> Bool {
+        guard let sent, !register.isLacked(by: sent) else { return false }
+        return !lacksFallback(register) || sentFallback == register.fallback?.version
+    }
+}
+
+extension StatePeer: Codable {
+    private enum CodingKeys: String, CodingKey { case known, life, holds, turn }
+}

@@ -1,0 +1,124 @@
+import MeshConnection
+import MeshIdentity
+import MeshTransport
+
+// What comes from others.
+extension StateReplica {
+    func receive(_ snapshot: AnySessionSyncSnapshot) {
+        receive(snapshot.metadata) { try snapshot.decodeState(as: StateMessage.self) }
+    }
+
+    func receive(_ envelope: AnySessionSyncEnvelope) {
+        receive(envelope.metadata) { try envelope.decodePayload(as: StateMessage.self) }
+    }
+
+    func receive(_ request: SessionSnapshotRequest) {
+        guard request.sessionID == connection.sessionID else { return }
+        for peer in connection.transport.knownPeers where request.requester.map({ $0.id == peer.id }) ?? true {
+            greet(peer.id)
+        }
+        published = nil
+        work()
+    }
+
+    func receive(_ change: SessionPeerReachability) {
+        let ids = change.peer.map { [$0.id] } ?? connection.transport.knownPeers.map(\.id)
+        guard change.isReachable else { return reachable.subtract(ids) }
+        reachable.formUnion(ids)
+        retryDelay = StateTiming.retryMin
+        for id in ids where peers[id].map({ !$0.isMet || $0.lacks(register) }) ?? true { greet(id) }
+        work()
+    }
+
+    /// Tells a peer what it lacks, and asks what is lacking here.
+    func greet(_ id: String) {
+        forgotten.remove(id)
+        peers[id, default: StatePeer()].isDue = true
+        peers[id]?.asks = true
+        boundPeers()
+    }
+
+    private func boundPeers() {
+        guard peers.count > StateLimits.peersMax else { return }
+        // Whom the transport knows would be a newcomer at once, and be told everything again.
+        let known = Set(connection.transport.knownPeers.map(\.id))
+        let silent = peers.filter { !known.contains($0.key) }
+            .sorted { ($0.value.turn, $0.key) < ($1.value.turn, $1.key) }
+        for (id, _) in silent.prefix(peers.count - StateLimits.peersMax) { peers[id] = nil }
+    }
+
+    private func receive(_ metadata: SessionSyncMetadata, _ decode: () throws -> StateMessage) {
+        let sender = metadata.sourcePeerID
+        guard metadata.featureID == featureID, metadata.sessionID == connection.sessionID,
+            sender != connection.transport.localPeer.id
+        else { return }
+        do {
+            try StateMessage.check(metadata.payloadType)
+            let message = try decode()
+            guard message.kind == register.kind else {
+                throw ConnectionError.incompatiblePeer(
+                    reason: "'\(featureID)' is merged by '\(message.kind.rawValue)' there")
+            }
+            let count = Set(register.slots.keys).union(message.items.map(\.name)).count
+            guard count <= StateLimits.fieldsMax else { throw StateLimits.tooManyFields(count) }
+            errors.incompatible = nil
+            connection.observe(metadata.stamp)
+            take(message, from: sender)
+        } catch {
+            errors.incompatible = error as? ConnectionError ?? .incompatiblePeer(reason: "\(error)")
+        }
+        work()
+    }
+
+    private func take(_ message: StateMessage, from sender: String) {
+        for item in message.items { connection.observe(item.entry.version.stamp) }
+        for stamp in message.has.stamps.values { connection.observe(stamp) }
+        renewIfForgotten(message.has)
+        var outcome = StateRegister.Outcome()
+        if !message.isReport {
+            outcome = register.merge(
+                message.items, has: message.has, base: message.base, forgotten: message.forgotten)
+            if outcome.hasForgottenAuthors { life = .random(in: 0 ... .max) }
+        }
+        if let fallback = message.fallback, register.take(fallback: fallback) { outcome.isChanged = true }
+        heard(message, from: sender, isDamaged: outcome.isSenderDamaged)
+        if outcome.isIncomplete { greet(sender) }
+        if message.asks || !message.items.isEmpty || message.fallback != nil { peers[sender]?.owesReport = true }
+        note(outcome.conflicts)
+        if outcome.isChanged { show() }
+        register.forgetRemoved(knownTo: peers.values.map(\.known), keeping: coder.initialFields.keys)
+        changed()
+    }
+
+    private func heard(_ message: StateMessage, from sender: String, isDamaged: Bool) {
+        var peer = peers[sender] ?? StatePeer()
+        let seen = message.stored ?? message.has
+        let isSameLife = peer.life == message.life && !isDamaged
+        if isSameLife {
+            peer.known.join(seen)
+        } else {
+            peer.known = isDamaged ? StateVector() : seen
+            peer.sent = nil
+        }
+        peer.life = message.life
+        peer.holds = message.holds
+        peer.isMet = true
+        turn += 1
+        peer.turn = turn
+        peers[sender] = peer
+        forgotten.remove(sender)
+        retryDelay = StateTiming.retryMin
+        boundPeers()
+    }
+
+    /// Somebody has seen changes of ours that we do not know of: the store is an older one than we had. Changes made
+    /// since then get another author, so that nobody takes them for those.
+    private func renewIfForgotten(_ has: StateVector) {
+        guard let theirs = has.stamps[author], theirs > register.vector.stamps[author] ?? .zero else { return }
+        let forgetful = author
+        author = StateVersion.author(
+            peerID: connection.transport.localPeer.id, incarnation: .random(in: 0 ... .max))
+        register.rename(forgetful, to: author, since: ownAtStart) { connection.stamp() }
+        ownAtStart = .zero
+    }
+}

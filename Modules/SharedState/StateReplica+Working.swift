@@ -1,0 +1,196 @@
+import Foundation
+import MeshConnection
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+
+// What is done off the main actor: reading and writing the store, sending.
+extension StateReplica {
+    /// Goes on until nothing is left to do. Whoever let go of the state meanwhile need not wait: what has changed is
+    /// written and handed to the transport first.
+    func work() {
+        guard !isWorking, errors.refusal == nil else { return }
+        isWorking = true
+        Task { [transport = connection.transport] in
+            while let step = nextStep() {
+                do {
+                    finish(step, .success(try await step.perform(on: transport)))
+                } catch {
+                    finish(step, .failure(error))
+                }
+            }
+        }
+    }
+
+    private func nextStep() -> StateStep? {
+        if let step = storeStep() ?? sendStep() { return step }
+        isWorking = false
+        showProgress()
+        planRetry()
+        return nil
+    }
+
+    private func finish(_ step: StateStep, _ result: Result<StateArchive?, any Error>) {
+        switch (step, result) {
+        case (.load, .success(let archive)): adopt(archive)
+        case (.load, .failure(let error)):
+            // What is there may be read by a newer version, or once the disk is there: it stays as it is.
+            errors.storing = error
+            isStoreUsable = false
+            adopt(nil)
+        case (.save(_, _, let archive, let change), .success):
+            (stored, storedCount) = (archive.register.vector, change)
+            errors.storing = nil
+        case (.save, .failure(let error)):
+            errors.storing = error
+            isStoreAsked = false
+        case (.send, .success): errors.sending = nil
+        case (.send(_, let peer), .failure(let error)):
+            errors.sending = ConnectionError(error)
+            if let peer { peers[peer.id]?.sent = nil } else { hasFailedToPublish = true }
+        case (.report, _): break
+        }
+    }
+
+    // MARK: - The store
+
+    private var storeKey: String { "\(featureID)/\(connection.sessionID.uuidString)" }
+
+    private func storeStep() -> StateStep? {
+        guard let store = connection.store, isStoreUsable else { return nil }
+        if !isLoaded { return .load(store, key: storeKey) }
+        guard changeCount != storedCount, isStoreAsked else { return nil }
+        let archive = StateArchive(author: author, register: register, peers: peers)
+        return .save(store, key: storeKey, archive, change: changeCount)
+    }
+
+    private func adopt(_ archive: StateArchive?) {
+        isLoaded = true
+        if let archive {
+            author = archive.author
+            peers = archive.peers
+            turn = peers.values.map(\.turn).max() ?? 0
+            register = archive.register(as: coder.merge.kind)
+            for stamp in register.vector.stamps.values { connection.observe(stamp) }
+            ownAtStart = register.vector.stamps[author] ?? .zero
+        }
+        stored = register.vector
+        // What was changed while the store was read is later than what is in it.
+        write(early, keepsOthers: register.kind == .custom)
+        let hasChanged = !early.isEmpty
+        early = [:]
+        show()
+        if hasChanged { changed() } else { showProgress() }
+        begin()
+    }
+
+    // MARK: - Sending
+
+    private func sendStep() -> StateStep? {
+        guard isLoaded else { return nil }
+        let known = connection.transport.knownPeers
+        if known.isEmpty { return publishStep() }
+        for peer in known {
+            guard var record = peers[peer.id] ?? newcomer(peer.id), record.isDue || record.owesReport else { continue }
+            let step = step(to: peer, &record)
+            peers[peer.id] = record
+            if let step { return step }
+        }
+        return nil
+    }
+
+    private func step(to peer: SessionPeer, _ record: inout StatePeer) -> StateStep? {
+        defer { (record.isDue, record.owesReport) = (false, false) }
+        let items = record.isDue ? register.lacked(by: record.known) : []
+        var message = message(items, to: record)
+        if record.isDue, record.lacksFallback(register) { message.fallback = register.fallback }
+        if !items.isEmpty || message.fallback != nil || (record.isDue && record.asks) {
+            record.sent = register.vector
+            record.sentFallback = register.fallback?.version
+            record.asks = false
+            return .send(snapshot(message), to: peer)
+        }
+        guard record.owesReport else { return nil }
+        message.isReport = true
+        message.asks = false
+        return .report(envelope(message), to: peer)
+    }
+
+    /// A peer of which nothing is known is told everything, if there is anything.
+    private func newcomer(_ id: String) -> StatePeer? {
+        guard !register.isEmpty, !forgotten.contains(id) else { return nil }
+        var record = StatePeer()
+        record.isDue = true
+        record.asks = true
+        return record
+    }
+
+    /// While nobody is known: everything, for whoever comes.
+    private func publishStep() -> StateStep? {
+        guard !register.isEmpty, published != register.vector else { return nil }
+        published = register.vector
+        var record = StatePeer()
+        record.asks = true
+        return .send(snapshot(message(register.lacked(by: record.known), to: record)), to: nil)
+    }
+
+    private func message(_ items: [StateMessage.Item], to record: StatePeer) -> StateMessage {
+        // Where all of it goes, the receiver need not have seen anything.
+        let isAll = items.count == register.slots.values.reduce(0) { $0 + $1.count }
+        let isBehind = isStoreUsable && changeCount != storedCount
+        return StateMessage(
+            kind: register.kind, life: life, has: register.vector, stored: isBehind ? stored : nil,
+            base: isAll ? nil : record.known, items: items, forgotten: register.forgotten,
+            holds: register.needsFallback ? register.fallback?.version : nil,
+            asks: record.asks)
+    }
+
+    private func snapshot(_ message: StateMessage) -> SessionSyncSnapshot<StateMessage> {
+        revision += 1
+        return SessionSyncSnapshot(
+            metadata: metadata(sequence: revision), revision: revision, state: message, peerSequenceVector: [:])
+    }
+
+    private func envelope(_ message: StateMessage) -> SessionSyncEnvelope<StateMessage> {
+        SessionSyncEnvelope(metadata: metadata(), payload: message)
+    }
+
+    /// - Parameter sequence: 0 for what has no place in an order; it then gets an id of its own.
+    private func metadata(sequence: UInt64 = 0) -> SessionSyncMetadata {
+        SessionSyncMetadata(
+            sessionID: connection.sessionID, featureID: featureID, sourcePeerID: connection.transport.localPeer.id,
+            sequence: sequence, causalTimestamp: connection.clock.wall, payloadType: StateMessage.payloadType,
+            stamp: connection.stamp(), incarnation: life)
+    }
+
+    // MARK: - Again
+
+    /// Asks for a call when somebody who is there has not said for a while that he has it.
+    private func planRetry() {
+        guard !isRetryPlanned, hasReasonToRetry else { return }
+        isRetryPlanned = true
+        let clock = connection.clock
+        clock.wake(at: clock.elapsed + retryDelay) { [weak self] in
+            Task { @MainActor [weak self] in self?.retry() }
+        }
+        retryDelay = min(retryDelay * 2, StateTiming.retryMax)
+    }
+
+    private var hasReasonToRetry: Bool {
+        errors.storing != nil && isStoreUsable || errors.route != nil || hasFailedToPublish
+            || !lackingAndReachable.isEmpty
+    }
+
+    private var lackingAndReachable: [String] {
+        reachable.filter { peers[$0]?.lacks(register) ?? false }.sorted()
+    }
+
+    private func retry() {
+        isRetryPlanned = false
+        isStoreAsked = true
+        if hasFailedToPublish { (hasFailedToPublish, published) = (false, nil) }
+        openRoute()
+        for id in lackingAndReachable { peers[id]?.isDue = true }
+        work()
+    }
+}

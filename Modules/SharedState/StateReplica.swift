@@ -1,0 +1,218 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+import Observation
+
+/// One state on one connection: what all `SharedState`s of that id there have in common.
+///
+/// On the main actor a value changes, is shown, and notes what is to be done; one worker does it, step by step, as long
+/// as there is something. What changes while a step is under way goes together with the next.
+@MainActor @Observable
+final class StateReplica<State: Codable & Sendable & Equatable> {
+    var value: State
+    var conflicts: [SharedStateConflict] = []
+    var pendingPeerIDs: [String] = []
+    var isSynced = false
+    var errors = StateErrors()
+
+    @ObservationIgnored let featureID: String
+    @ObservationIgnored let connection: any SessionConnection
+    @ObservationIgnored let coder: StateCoder<State>
+    /// For peers to know that we forget nothing while it stays the same: a life of the process, or less.
+    @ObservationIgnored var life = UInt32.random(in: 0 ... .max)
+
+    @ObservationIgnored var register: StateRegister
+    @ObservationIgnored var author: String
+    @ObservationIgnored var peers: [String: StatePeer] = [:]
+    @ObservationIgnored var turn: UInt64 = 0
+    /// Peers for which nobody waits, until they are heard of.
+    @ObservationIgnored var forgotten: Set<String> = []
+    @ObservationIgnored var reachable: Set<String> = []
+    /// Changes made before the store was read.
+    @ObservationIgnored var early: [String: Data?] = [:]
+    /// What we had seen when we were last written, which is as far as peers may rely on us.
+    @ObservationIgnored var stored = StateVector()
+    /// Own stamps up to this were there when the process began.
+    @ObservationIgnored var ownAtStart = HybridTimestamp.zero
+    @ObservationIgnored var isLoaded: Bool
+    @ObservationIgnored var isStoreUsable: Bool
+    @ObservationIgnored var changeCount: UInt64 = 0
+    @ObservationIgnored var storedCount: UInt64 = 0
+    @ObservationIgnored var isStoreAsked = true
+    /// What was last published to whoever may come.
+    @ObservationIgnored var published: StateVector?
+    @ObservationIgnored var hasFailedToPublish = false
+    @ObservationIgnored var revision: UInt64 = 0
+    @ObservationIgnored var isWorking = false
+    @ObservationIgnored var isRetryPlanned = false
+    @ObservationIgnored var retryDelay = StateTiming.retryMin
+
+    @ObservationIgnored private var streams: Streams?
+    @ObservationIgnored private var route: EnvelopeRoute?
+    @ObservationIgnored private let listeners = OwnedTasks()
+
+    private struct Streams {
+        let snapshots: AsyncStream<AnySessionSyncSnapshot>
+        let requests: AsyncStream<SessionSnapshotRequest>
+        let reachability: AsyncStream<SessionPeerReachability>
+    }
+
+    init(
+        initialValue: State, connection: any SessionConnection, featureID: String, merge: SharedStateMerge<State>,
+        encoder: JSONEncoder, decoder: JSONDecoder
+    ) {
+        value = initialValue
+        self.connection = connection
+        self.featureID = featureID
+        coder = StateCoder(initialValue: initialValue, merge: merge, encoder: encoder, decoder: decoder)
+        register = StateRegister(kind: merge.kind)
+        author = StateVersion.author(
+            peerID: connection.transport.localPeer.id, incarnation: .random(in: 0 ... .max))
+        isLoaded = connection.store == nil
+        isStoreUsable = connection.store != nil
+        do {
+            try connection.claim(featureID, for: State.self)
+        } catch {
+            errors.refusal = error
+            return
+        }
+        let transport = connection.transport
+        streams = Streams(
+            snapshots: transport.receiveSnapshots(), requests: transport.receiveSnapshotRequests(),
+            reachability: transport.reachabilityChanges())
+        if isLoaded { begin() } else { work() }
+    }
+
+    /// - Throws: `idInUse`, `payloadTooLarge`, and what the encoder throws; nothing has changed then.
+    func update(_ newValue: State) throws {
+        if let refusal = errors.refusal { throw refusal }
+        guard newValue != value else { return }
+        let (changes, whole) = try coder.changes(to: newValue, in: register)
+        let count = Set(register.slots.keys).union(changes.keys).union(coder.initialFields.keys).count
+        guard count <= StateLimits.fieldsMax else { throw StateLimits.tooManyFields(count) }
+        if isLoaded {
+            write(changes, keepsOthers: false)
+            if let whole { register.noteWhole(whole) }
+            errors.reading = nil
+        } else {
+            early = changes
+        }
+        value = newValue
+        changed()
+    }
+
+    /// Makes changes of this peer.
+    func write(_ changes: [String: Data?], keepsOthers: Bool) {
+        guard !changes.isEmpty else { return }
+        let version = StateVersion(stamp: connection.stamp(), author: author)
+        if register.kind == .fields, register.vector.stamps[author] == nil {
+            // The rest comes along with the first change, older than any: then all peers have the same of it.
+            for (name, bytes) in coder.initialFields where register.slots[name] == nil {
+                register.set(bytes, name, StateVersion(stamp: .zero, author: author))
+            }
+        }
+        for (name, bytes) in changes { register.set(bytes, name, version, keepsOthers: keepsOthers) }
+    }
+
+    /// The store has been read, or there is none: from now on others are listened to.
+    func begin() {
+        openRoute()
+        let ours = featureID
+        if let kept = connection.transport.latestPeerSnapshot(featureID: ours) { receive(kept) }
+        for peer in connection.transport.knownPeers { greet(peer.id) }
+        guard let streams else { return }
+        self.streams = nil
+        listeners.hold([
+            Task { [weak self] in
+                for await snapshot in streams.snapshots where snapshot.metadata.featureID == ours {
+                    self?.receive(snapshot)
+                }
+            },
+            Task { [weak self] in for await request in streams.requests { self?.receive(request) } },
+            Task { [weak self] in for await change in streams.reachability { self?.receive(change) } },
+        ])
+        work()
+    }
+
+    /// There may be somebody on his way out who still has it; then it is tried again.
+    func openRoute() {
+        guard route == nil else { return }
+        do {
+            route = try connection.route(featureID: featureID) { [weak self] in await self?.receive($0) }
+            errors.route = nil
+        } catch {
+            errors.route = error
+        }
+    }
+
+    // MARK: - Showing
+
+    /// Shows what the register says.
+    func show() {
+        guard isLoaded else { return }
+        switch coder.reading(of: register) {
+        case .nothing: break
+        case .value(let newValue, let whole, let unread):
+            if let whole { register.noteWhole(whole) }
+            if newValue != value { value = newValue }
+            errors.reading = unread
+        case .fallback(let newValue, let error):
+            register.needsFallback = true
+            if let newValue, newValue != value { value = newValue }
+            errors.reading = newValue == nil ? error : nil
+        case .unreadable(let error): errors.reading = error
+        }
+    }
+
+    func note(_ found: [(name: String, kept: StateEntry, lost: StateEntry)]) {
+        guard !found.isEmpty else { return }
+        let isWhole = register.kind != .fields
+        let new = found.map {
+            SharedStateConflict(field: isWhole ? nil : $0.name, kept: .init($0.kept), lost: .init($0.lost))
+        }
+        conflicts = (conflicts + new).suffix(StateLimits.conflictsMax)
+    }
+
+    /// Something is to be written, and told to whoever lacks it.
+    func changed() {
+        changeCount += 1
+        isStoreAsked = true
+        for (id, peer) in peers where peer.lacks(register) && !peer.isSent(register) { peers[id]?.isDue = true }
+        showProgress()
+        work()
+    }
+
+    func forget(_ peerID: String) {
+        peers[peerID] = nil
+        forgotten.insert(peerID)
+        changed()
+    }
+
+    func showProgress() {
+        let pending = peers.filter { $0.value.lacks(register) }.map(\.key).sorted()
+        if pending != pendingPeerIDs { pendingPeerIDs = pending }
+        let isSynced = pending.isEmpty && isLoaded && early.isEmpty && (register.isEmpty || !peers.isEmpty)
+        if isSynced != self.isSynced { self.isSynced = isSynced }
+    }
+}
+
+enum StateTiming {
+    /// How long somebody who is there may take to say that he has it.
+    static let retryMin = Duration.seconds(2)
+    static let retryMax = Duration.seconds(300)
+}
+
+/// Why something has not been synced, by where it went wrong.
+struct StateErrors {
+    var refusal: ConnectionError?
+    var incompatible: ConnectionError?
+    var sending: (any Error)?
+    var reading: (any Error)?
+    var storing: (any Error)?
+    var route: ConnectionError?
+
+    var first: (any Error)? { refusal ?? incompatible ?? sending ?? reading ?? storing ?? route }
+}

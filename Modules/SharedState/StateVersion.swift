@@ -1,0 +1,43 @@
+import MeshIdentity
+
+/// Who changed something and when. The later stamp is the newer one, between equal stamps the higher author.
+struct StateVersion: Hashable, Comparable, Sendable, Codable {
+    var stamp: HybridTimestamp
+    /// A peer and one store of it. A peer that has lost its store is another author, so that nobody takes what it
+    /// changes then for something that has been seen.
+    var author: String
+
+    static func author(peerID: String, incarnation: UInt32) -> String {
+        "\(peerID)#\(String(incarnation, radix: 16))"
+    }
+
+    var peerID: String { author.lastIndex(of: "#").map { String(author[..<$0]) } ?? author }
+
+    static func < (left: Self, right: Self) -> Bool {
+        left.stamp != right.stamp ? left.stamp < right.stamp : left.author < right.author
+    }
+}
+
+/// What somebody has seen: of each author everything up to a stamp, or what has replaced it.
+struct StateVector: Hashable, Sendable, Codable {
+    private(set) var stamps: [String: HybridTimestamp] = [:]
+
+    func covers(_ version: StateVersion) -> Bool { stamps[version.author].map { version.stamp <= $0 } ?? false }
+
+    func includes(_ other: StateVector) -> Bool {
+        other.stamps.allSatisfy { author, stamp in covers(StateVersion(stamp: stamp, author: author)) }
+    }
+
+    mutating func note(_ version: StateVersion) {
+        stamps[version.author] = max(stamps[version.author] ?? .zero, version.stamp)
+    }
+
+    mutating func join(_ other: StateVector) { stamps.merge(other.stamps, uniquingKeysWith: max) }
+
+    /// Forgets the authors that have been silent longest. What is forgotten counts as unseen, which costs a transfer.
+    mutating func trim(to limit: Int, keeping kept: Set<String>) {
+        guard stamps.count > limit else { return }
+        let silent = stamps.filter { !kept.contains($0.key) }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+        for (author, _) in silent.prefix(stamps.count - limit) { stamps[author] = nil }
+    }
+}

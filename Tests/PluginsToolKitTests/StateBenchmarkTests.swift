@@ -1,0 +1,20 @@
+import Testing
+
+@testable import PluginsToolKit
+
+@MainActor @Suite struct StateBenchmarkTests {
+    @Test(arguments: StateSample.all)
+    func `Each change is counted, by fields it is a part of the value, and otherwise all of it`(sample: StateSample)
+        async throws
+    {
+        for merge in StateSample.Merge.allCases {
+            let sizes = try await StateBenchmark.sizes(sample, merge)
+            #expect(sizes.updates.count == 10)
+            #expect(sizes.first.plain > sample.jsonBytes / 2)
+            for update in sizes.updates {
+                #expect(update.compressed <= update.plain)
+                #expect(merge == .fields ? update.plain < 512 : update.plain > sample.jsonBytes, "\(merge)")
+            }
+        }
+    }
+}
