@@ -162,6 +162,13 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
             "MeshTestSupport",
         ]),
+    Module(
+        "MeshFileTransfer", "Modules/FileTransfer", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
+            "MeshTestSupport",
+        ]),
 
     Module(
         "MeshTesting", "Modules/Testing", floor: 6,
@@ -176,7 +183,7 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
             "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshLoopbackTransport", "MeshScenarioTransport",
             "MeshPipeTransport", "MeshUDPTransport", "MeshSession", "MeshDiagnostics", "MeshConnection",
-            "MeshRequests", "MeshSharedState",
+            "MeshRequests", "MeshSharedState", "MeshFileTransfer",
         ], tests: []),
 
     Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary),

@@ -4,6 +4,7 @@
 @_exported public import MeshDiagnostics
 @_exported public import MeshDiscovery
 @_exported public import MeshEngine
+@_exported public import MeshFileTransfer
 @_exported public import MeshIdentity
 @_exported public import MeshLoopbackTransport
 @_exported public import MeshPipeTransport

@@ -1,0 +1,352 @@
+import Foundation
+import MeshConnection
+import MeshTransport
+
+/// A file that comes, or waits for the app.
+struct Incoming {
+    enum Phase: Equatable {
+        /// For its turn; one whose sender was silent goes behind the others.
+        case waiting(isSilent: Bool)
+        case active
+        /// All of it is there; whether it is what was sent is being found out.
+        case verifying
+        case unclaimed
+    }
+
+    let offer: FileOffer
+    /// Its place among the others.
+    let arrival: UInt64
+    var phase = Phase.waiting(isSilent: false)
+    var flow: FileFlow?
+    var file: OpenFile?
+    /// What was heard of it last, as the app sees it.
+    var announced = 0.0
+    var hasRestarted = false
+
+    var key: TransferKey { .incoming(offer.key, offer.header.id) }
+
+    mutating func giveWay() {
+        phase = .waiting(isSilent: true)
+        flow = nil
+        file = nil
+    }
+
+    /// The sender is there.
+    mutating func heard() {
+        if phase == .waiting(isSilent: true) { phase = .waiting(isSilent: false) }
+        flow?.reconnected()
+    }
+}
+
+// MARK: - Offers
+
+extension FileExchange {
+    func restoreIncoming() {
+        for entry in inbox.restore() {
+            guard entry.standing != .settled else { continue }
+            admit(entry.offer)
+            switch entry.standing {
+            case .partial where isForgotten(entry): fail(entry.key, .timeout)
+            case .whole: offerToApp(entry.offer)
+            case .moved:
+                incoming[entry.key]?.phase = .unclaimed
+                accept(entry.key)
+            case .partial, .settled: break
+            }
+        }
+        activate()
+    }
+
+    private func isForgotten(_ entry: FileInbox.Entry) -> Bool {
+        .seconds(connection.clock.wall.timeIntervalSince(entry.modified)) > inbox.limits.partialAgeMax
+    }
+
+    func offered(_ offer: FileOffer) {
+        let id = offer.header.id
+        if inbox.isSettled(offer.key) { return post(.imported(id), to: offer.peerID) }
+        if let known = incoming[offer.key] {
+            if known.offer.header.digest == offer.header.digest { return answer(known) }
+            // The same id for something else: what there was of it is nobody's any more.
+            if known.phase == .unclaimed { return post(.held(id), to: offer.peerID) }
+            drop(offer.key, .cancelled)
+        }
+        if offer.header.isCarried { return post(.missing(id), mode: .realtimeBestEffort, to: offer.peerID) }
+        do throws(ConnectionError) {
+            try inbox.begin(offer)
+            admit(offer)
+            activate()
+        } catch .idInUse {
+            // What there is of it cannot be looked at yet. The sender asks again.
+        } catch {
+            refuse(offer, error)
+        }
+    }
+
+    private func answer(_ file: Incoming) {
+        switch file.phase {
+        case .active:
+            incoming[file.offer.key]?.heard()
+            ask(file.offer.key)
+        case .unclaimed:
+            lookAfterUnclaimed(isForced: true)
+            if incoming[file.offer.key] != nil {
+                post(.held(file.offer.header.id), mode: .realtimeBestEffort, to: file.offer.peerID)
+            }
+        case .waiting:
+            incoming[file.offer.key]?.heard()
+            activate()
+        case .verifying: break
+        }
+    }
+
+    private func admit(_ offer: FileOffer) {
+        arrivals += 1
+        incoming[offer.key] = Incoming(offer: offer, arrival: arrivals)
+        events.yield(
+            .began(.incoming(offer.key, offer.header.id), path: inbox.path(of: offer), metadata: offer.header.metadata))
+    }
+
+    private func refuse(_ offer: FileOffer, _ error: ConnectionError) {
+        report(.fileTransferFailed(fileURL: URL(fileURLWithPath: inbox.path(of: offer)), error: error))
+        post(.refused(offer.header.id, error), to: offer.peerID)
+    }
+
+    /// Begins with as many of those that wait as may come at the same time. One whose sender is silent gives way.
+    func activate() {
+        func first(where isMeant: (Incoming) -> Bool) -> Incoming? {
+            incoming.values.filter(isMeant).min { $0.arrival < $1.arrival }
+        }
+        while let next = first(where: { $0.phase == .waiting(isSilent: false) })
+            ?? first(where: { $0.phase == .waiting(isSilent: true) })
+        {
+            if incoming.values.count(where: { $0.phase == .active }) >= inbox.limits.receivingMax {
+                guard next.phase == .waiting(isSilent: false),
+                    let silent = first(where: { $0.phase == .active && $0.flow?.isSilent == true })
+                else { return }
+                incoming[silent.offer.key]?.giveWay()
+            }
+            receive(next.offer.key, next.offer)
+        }
+    }
+
+    private func receive(_ key: String, _ offer: FileOffer) {
+        do throws(ConnectionError) {
+            var file = try inbox.openPartial(key)
+            if file.byteCount > offer.header.byteCount { file = try inbox.restart(key) }
+            incoming[key]?.file = file
+            incoming[key]?.flow = FileFlow(
+                byteCount: offer.header.byteCount, held: file.byteCount,
+                chunkBytesMax: min(offer.chunkBytesMax, connection.chunkBytesMax))
+            incoming[key]?.phase = .active
+            advance(key)
+        } catch {
+            fail(key, error)
+        }
+    }
+}
+
+// MARK: - Chunks
+
+extension FileExchange {
+    func chunk(_ bytes: Data, at offset: UInt64, checksum: UInt64, of key: String) {
+        guard let file = incoming[key], file.phase == .active, let target = file.file,
+            FileDigest.checksum(of: bytes) == checksum,
+            let ready = incoming[key]?.flow?.take(bytes, at: offset, now: now)
+        else { return }
+        do throws(ConnectionError) {
+            for piece in ready { try target.append(piece) }
+            advance(key)
+        } catch {
+            fail(key, error)
+        }
+    }
+
+    /// Says how far it is, and goes on.
+    private func advance(_ key: String) {
+        guard let file = incoming[key], let flow = file.flow else { return }
+        let total = file.offer.header.byteCount
+        let fraction = total == 0 ? 1 : Double(flow.next) / Double(total)
+        if fraction - file.announced >= Outgoing.announcedStep || (flow.isComplete && fraction > file.announced) {
+            incoming[key]?.announced = fraction
+            events.yield(.progressed(file.key, fraction))
+        }
+        if flow.isComplete { verify(key) } else { ask(key) }
+    }
+
+    func ask(_ key: String) {
+        guard let file = incoming[key], file.phase == .active, let held = file.flow?.next,
+            let ranges = incoming[key]?.flow?.asks(now: now)
+        else { return }
+        wake(at: incoming[key]?.flow?.deadline)
+        defer { if incoming[key]?.flow?.isSilent == true { activate() } }
+        guard !ranges.isEmpty else { return }
+        let message = FileMessage.ask(file.offer.header.id, held: held, ranges: ranges)
+        Task { [weak self, connection] in
+            do {
+                try await connection.send(message, mode: .realtimeBestEffort, to: file.offer.peerID)
+            } catch {
+                await self?.couldNotAsk(key)
+            }
+        }
+    }
+
+    private func couldNotAsk(_ key: String) {
+        guard incoming[key]?.phase == .active else { return }
+        incoming[key]?.flow?.disconnected(now: now)
+        wake(at: incoming[key]?.flow?.deadline)
+        if incoming[key]?.flow?.isSilent == true { activate() }
+    }
+}
+
+// MARK: - The end
+
+extension FileExchange {
+    private func verify(_ key: String) {
+        guard let incoming = incoming[key], let file = incoming.file else { return }
+        self.incoming[key]?.phase = .verifying
+        let offer = incoming.offer
+        Task { [weak self] in
+            let result = await FileExchange.check(file, offer)
+            await self?.verified(key, offer, result)
+        }
+        activate()
+    }
+
+    /// Whether what is on disk is what was sent; and has it written out, since the sender may forget it soon.
+    private static func check(_ file: OpenFile, _ offer: FileOffer) async -> Result<Bool, ConnectionError> {
+        do throws(ConnectionError) {
+            let digest = try await FileDigest.digest(of: file, byteCount: offer.header.byteCount)
+            try file.synchronize()
+            return .success(offer.header.digest == FileHeader.noDigest || digest == offer.header.digest)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func verified(_ key: String, _ offer: FileOffer, _ result: Result<Bool, ConnectionError>) {
+        guard !isStopped, let file = incoming[key], file.phase == .verifying, file.offer == offer else { return }
+        do throws(ConnectionError) {
+            if try result.get() {
+                let path = try inbox.complete(offer)
+                report(
+                    .fileReceived(fileURL: URL(fileURLWithPath: path), hasMetadata: offer.header.metadata != nil))
+                offerToApp(offer)
+                post(.held(offer.header.id), to: offer.peerID)
+            } else {
+                try restart(key, file)
+            }
+        } catch {
+            fail(key, error)
+        }
+    }
+
+    /// Chunks were good and the whole is not: the disk has lost something, or the sender's file is another one by now.
+    private func restart(_ key: String, _ file: Incoming) throws(ConnectionError) {
+        guard !file.hasRestarted, !file.offer.header.isCarried else {
+            throw .deliveryFailed(reason: "the file did not arrive as it was sent")
+        }
+        _ = try inbox.restart(key)
+        incoming[key]?.hasRestarted = true
+        incoming[key]?.file = nil
+        incoming[key]?.phase = .waiting(isSilent: false)
+        activate()
+    }
+
+    /// The app may have it, now or at the next launch.
+    private func offerToApp(_ offer: FileOffer) {
+        let key = offer.key
+        incoming[key]?.phase = .unclaimed
+        incoming[key]?.flow = nil
+        incoming[key]?.file = nil
+        events.yield(.ended(.incoming(key, offer.header.id), nil))
+        events.yield(
+            .received(
+                ReceivedFile(offer, path: inbox.path(of: offer)) { [weak self] in await self?.accept(key) }, key: key))
+        claimInterval = Self.claimPatience.first
+        claimAt = now + claimInterval
+        wake(at: claimAt)
+    }
+
+    /// The app has it.
+    func accept(_ key: String) {
+        guard !isStopped, let file = incoming[key], file.phase == .unclaimed else { return }
+        inbox.settle(file.offer)
+        incoming[key] = nil
+        events.yield(.taken(key: key))
+        post(.imported(file.offer.header.id), to: file.offer.peerID)
+    }
+
+    /// Files that have been moved away are the app's.
+    /// - Parameter isForced: look now, whenever it is due.
+    func lookAfterUnclaimed(isForced: Bool = false) {
+        let unclaimed = incoming.filter { $0.value.phase == .unclaimed }.sorted { $0.value.arrival < $1.value.arrival }
+        guard !unclaimed.isEmpty else { return }
+        if let claimAt, claimAt > now, !isForced { return wake(at: claimAt) }
+        for (key, file) in unclaimed where !inbox.isUnclaimed(file.offer) { accept(key) }
+        claimInterval = min(claimInterval * 2, Self.claimPatience.most)
+        claimAt = now + claimInterval
+        wake(at: claimAt)
+    }
+
+    /// This side does not want it any more, and has not been handed it.
+    func cancelIncoming(_ key: String) {
+        guard !isStopped, let file = incoming[key] else { return }
+        post(.refused(file.offer.header.id, .cancelled), to: file.offer.peerID)
+        drop(key, .cancelled)
+    }
+
+    /// The sender has given it up. What is whole is the app's all the same.
+    func withdrawn(_ key: String) {
+        guard let file = incoming[key], file.phase != .unclaimed else { return }
+        drop(key, .cancelled)
+    }
+
+    func settled(_ key: String) {
+        if inbox.isSettled(key) { inbox.discard(key) }
+    }
+
+    private func fail(_ key: String, _ error: ConnectionError) {
+        guard let file = incoming[key] else { return }
+        post(.refused(file.offer.header.id, error), to: file.offer.peerID)
+        drop(key, error)
+    }
+
+    private func drop(_ key: String, _ error: ConnectionError) {
+        guard let file = incoming.removeValue(forKey: key) else { return }
+        inbox.discard(key)
+        report(.fileTransferFailed(fileURL: URL(fileURLWithPath: inbox.path(of: file.offer)), error: error))
+        events.yield(.ended(file.key, error))
+        activate()
+    }
+}
+
+// MARK: - Files that a platform has brought
+
+extension FileExchange {
+    /// It is in the inbox already.
+    func adopted(_ offer: FileOffer) {
+        restore()
+        guard !isStopped, incoming[offer.key] == nil else { return }
+        do throws(ConnectionError) {
+            let file = try inbox.openPartial(offer.key)
+            admit(offer)
+            incoming[offer.key]?.file = file
+            incoming[offer.key]?.flow = FileFlow(byteCount: offer.header.byteCount, held: offer.header.byteCount)
+            advance(offer.key)
+        } catch {
+            inbox.discard(offer.key)
+            refuse(offer, error)
+        }
+    }
+
+    /// There was no room for it; or it is here already.
+    func notAdopted(_ offer: FileOffer, _ error: ConnectionError) {
+        restore()
+        guard !isStopped else { return }
+        if inbox.isSettled(offer.key) || incoming[offer.key] != nil { return offered(offer) }
+        // The first of two that came, of which we have not been told yet.
+        if inbox.holds(offer.key) { return adopted(offer) }
+        if case .idInUse = error { return }
+        refuse(offer, error)
+    }
+}

@@ -1,0 +1,319 @@
+import Foundation
+import MeshConnection
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+
+/// A file that is being sent.
+struct Outgoing {
+    /// How far the app sees progress move at least.
+    static let announcedStep = 1.0 / 128
+    /// Ranges that the peer has asked for and has not been sent.
+    static let wantedMax = 2048
+    /// Of one hand-over to the transport.
+    static let batchBytesMax = 256 << 10
+
+    var record: OutgoingRecord
+    let path: String
+    /// False after a relaunch, until the file has been found unchanged and the platform, if one carries it, has it.
+    var isReady: Bool
+    /// Open while it is being read: a process has few descriptors.
+    var source: SourceFile?
+    var wanted: [FileRange] = []
+    var wantedOffsets: Set<UInt64> = []
+    var isPumping = false
+    var announced = 0.0
+    /// When the next offer is due.
+    var offerAt: Duration
+    var offerInterval = FileExchange.offerPatience.first
+    var isCarriedAnew = false
+}
+
+/// What a relaunch needs to go on.
+struct OutgoingRecord: Codable, Sendable {
+    var header: FileHeader
+    /// From the transfers' folder on: a platform moves an app's whole container when it updates the app.
+    let place: RelativePath
+    let startedAt: Date
+    /// nil until somebody has asked for it.
+    var peerID: String?
+    var identity: SourceFile.Identity
+    /// The platform has handed it over.
+    var isDelivered = false
+
+    static func storeKey(_ id: UUID) -> String { storePrefix + id.uuidString }
+    static let storePrefix = "\(FileMessage.featureID)/outgoing/"
+}
+
+// MARK: - Beginning
+
+extension FileExchange {
+    /// Reads the file once, notes the transfer in the store, and offers it.
+    /// - Throws: `fileNotFound`, `fileAccessDenied`, `encodingFailed`, `payloadTooLarge`, `cancelled`,
+    ///   `deliveryFailed` beyond `outstandingMax`, `sessionError` when the store fails.
+    func begin(
+        _ id: UUID, path: String, metadata: [String: MetadataValue]?, to peer: SessionPeer?
+    ) async throws(ConnectionError) {
+        restore()
+        guard !isStopped else { throw .notActivated }
+        let most = inbox.limits.outstandingMax
+        guard outgoing.count + starting.count < most else {
+            throw .deliveryFailed(reason: "\(most) files are on their way already")
+        }
+        let source = try SourceFile(path: path, system: system)
+        starting.insert(id)
+        defer { starting.remove(id) }
+        let digest = try await FileDigest.digest(of: source.file, byteCount: source.identity.byteCount)
+        try source.check(source.identity)
+        guard !isStopped else { throw .notActivated }
+        guard starting.contains(id) else { throw .cancelled }
+        let known = connection.transport.knownPeers
+        let target = peer ?? (known.count == 1 ? known.first : nil)
+        let header = FileHeader(
+            id: id, name: SuggestedName.sanitize(URL(fileURLWithPath: path).lastPathComponent),
+            byteCount: source.identity.byteCount, digest: digest, metadata: metadata,
+            isCarried: carrier?.carries(to: target) ?? false)
+        _ = try header.encoded()
+        let record = OutgoingRecord(
+            header: header, place: RelativePath(of: path, from: inbox.path), startedAt: connection.clock.wall,
+            peerID: target?.id, identity: source.identity)
+        try write(record)
+        outgoing[id] = Outgoing(record: record, path: path, isReady: true, offerAt: now + Self.offerPatience.first)
+        report(.fileTransferStarted(fileURL: URL(fileURLWithPath: path), hasMetadata: metadata != nil))
+        if header.isCarried {
+            do throws(ConnectionError) {
+                return try carry(id)
+            } catch {
+                finish(id, error)
+                throw error
+            }
+        }
+        post(.offer(header, chunkBytesMax: connection.chunkBytesMax), to: record.peerID)
+        wake(at: outgoing[id]?.offerAt)
+    }
+
+    private func write(_ record: OutgoingRecord) throws(ConnectionError) {
+        guard let store = connection.store else { return }
+        do {
+            var batch = StoreBatch()
+            batch.set(Array(try JSONEncoder().encode(record)), for: OutgoingRecord.storeKey(record.header.id))
+            try store.commit(batch)
+        } catch {
+            throw ConnectionError(error)
+        }
+    }
+}
+
+// MARK: - What the peer says
+
+extension FileExchange {
+    func asked(_ id: UUID, by peerID: String, held: UInt64, _ ranges: [FileRange]) {
+        guard let transfer = outgoing[id] else { return knowsOutgoing ? post(.withdrawn(id), to: peerID) : () }
+        guard bind(id, to: peerID) else { return post(.withdrawn(id), to: peerID) }
+        let header = transfer.record.header
+        guard transfer.isReady, !header.isCarried else { return }
+        progressed(id, header.byteCount == 0 ? 0 : Double(min(held, header.byteCount)) / Double(header.byteCount))
+        for range in ranges.prefix(FileMessage.rangesMax) {
+            guard range.count > 0, range.count <= FileFlow.chunkBytesMax, range.offset <= header.byteCount,
+                UInt64(range.count) <= header.byteCount - range.offset,
+                transfer.wanted.count < Outgoing.wantedMax,
+                outgoing[id]?.wantedOffsets.insert(range.offset).inserted == true
+            else { continue }
+            outgoing[id]?.wanted.append(range)
+        }
+        pump(id)
+    }
+
+    func held(_ id: UUID, by peerID: String) {
+        guard bind(id, to: peerID) else { return }
+        progressed(id, 1)
+    }
+
+    func imported(_ id: UUID, by peerID: String) {
+        if bind(id, to: peerID) {
+            connection.health.succeeded()
+            finish(id, nil)
+        }
+        // While the store has it, the next launch offers it again, and the peer must know what it has had.
+        if knowsOutgoing, outgoing[id] != nil || forget(id) { post(.settled(id), to: peerID) }
+    }
+
+    func refused(_ id: UUID, by peerID: String, _ error: ConnectionError) {
+        // Of several whom nobody has chosen, another may take it.
+        if outgoing[id]?.record.peerID == nil, connection.transport.knownPeers.count > 1 { return }
+        guard bind(id, to: peerID) else { return }
+        finish(id, error)
+    }
+
+    /// Whether the transfer is that peer's: nobody else may say what becomes of it.
+    private func bind(_ id: UUID, to peerID: String) -> Bool {
+        guard let transfer = outgoing[id] else { return false }
+        outgoing[id]?.offerInterval = Self.offerPatience.first
+        outgoing[id]?.offerAt = now + Self.offerPatience.first
+        wake(at: outgoing[id]?.offerAt)
+        if let bound = transfer.record.peerID { return bound == peerID }
+        outgoing[id]?.record.peerID = peerID
+        if let record = outgoing[id]?.record { try? write(record) }
+        return true
+    }
+
+    func progressed(_ id: UUID, _ fraction: Double) {
+        guard let announced = outgoing[id]?.announced, fraction > announced,
+            fraction - announced >= Outgoing.announcedStep || fraction == 1
+        else { return }
+        outgoing[id]?.announced = fraction
+        events.yield(.progressed(.outgoing(id), fraction))
+    }
+
+    /// Offers it again when nothing has been heard for long enough.
+    func repeatOffer(_ id: UUID) {
+        guard let transfer = outgoing[id] else { return }
+        guard transfer.offerAt <= now else { return wake(at: transfer.offerAt) }
+        let interval = min(transfer.offerInterval * 2, Self.offerPatience.most)
+        outgoing[id]?.offerInterval = interval
+        outgoing[id]?.offerAt = now + interval
+        wake(at: outgoing[id]?.offerAt)
+        let header = transfer.record.header
+        if !transfer.isReady { return reopen(id) }
+        // While the platform has it, the peer knows nothing to say.
+        if header.isCarried, !transfer.record.isDelivered { return }
+        post(
+            .offer(header, chunkBytesMax: connection.chunkBytesMax), mode: .realtimeBestEffort,
+            to: transfer.record.peerID)
+    }
+}
+
+// MARK: - Chunks
+
+extension FileExchange {
+    private func pump(_ id: UUID) {
+        guard outgoing[id]?.isPumping == false, outgoing[id]?.wanted.isEmpty == false else { return }
+        outgoing[id]?.isPumping = true
+        Task { [weak self, connection] in
+            while let (chunks, peerID) = await self?.nextChunks(id) {
+                do {
+                    try await connection.send(chunks, mode: .realtimeBestEffort, to: peerID)
+                } catch {
+                    await self?.forgetWanted(id)
+                }
+            }
+        }
+    }
+
+    /// - Returns: nil when nothing is wanted any more.
+    private func nextChunks(_ id: UUID) -> (chunks: [FileMessage], peerID: String?)? {
+        guard !isStopped, let transfer = outgoing[id], !transfer.wanted.isEmpty else {
+            outgoing[id]?.isPumping = false
+            outgoing[id]?.source = nil
+            return nil
+        }
+        do throws(ConnectionError) {
+            let source: SourceFile
+            if let open = transfer.source {
+                source = open
+            } else {
+                source = try SourceFile(path: transfer.path, system: system)
+                outgoing[id]?.source = source
+            }
+            try source.check(transfer.record.identity)
+            var chunks: [FileMessage] = []
+            var byteCount = 0
+            for range in transfer.wanted {
+                guard byteCount == 0 || byteCount + range.count <= Outgoing.batchBytesMax else { break }
+                byteCount += range.count
+                let bytes = Data(try source.file.bytes(at: range.offset, count: range.count))
+                guard bytes.count == range.count else { throw SourceFile.changed(transfer.path) }
+                let checksum = FileDigest.checksum(of: bytes)
+                chunks.append(.chunk(id, offset: range.offset, checksum: checksum, bytes: bytes))
+                outgoing[id]?.wantedOffsets.remove(range.offset)
+            }
+            outgoing[id]?.wanted.removeFirst(chunks.count)
+            return (chunks, transfer.record.peerID)
+        } catch {
+            post(.withdrawn(id), to: transfer.record.peerID)
+            finish(id, error)
+            return nil
+        }
+    }
+
+    /// They could not be sent; the peer asks again.
+    private func forgetWanted(_ id: UUID) {
+        outgoing[id]?.wanted = []
+        outgoing[id]?.wantedOffsets = []
+    }
+}
+
+// MARK: - The end
+
+extension FileExchange {
+    func cancel(_ id: UUID) {
+        starting.remove(id)
+        guard !isStopped, let transfer = outgoing[id] else { return }
+        post(.withdrawn(id), to: transfer.record.peerID)
+        finish(id, .cancelled)
+    }
+
+    func finish(_ id: UUID, _ error: ConnectionError?) {
+        guard let transfer = outgoing.removeValue(forKey: id) else { return }
+        // It may have been carried twice.
+        if transfer.record.header.isCarried { carrier?.cancel(id) }
+        // What stays is offered again at the next launch, and answered as imported.
+        if error != nil { _ = forget(id) }
+        let url = URL(fileURLWithPath: transfer.path)
+        report(error.map { .fileTransferFailed(fileURL: url, error: $0) } ?? .fileTransferCompleted(fileURL: url))
+        events.yield(.ended(.outgoing(id), error))
+    }
+
+    /// - Returns: whether the store has let it go.
+    private func forget(_ id: UUID) -> Bool {
+        guard let store = connection.store else { return true }
+        var batch = StoreBatch()
+        batch.removeValue(for: OutgoingRecord.storeKey(id))
+        return (try? store.commit(batch)) != nil
+    }
+}
+
+// MARK: - Carried by the platform
+
+extension FileExchange {
+    func carry(_ id: UUID) throws(ConnectionError) {
+        guard let carrier, let transfer = outgoing[id] else { return }
+        guard let offer = FileOffer(transfer.record.header, from: connection.transport.localPeer.id, chunkBytesMax: 1)
+        else {
+            return
+        }
+        do {
+            let header = try JSONEncoder().encode(offer)
+            try carrier.carry(URL(fileURLWithPath: transfer.path), id: id, header: header)
+        } catch {
+            throw ConnectionError(error)
+        }
+    }
+
+    func carried(_ id: UUID, fraction: Double) {
+        // Everything has arrived when the peer says so.
+        progressed(id, min(fraction, 0.999))
+    }
+
+    func carrierFinished(_ id: UUID, _ error: ConnectionError?) {
+        restore()
+        guard let transfer = outgoing[id], transfer.record.header.isCarried else { return }
+        if let error { return finish(id, error) }
+        outgoing[id]?.record.isDelivered = true
+        outgoing[id]?.isReady = true
+        if let record = outgoing[id]?.record { try? write(record) }
+        outgoing[id]?.offerAt = now + Self.offerPatience.first
+        wake(at: outgoing[id]?.offerAt)
+    }
+
+    /// The platform said that it was handed over, and it was not; once in a launch it is carried again.
+    func missing(_ id: UUID, by peerID: String) {
+        guard let transfer = outgoing[id], transfer.record.header.isCarried, !transfer.isCarriedAnew,
+            bind(id, to: peerID)
+        else { return }
+        outgoing[id]?.isCarriedAnew = true
+        outgoing[id]?.record.isDelivered = false
+        outgoing[id]?.isReady = false
+        reopen(id)
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import MeshConnection
+import MeshStorage
+
+// Files of earlier launches that are to be sent.
+
+extension FileExchange {
+    func restoreOutgoing() {
+        // It is asked again when something comes.
+        guard let records = try? storedRecords() else { return }
+        knowsOutgoing = true
+        for record in records.sorted(by: { $0.startedAt < $1.startedAt }) {
+            let (id, path) = (record.header.id, record.place.path(from: inbox.path))
+            outgoing[id] = Outgoing(record: record, path: path, isReady: false, offerAt: now)
+            events.yield(.began(.outgoing(id), path: path, metadata: record.header.metadata))
+            reopen(id)
+        }
+    }
+
+    private func storedRecords() throws -> [OutgoingRecord] {
+        guard let store = connection.store else { return [] }
+        return try store.catalog(prefix: OutgoingRecord.storePrefix).keys.compactMap { key in
+            do {
+                return try store.value(for: key).flatMap {
+                    try? JSONDecoder().decode(OutgoingRecord.self, from: Data($0))
+                }
+            } catch let error as StorageError where error.code == .damaged {
+                return nil
+            }
+        }
+    }
+
+    /// Finds out whether the file is still the one that was offered.
+    func reopen(_ id: UUID) {
+        guard let transfer = outgoing[id], !rereading.contains(id) else { return }
+        let record = transfer.record
+        if record.header.isCarried, record.isDelivered || carrier?.outstandingIDs.contains(id) == true {
+            outgoing[id]?.isReady = true
+            return repeatOffer(id)
+        }
+        do throws(ConnectionError) {
+            let source = try SourceFile(path: transfer.path, system: system)
+            guard source.identity.byteCount == record.identity.byteCount else {
+                throw SourceFile.changed(transfer.path)
+            }
+            if source.identity == record.identity { resume(id) } else { reread(id) }
+        } catch {
+            couldNotReopen(id, error)
+        }
+    }
+
+    /// Only that it is gone, or another one, is certain. A phone may be locked, or a process have too many open files: then
+    /// it is tried again when the next offer is due.
+    private func couldNotReopen(_ id: UUID, _ error: ConnectionError) {
+        switch error {
+        case .fileNotFound, .deliveryFailed: return finish(id, error)
+        default: break
+        }
+        guard let transfer = outgoing[id] else { return }
+        if transfer.offerAt <= now { outgoing[id]?.offerAt = now + transfer.offerInterval }
+        wake(at: outgoing[id]?.offerAt)
+    }
+
+    /// Another date or place, and perhaps the same bytes. One after the other: a process has few descriptors.
+    private func reread(_ id: UUID) {
+        rereading.append(id)
+        guard rereading.count == 1 else { return }
+        Task { [weak self, system] in
+            while let (id, path) = await self?.nextToReread() {
+                do throws(ConnectionError) {
+                    let source = try SourceFile(path: path, system: system)
+                    let digest = try await FileDigest.digest(of: source.file, byteCount: source.identity.byteCount)
+                    await self?.reread(id, .success((source.identity, digest)))
+                } catch {
+                    await self?.reread(id, .failure(error))
+                }
+            }
+        }
+    }
+
+    private func nextToReread() -> (UUID, path: String)? {
+        rereading.removeAll { outgoing[$0] == nil }
+        return rereading.first.map { ($0, outgoing[$0]?.path ?? "") }
+    }
+
+    private func reread(_ id: UUID, _ result: Result<(SourceFile.Identity, digest: String), ConnectionError>) {
+        rereading.removeAll { $0 == id }
+        guard let transfer = outgoing[id] else { return }
+        do throws(ConnectionError) {
+            let (identity, digest) = try result.get()
+            guard digest == transfer.record.header.digest else { throw SourceFile.changed(transfer.path) }
+            outgoing[id]?.record.identity = identity
+            resume(id)
+        } catch {
+            couldNotReopen(id, error)
+        }
+    }
+
+    private func resume(_ id: UUID) {
+        do throws(ConnectionError) {
+            if outgoing[id]?.record.header.isCarried == true { try carry(id) }
+            outgoing[id]?.isReady = true
+            repeatOffer(id)
+        } catch .notActivated {
+            // The platform starts after us; the next offer tries again.
+            outgoing[id]?.offerAt = now + Self.offerPatience.first
+            wake(at: outgoing[id]?.offerAt)
+        } catch {
+            finish(id, error)
+        }
+    }
+}

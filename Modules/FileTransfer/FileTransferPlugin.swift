@@ -1,0 +1,20 @@
+public import MeshBus
+
+/// Registers MeshFileTransfer.
+public struct FileTransferPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "feature.files", kind: .feature, module: "MeshFileTransfer", version: "0.1.0",
+            summary: "Sends whole files, from where they stopped", requires: ["core.connection"],
+            capabilities: ["resume", "cancel", "metadata"], limits: [.fileHeader])
+    }
+}
+
+extension PayloadLimit {
+    /// What is said about one file, its bytes aside.
+    public static let fileHeader = PayloadLimit(
+        id: "file.header", bytes: FileHeader.bytesMax, summary: "Name and metadata of one file",
+        source: "chosen; half of the 65,536 bytes of a message between phone and watch")
+}

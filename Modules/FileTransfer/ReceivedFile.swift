@@ -1,0 +1,52 @@
+public import Foundation
+
+/// A file that has come whole. It is the app's: move it away, or use it where it is and `accept()`.
+///
+/// Until then it stays in the inbox, is offered again at the next launch, and the sender's transfer is not complete.
+public struct ReceivedFile: Sendable, Identifiable {
+    /// The sender's id of the transfer. The same file offered again has the same one.
+    public let id: UUID
+    /// Where it is: in a folder of our own, under `suggestedName`.
+    public let fileURL: URL
+    /// What the sender calls it, made harmless: one name, without separators, never hidden, at most 120 bytes.
+    public let suggestedName: String
+    public let byteCount: UInt64
+    /// Who sent it; empty for one made by hand.
+    public let senderID: String
+    private let content: [String: MetadataValue]?
+    private let onAccept: (@Sendable () async -> Void)?
+
+    /// What the sender sent with it: values of a property list.
+    public var metadata: [String: Any]? { content?.mapValues(\.plain) }
+
+    /// One that nobody sent, for tests and previews. What no property list can hold is left out.
+    public init(fileURL: URL, metadata: [String: Any]?) {
+        id = UUID()
+        self.fileURL = fileURL
+        suggestedName = SuggestedName.sanitize(fileURL.lastPathComponent)
+        byteCount = 0
+        senderID = ""
+        content = metadata?.compactMapValues { try? MetadataValue($0) }
+        onAccept = nil
+    }
+
+    init(_ offer: FileOffer, path: String, onAccept: @escaping @Sendable () async -> Void) {
+        id = offer.header.id
+        fileURL = URL(fileURLWithPath: path)
+        suggestedName = SuggestedName.sanitize(offer.header.name)
+        byteCount = offer.header.byteCount
+        senderID = offer.peerID
+        content = offer.header.metadata
+        self.onAccept = onAccept
+    }
+
+    /// The app has imported the file: what is left of it here is deleted, and the sender is told. Idempotent.
+    public func accept() async { await onAccept?() }
+
+    /// Moves the file to where the app wants it, and accepts it.
+    /// - Throws: what `FileManager` throws; the file is then as it was.
+    public func move(to destination: URL) async throws {
+        try FileManager.default.moveItem(at: fileURL, to: destination)
+        await accept()
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import MeshConnection
+
+/// A value of a property list, as it travels beside a file: strings, numbers, booleans, dates, data, arrays, dictionaries.
+enum MetadataValue: Hashable, Sendable {
+    case string(String)
+    case bool(Bool)
+    case integer(Int64)
+    case real(Double)
+    case date(Date)
+    case data(Data)
+    indirect case array([MetadataValue])
+    indirect case dictionary([String: MetadataValue])
+
+    /// Arrays and dictionaries in one another.
+    static let depthMax = 16
+
+    /// - Throws: `encodingFailed` for what no property list has, or for nesting beyond `depthMax`.
+    init(_ value: Any, depth: Int = 0) throws(ConnectionError) {
+        guard depth <= Self.depthMax else { throw .encodingFailed(description: "metadata is nested too deeply") }
+        #if canImport(Darwin)
+            // A number of Foundation's is a boolean and an integer alike, unless it is asked what it is.
+            if let number = value as? NSNumber {
+                self = MetadataValue(number)
+                return
+            }
+        #endif
+        switch value {
+        case let value as String: self = .string(value)
+        case let value as Bool: self = .bool(value)
+        case let value as any BinaryInteger:
+            guard let integer = Int64(exactly: value) else {
+                throw .encodingFailed(description: "metadata holds an integer of more than 64 bits")
+            }
+            self = .integer(integer)
+        case let value as Double: self = .real(value)
+        case let value as Float: self = .real(Double(value))
+        case let value as Date: self = .date(value)
+        case let value as Data: self = .data(value)
+        case let value as NSNumber: self = .real(value.doubleValue)
+        case let value as [String: Any]: self = .dictionary(try Self.dictionary(value, depth: depth))
+        case let value as [Any]:
+            var values: [MetadataValue] = []
+            for element in value { values.append(try MetadataValue(element, depth: depth + 1)) }
+            self = .array(values)
+        default: throw .encodingFailed(description: "metadata holds a \(type(of: value)), which no property list has")
+        }
+    }
+
+    static func dictionary(_ value: [String: Any], depth: Int = 0) throws(ConnectionError) -> [String: MetadataValue] {
+        var values: [String: MetadataValue] = [:]
+        for (key, element) in value { values[key] = try MetadataValue(element, depth: depth + 1) }
+        return values
+    }
+
+    var plain: Any {
+        switch self {
+        case .string(let value): value
+        case .bool(let value): value
+        case .integer(let value): Int(exactly: value) ?? value
+        case .real(let value): value
+        case .date(let value): value
+        case .data(let value): value
+        case .array(let values): values.map(\.plain)
+        case .dictionary(let values): values.mapValues(\.plain)
+        }
+    }
+
+    #if canImport(Darwin)
+        private init(_ number: NSNumber) {
+            if CFGetTypeID(number) == CFBooleanGetTypeID() {
+                self = .bool(number.boolValue)
+            } else if CFNumberIsFloatType(number) {
+                self = .real(number.doubleValue)
+            } else {
+                self = .integer(number.int64Value)
+            }
+        }
+    #endif
+}
+
+extension MetadataValue: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case string = "s"
+        case bool = "b"
+        case integer = "i"
+        case real = "r"
+        case date = "t"
+        case data = "d"
+        case array = "a"
+        case dictionary = "o"
+    }
+
+    /// - Throws: for nesting beyond `depthMax`, so that no peer exhausts the stack.
+    init(from decoder: any Decoder) throws {
+        guard decoder.codingPath.count <= 2 * Self.depthMax + 16 else {
+            throw ConnectionError.decodingFailed(description: "metadata is nested too deeply")
+        }
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        guard let key = container.allKeys.first else {
+            throw ConnectionError.decodingFailed(description: "metadata of an unknown type")
+        }
+        self =
+            switch key {
+            case .string: .string(try container.decode(String.self, forKey: key))
+            case .bool: .bool(try container.decode(Bool.self, forKey: key))
+            case .integer: .integer(try container.decode(Int64.self, forKey: key))
+            case .real: .real(Double(bitPattern: try container.decode(UInt64.self, forKey: key)))
+            case .date: .date(Date(timeIntervalSinceReferenceDate: try container.decode(Double.self, forKey: key)))
+            case .data: .data(try container.decode(Data.self, forKey: key))
+            case .array: .array(try container.decode([MetadataValue].self, forKey: key))
+            case .dictionary: .dictionary(try container.decode([String: MetadataValue].self, forKey: key))
+            }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .string(let value): try container.encode(value, forKey: .string)
+        case .bool(let value): try container.encode(value, forKey: .bool)
+        case .integer(let value): try container.encode(value, forKey: .integer)
+        // By its bits: JSON has no infinity.
+        case .real(let value): try container.encode(value.bitPattern, forKey: .real)
+        case .date(let value): try container.encode(value.timeIntervalSinceReferenceDate, forKey: .date)
+        case .data(let value): try container.encode(value, forKey: .data)
+        case .array(let values): try container.encode(values, forKey: .array)
+        case .dictionary(let values): try container.encode(values, forKey: .dictionary)
+        }
+    }
+}

@@ -1,0 +1,352 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshIdentity
+import MeshScenarioTransport
+import MeshTransport
+import Testing
+
+@testable import MeshFileTransfer
+
+@MainActor @Suite struct DiskTests {
+    private func offer(
+        _ name: String, bytes: UInt64 = 100, id: UUID = UUID(), peerID: String = "phone"
+    ) throws -> FileOffer {
+        let header = FileHeader(
+            id: id, name: name, byteCount: bytes, digest: "0", metadata: nil, isCarried: false)
+        return try #require(FileOffer(header, from: peerID, chunkBytesMax: 1000))
+    }
+
+    private func inbox(_ pair: TestPair, _ limits: FileTransferLimits = .init(), _ system: SystemFiles = .init()) throws
+        -> FileInbox
+    {
+        try FileInbox(path: pair.root.appendingPathComponent("inbox").path, limits: limits, system: system)
+    }
+
+    @Test func `Numbers of the system become errors with a meaning`() {
+        #expect(ConnectionError(systemError: ENOENT, path: "/a") == .fileNotFound(url: "/a"))
+        for number in [EACCES, EPERM, EROFS, ELOOP] {
+            #expect(ConnectionError(systemError: number, path: "/a") == .fileAccessDenied(url: "/a"))
+        }
+        for number in [ENOSPC, EDQUOT, EFBIG] {
+            #expect(ConnectionError(systemError: number, path: "/a") == .insufficientSpace)
+        }
+        guard case .sessionError(code: Int(EIO), _) = ConnectionError(systemError: EIO, path: "/a") else {
+            Issue.record("EIO")
+            return
+        }
+    }
+
+    @Test func `What cannot be sent throws, and leaves nothing`() async throws {
+        let pair = try TestPair(seed: 30)
+        let files = try pair.phone.launch()
+        func error(_ url: URL, _ metadata: [String: Any]? = nil) async -> ConnectionError? {
+            do {
+                _ = try await files.transferFile(url, metadata: metadata)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let missing = pair.root.appendingPathComponent("missing")
+        #expect(await error(missing) == .fileNotFound(url: missing.path))
+        #expect(await error(pair.root) == .fileAccessDenied(url: pair.root.path))
+        let web = try #require(URL(string: "https://example.org/a"))
+        #expect(await error(web) == .fileNotFound(url: "https://example.org/a"))
+        let url = try pair.makeFile("a", bytes: 10)
+        guard
+            case .payloadTooLarge(_, _, "file.header") = await error(url, ["a": String(repeating: "x", count: 40_000)])
+        else {
+            Issue.record("too much metadata")
+            return
+        }
+        guard case .encodingFailed = await error(url, ["a": pair]) else {
+            Issue.record("metadata of no property list")
+            return
+        }
+        #expect(files.outstandingFileTransfers.isEmpty)
+        #expect(pair.phone.storedNames.isEmpty)
+    }
+
+    @Test(arguments: [
+        "../../x", "/absolute/path", "", String(repeating: "long", count: 2500), "a\u{0}b", "CON", "..", "offer",
+    ])
+    func `No name leads out of the folder`(name: String) async throws {
+        let pair = try TestPair(seed: 31)
+        let files = try pair.watch.launch()
+        var received: ReceivedFile?
+        files.onFileReceived = { received = $0 }
+        // A peer that says what it likes, with bytes that are right.
+        let id = UUID()
+        let bytes = Data("hello".utf8)
+        let path = try pair.makeFile("source", bytes: 0).path
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let source = try OpenFile(reading: path, system: .init())
+        let digest = try await FileDigest.digest(of: source, byteCount: 5)
+        let transport = pair.network.makeTransport(localPeer: pair.phone.peer)
+        let phone = TransportConnection(transport: transport, clock: pair.network.clock)
+        await pair.settle(steps: 20)
+        let header = FileHeader(id: id, name: name, byteCount: 5, digest: digest, metadata: nil, isCarried: false)
+        try await phone.send(.offer(header, chunkBytesMax: 1000), mode: .reliableEventually, to: "watch")
+        await pair.settle(steps: 10)
+        let chunk = FileMessage.chunk(id, offset: 0, checksum: FileDigest.checksum(of: bytes), bytes: bytes)
+        try await phone.send(chunk, mode: .realtimeBestEffort, to: "watch")
+        await pair.settle { received != nil }
+        let file = try #require(received)
+        #expect(try Data(contentsOf: file.fileURL) == bytes)
+        let components = file.fileURL.standardizedFileURL.pathComponents
+        #expect(components.starts(with: pair.watch.folder.standardizedFileURL.pathComponents))
+        #expect(components.count == pair.watch.folder.pathComponents.count + 3)
+        #expect(file.suggestedName == SuggestedName.sanitize(name))
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: pair.root.path).sorted()
+                == ["source", "watch"])
+    }
+
+    @Test func `A link in the folder is not followed`() throws {
+        let pair = try TestPair(seed: 32)
+        let inbox = try inbox(pair)
+        let outside = pair.root.appendingPathComponent("outside")
+        try FileManager.default.createDirectory(at: outside, withIntermediateDirectories: true)
+        let first = try offer("a")
+        try FileManager.default.createSymbolicLink(
+            at: pair.root.appendingPathComponent("inbox/\(first.key)"), withDestinationURL: outside)
+        let begun = Result { try inbox.begin(first) }
+        #expect(throws: ConnectionError.self) { try begun.get() }
+        let second = try offer("b")
+        try inbox.begin(second)
+        try FileManager.default.createSymbolicLink(
+            at: pair.root.appendingPathComponent("inbox/\(second.key)/data"),
+            withDestinationURL: outside.appendingPathComponent("b"))
+        let opened = Result { try inbox.openPartial(second.key) }
+        #expect(throws: ConnectionError.self) { try opened.get() }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path).isEmpty)
+        // What a platform brings may be a link as well.
+        let link = pair.root.appendingPathComponent("link")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: outside)
+        let third = try offer("c")
+        let adopted = Result { try inbox.adopt(link.path, for: third) }
+        #expect(throws: ConnectionError.self) { try adopted.get() }
+    }
+
+    @Test func `A full disk is found out before it is filled, and when it fills under way`() async throws {
+        let pair = try TestPair(seed: 33)
+        try pair.phone.launch()
+        pair.watch.system.freeBytes = { _ in 1 << 20 }
+        try pair.watch.launch()
+        let url = try pair.makeFile("a.bin", bytes: 500_000)
+        let first = try await pair.begin(url)
+        await pair.settle { !first.isTransferring }
+        #expect(first.error == .insufficientSpace)
+        await pair.watch.crash()
+        pair.watch.system = Meter().system(writesMax: 200_000)
+        try pair.watch.launch()
+        let second = try await pair.begin(url)
+        await pair.settle { !second.isTransferring }
+        #expect(second.error == .insufficientSpace)
+        #expect(second.fractionCompleted < 1)
+        await pair.settle(steps: 10)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: pair.watch.folder.path).isEmpty)
+        #expect(
+            pair.watch.diagnostics.contains { event in
+                if case .fileTransferFailed(_, .insufficientSpace) = event { true } else { false }
+            })
+        await pair.watch.crash()
+        pair.watch.system = SystemFiles()
+        try pair.watch.launch()
+        let third = try await pair.begin(url)
+        await pair.settle { !third.isTransferring }
+        #expect(third.isCompleted)
+    }
+
+    @Test func `The inbox is bounded by count and by bytes, and has room again once files are taken`() async throws {
+        let pair = try TestPair(seed: 34)
+        pair.watch.importsFiles = false
+        pair.watch.limits.inboxCountMax = 3
+        pair.watch.limits.inboxBytesMax = 10_000
+        try pair.phone.launch()
+        let files = try pair.watch.launch()
+        func send(_ name: String, _ bytes: Int) async throws -> FileTransfer {
+            let transfer = try await pair.begin(pair.makeFile(name, bytes: bytes))
+            await pair.settle { !transfer.isTransferring || transfer.fractionCompleted == 1 }
+            return transfer
+        }
+        let first = try await send("1", 4000)
+        let second = try await send("2", 4000)
+        #expect(try await send("too many bytes", 4000).error == .insufficientSpace)
+        _ = try await send("3", 100)
+        #expect(try await send("too many files", 100).error == .insufficientSpace)
+        #expect(first.isTransferring && second.isTransferring)
+        let waiting = files.receivedFiles
+        let file = try #require(await next(of: waiting))
+        await file.accept()
+        await pair.settle { !first.isTransferring }
+        #expect(first.isCompleted)
+        #expect(try await send("4", 4000).error == nil)
+        // The bound holds after a relaunch as well.
+        await pair.watch.crash()
+        try pair.watch.launch()
+        #expect(try await send("5", 100).error == .insufficientSpace)
+    }
+
+    @Test func `Every state of a folder that a crash can leave is read as what it is`() throws {
+        let pair = try TestPair(seed: 35)
+        func standing(_ prepare: (FileInbox, FileOffer, URL) throws -> Void) throws -> FileInbox.Standing? {
+            let offer = try offer("name.txt", bytes: 5)
+            let first = try inbox(pair)
+            try first.begin(offer)
+            try prepare(first, offer, pair.root.appendingPathComponent("inbox/\(offer.key)"))
+            let second = try inbox(pair)
+            let standing = second.restore().first { $0.key == offer.key }?.standing
+            second.discard(offer.key)
+            #expect(
+                !FileManager.default.fileExists(atPath: pair.root.appendingPathComponent("inbox/\(offer.key)").path))
+            return standing
+        }
+        func write(_ inbox: FileInbox, _ offer: FileOffer) throws {
+            try inbox.openPartial(offer.key).append(Array("hello".utf8))
+        }
+        #expect(try standing { _, _, _ in } == .partial(0))
+        #expect(try standing { inbox, offer, _ in try inbox.openPartial(offer.key).append([1, 2]) } == .partial(2))
+        #expect(
+            try standing { inbox, offer, folder in
+                // Between the two steps of completing.
+                try write(inbox, offer)
+                let new = folder.appendingPathComponent("file.new")
+                try FileManager.default.createDirectory(at: new, withIntermediateDirectories: false)
+                try FileManager.default.moveItem(
+                    at: folder.appendingPathComponent("data"), to: new.appendingPathComponent("name.txt"))
+            } == .partial(5))
+        #expect(
+            try standing { inbox, offer, _ in
+                try write(inbox, offer)
+                _ = try inbox.complete(offer)
+            } == .whole)
+        #expect(
+            try standing { inbox, offer, _ in
+                try write(inbox, offer)
+                try FileManager.default.removeItem(atPath: inbox.complete(offer))
+            } == .moved)
+        #expect(
+            try standing { inbox, offer, _ in
+                try write(inbox, offer)
+                _ = try inbox.complete(offer)
+                inbox.settle(offer)
+            } == .settled)
+        #expect(
+            try standing { _, _, folder in
+                try Data("no note".utf8).write(to: folder.appendingPathComponent("offer"))
+            } == nil)
+    }
+
+    @Test(arguments: ["offer", "settled", "data"])
+    func `What cannot be read at a launch is there at the next one`(name: String) async throws {
+        let pair = try TestPair(seed: 51)
+        let first = try inbox(pair)
+        let offer = try offer("name.txt", bytes: 5)
+        try first.begin(offer)
+        try first.openPartial(offer.key).append(Array("hello".utf8))
+        if name != "data" { _ = try first.complete(offer) }
+        if name == "settled" { first.settle(offer) }
+        let before = first.restore().map(\.standing)
+        // As on a phone that has not been unlocked, or in a process with too many files.
+        var locked = SystemFiles()
+        locked.read = { _, _, _ in -Int(EPERM) }
+        let unreadable = try inbox(pair, .init(), locked)
+        #expect(unreadable.restore().isEmpty)
+        // Nor does it come again meanwhile.
+        let begun = Result { try unreadable.begin(offer) }
+        #expect(throws: ConnectionError.idInUse(id: offer.header.id.uuidString)) { try begun.get() }
+        let later = try inbox(pair)
+        #expect(later.restore().map(\.standing) == before && before.count == 1)
+        #expect(later.isUnclaimed(offer) == (name == "offer"))
+        later.discard(offer.key)
+        #expect(try inbox(pair).restore().isEmpty)
+    }
+
+    @Test func `A folder without a readable note is emptied whatever is in it`() throws {
+        let pair = try TestPair(seed: 52)
+        let first = try inbox(pair)
+        let offer = try offer("name.txt", bytes: 0)
+        try first.begin(offer)
+        _ = try first.openPartial(offer.key)
+        _ = try first.complete(offer)
+        let folder = pair.root.appendingPathComponent("inbox/\(offer.key)")
+        try Data("no note".utf8).write(to: folder.appendingPathComponent("offer"))
+        #expect(try inbox(pair).restore().isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
+
+    @Test(arguments: [29, 31]) func `The beginning of a file whose sender is gone is not kept for ever`(days: Int)
+        async throws
+    {
+        let pair = try TestPair(seed: 39)
+        try pair.watch.launch()
+        let offer = try offer("a", bytes: 100)
+        await pair.watch.crash()
+        let inbox = try FileInbox(path: pair.watch.folder.path, limits: .init(), system: .init())
+        try inbox.begin(offer)
+        let note = pair.watch.folder.appendingPathComponent("\(offer.key)/offer")
+        let date = pair.network.now.addingTimeInterval(-Double(days) * 86_400)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: note.path)
+        try pair.watch.launch()
+        await pair.settle(steps: 20)
+        #expect(FileManager.default.fileExists(atPath: note.path) == (days < 30))
+        #expect(pair.watch.files?.incomingFileTransfers.count == (days < 30 ? 1 : 0))
+    }
+
+    @Test func `Notes of what was imported are bounded`() throws {
+        let pair = try TestPair(seed: 36)
+        let inbox = try inbox(pair)
+        for _ in 0..<FileInbox.settledMax + 5 {
+            let offer = try offer("a", bytes: 0)
+            try inbox.begin(offer)
+            inbox.settle(offer)
+        }
+        let left = try FileManager.default.contentsOfDirectory(atPath: pair.root.appendingPathComponent("inbox").path)
+        #expect(left.count == FileInbox.settledMax)
+    }
+
+    @Test func `Two peers with one id have a folder each, and nobody ends another's transfer`() async throws {
+        let pair = try TestPair(seed: 37)
+        try pair.phone.launch()
+        try pair.watch.launch()
+        let stranger = TestDevice("stranger", pair.network, root: pair.root)
+        try stranger.launch()
+        let id = UUID()
+        #expect(FileInbox.key(peerID: "a", id: id) != FileInbox.key(peerID: "b", id: id))
+        let transfer = try await pair.begin(pair.makeFile("a.bin", bytes: 2_000_000), to: pair.watch.peer)
+        await pair.settle(step: .milliseconds(1)) { transfer.fractionCompleted > 0.1 }
+        let connection = try #require(stranger.connection)
+        let lies: [FileMessage] = [
+            .imported(transfer.id), .refused(transfer.id, .cancelled), .held(transfer.id), .withdrawn(transfer.id),
+            .settled(transfer.id), .missing(transfer.id),
+            .ask(transfer.id, held: .max, ranges: [FileRange(offset: .max, count: .max)]),
+            .chunk(transfer.id, offset: 0, checksum: 0, bytes: Data(count: 5)),
+        ]
+        for lie in lies {
+            try await connection.send(lie, mode: .reliableEventually, to: "phone")
+            try await connection.send(lie, mode: .reliableEventually, to: "watch")
+        }
+        await pair.settle { !transfer.isTransferring }
+        #expect(transfer.isCompleted)
+        #expect(pair.watch.imports == ["a.bin": 1])
+    }
+
+    @Test func `Asking for what is not there brings nothing down`() async throws {
+        let pair = try TestPair(seed: 38)
+        try pair.phone.launch()
+        try pair.watch.launch()
+        pair.watch.limits.receivingMax = 0
+        let transfer = try await pair.begin(pair.makeFile("a.bin", bytes: 1000))
+        let watch = try #require(pair.watch.connection)
+        await pair.settle(steps: 20)
+        let ranges = [
+            FileRange(offset: 0, count: -1), FileRange(offset: 0, count: 0), FileRange(offset: 999, count: 2),
+            FileRange(offset: .max, count: 1), FileRange(offset: 0, count: .max), FileRange(offset: 1000, count: 1),
+        ]
+        try await watch.send(.ask(transfer.id, held: .max, ranges: ranges), mode: .reliableEventually, to: "phone")
+        await pair.settle { !transfer.isTransferring }
+        #expect(transfer.isCompleted)
+    }
+}
