@@ -105,6 +105,9 @@ let modules: [Module] = [
         "MeshConnection", "Modules/Connection", floor: 4,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
         tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshLoopbackTransport", "MeshTestSupport"]),
+    Module(
+        "MeshSimulatedWatch", "Modules/SimulatedWatch", floor: 4, uses: ["MeshBus", "MeshTransport"],
+        tests: ["MeshBus", "MeshTransport"]),
 
     Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
@@ -195,7 +198,7 @@ let modules: [Module] = [
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
         uses: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
-            "MeshScenarioTransport", "MeshSession",
+            "MeshScenarioTransport", "MeshSession", "MeshSimulatedWatch",
         ],
         tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
     Module(
@@ -209,7 +212,7 @@ let modules: [Module] = [
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
             "PluginsToolKit", "MeshBus", "SessionMesh", "MeshLibdeflate",
-            "MeshSQLiteStorage", "MeshTesting", "MeshSimulation", "WorkoutExample",
+            "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation", "WorkoutExample",
         ], needs: nio),
     Module(
         "crash-test", "Tests/Crashes", floor: 7, form: .executable,

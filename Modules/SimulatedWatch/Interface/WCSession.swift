@@ -1,0 +1,194 @@
+public import Foundation
+import MeshBus
+
+/// How far a session has come.
+public enum WCSessionActivationState: Int, Hashable, Sendable {
+    /// It does not talk to anybody.
+    case notActivated = 0
+    /// The user is switching watches: what came from the old one is still delivered, nothing is sent.
+    case inactive = 1
+    case activated = 2
+}
+
+/// Stands in for Apple's class: what an app uses to talk to its counterpart on the paired device.
+///
+/// There is one for each launch of an app on a `SimulatedDevice`. `default` is that one for code that a
+/// `SimulatedDevice` runs, and one that is not supported for everybody else. Safe to use from any thread, and, as
+/// Apple's, not declared `Sendable`. The delegate is called on the thread that advances the pair, never on the main thread.
+///
+/// Apple's interface differs between iOS and watchOS; this one has the members of both.
+///
+/// Source: https://developer.apple.com/documentation/watchconnectivity/wcsession
+open class WCSession: NSObject {
+    let process: AppProcess?
+
+    init(process: AppProcess?) { self.process = process }
+
+    /// One that is not supported.
+    public override convenience init() { self.init(process: nil) }
+
+    private nonisolated(unsafe) static let unsupported = WCSession()
+
+    open class func isSupported() -> Bool { AppProcess.current != nil }
+    open class var `default`: WCSession { AppProcess.current?.session ?? unsupported }
+
+    open var delegate: (any WCSessionDelegate)? {
+        get { process?.read(nil) { $1.delegate } }
+        set {
+            process?.write { $1.delegate = newValue }
+            process?.read(nil) { $1.delegateObservation }?.changed()
+        }
+    }
+
+    /// Stands in for observing the key path `delegate`, which is possible on Apple's systems only: `changed` is called after
+    /// each time that the delegate was set, until the result is let go. One observer at a time.
+    package func observeDelegateChanges(_ changed: @escaping @Sendable () -> Void) -> AnyObject? {
+        let observation = DelegateObservation(changed: changed)
+        process?.write { $1.delegateObservation = observation }
+        return observation
+    }
+
+    /// Begins to activate the session; the delegate is told when that is done. Without a delegate nothing happens.
+    open func activate() { process?.write { $0.activate($1) } }
+
+    open var activationState: WCSessionActivationState {
+        process?.read(.notActivated) { $1.activation } ?? .notActivated
+    }
+
+    // MARK: The counterpart. False, nil and empty until the session has been activated.
+
+    open var isReachable: Bool { process?.read(false) { $1.isActive && $1.isReachable } ?? false }
+    /// On iOS.
+    open var isPaired: Bool { process?.read(false) { $0.isPaired($1) } ?? false }
+    /// On iOS.
+    open var isWatchAppInstalled: Bool { process?.read(false) { $0.isWatchAppInstalled($1) } ?? false }
+    /// On iOS.
+    open var isComplicationEnabled: Bool { process?.read(false) { $0.isComplicationEnabled($1) } ?? false }
+    /// On iOS: a folder for what belongs to this watch; deleted when its app is removed.
+    open var watchDirectoryURL: URL? { process?.read(nil) { $0.watchDirectory($1) } }
+    /// On watchOS.
+    open var isCompanionAppInstalled: Bool { process?.read(false) { $0.isCompanionAppInstalled($1) } ?? false }
+    /// On watchOS: the phone cannot be reached before it has been unlocked for the first time.
+    open var iOSDeviceNeedsUnlockAfterRebootForReachability: Bool {
+        process?.read(false) { $0.phoneNeedsUnlock($1) } ?? false
+    }
+    /// Whether something has arrived that the delegate has not been handed yet.
+    open var hasContentPending: Bool { process?.read(false) { $0.hasContentPending($1) } ?? false }
+
+    // MARK: Messages
+
+    /// Sends a dictionary of property list values, at most 65,536 bytes. Returns at once.
+    open func sendMessage(
+        _ message: [String: Any], replyHandler: (([String: Any]) -> Void)?,
+        errorHandler: ((any Error) -> Void)? = nil
+    ) {
+        send(
+            PropertyList(message).map(MessageContent.dictionary),
+            reply: replyHandler.map { handler in { (content: MessageContent) in handler(content.asDictionary) } },
+            errorHandler)
+    }
+
+    /// Sends bytes, at most 65,536. Returns at once.
+    open func sendMessageData(
+        _ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)? = nil
+    ) {
+        send(
+            .data(data),
+            reply: replyHandler.map { handler in { (content: MessageContent) in handler(content.asData) } },
+            errorHandler)
+    }
+
+    // MARK: The application context
+
+    /// What was sent last.
+    open var applicationContext: [String: Any] { process?.read([:]) { $0.sentContext($1) } ?? [:] }
+    /// What came last; outlives a relaunch.
+    open var receivedApplicationContext: [String: Any] { process?.read([:]) { $0.receivedContext($1) } ?? [:] }
+
+    /// Replaces what the counterpart is to know, at most 262,144 bytes. An identical one is not delivered again.
+    ///
+    /// May block its caller: `SimulatedWatchStatistics` counts for how long.
+    /// - Throws: `WCError`.
+    open func updateApplicationContext(_ applicationContext: [String: Any]) throws {
+        guard let process else { throw WCError(.sessionNotSupported) }
+        let content = PropertyList(applicationContext)
+        let isMainThread = MainThread.isCurrent
+        let refusal = process.read(WCError.Code.sessionNotActivated) {
+            $0.updateContext(content, by: $1, isMainThread: isMainThread)
+        }
+        if let refusal { throw WCError(refusal) }
+    }
+
+    // MARK: Transfers
+
+    /// Queues a dictionary of property list values, at most 65,536 bytes.
+    @discardableResult
+    open func transferUserInfo(_ userInfo: [String: Any] = [:]) -> WCSessionUserInfoTransfer {
+        transfer(userInfo, isComplication: false)
+    }
+
+    /// On iOS: as `transferUserInfo`, ahead of the others, and waking the watch app, while the day's budget lasts.
+    @discardableResult
+    open func transferCurrentComplicationUserInfo(_ userInfo: [String: Any] = [:]) -> WCSessionUserInfoTransfer {
+        transfer(userInfo, isComplication: true)
+    }
+
+    /// On iOS: what is left of the day's 50.
+    open var remainingComplicationUserInfoTransfers: Int { process?.read(0) { $0.complicationBudget($1) } ?? 0 }
+
+    open var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] {
+        process?.read([]) { $0.outstandingUserInfos(of: $1) } ?? []
+    }
+
+    /// Queues a file. It must stay where it is until the delegate is told that the transfer has finished.
+    @discardableResult
+    open func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
+        let size = (try? FileManager.default.attributesOfItem(atPath: file.path)[.size]) as? NSNumber
+        let content = metadata.map { PropertyList($0) }
+        let offer = FileOffer(url: file, metadata: content ?? nil, byteCount: size?.int64Value ?? 0)
+        let isValid = content.map { $0 != nil } ?? true
+        let transfer = process?.read(nil) { $0.transfer(offer, isValid: isValid, by: $1) }
+        return transfer
+            ?? WCSessionFileTransfer(
+                id: 0, process: nil, file: WCSessionFile(fileURL: file, metadata: offer.metadata),
+                byteCount: offer.byteCount)
+    }
+
+    open var outstandingFileTransfers: [WCSessionFileTransfer] {
+        process?.read([]) { $0.outstandingFiles(of: $1) } ?? []
+    }
+}
+
+extension WCSession {
+    private func transfer(_ userInfo: [String: Any], isComplication: Bool) -> WCSessionUserInfoTransfer {
+        let content = PropertyList(userInfo)
+        let transfer = process?.read(nil) { $0.transfer(content, isComplication: isComplication, by: $1) }
+        return transfer ?? WCSessionUserInfoTransfer(id: 0, process: nil, content: content ?? PropertyList())
+    }
+
+    private func send(
+        _ content: MessageContent?, reply: ((MessageContent) -> Void)?, _ failure: ((any Error) -> Void)?
+    ) {
+        guard let process else {
+            guard let failure else { return }
+            // Never on the caller's thread, as everywhere else.
+            let handler = UncheckedHandler(call: failure)
+            DispatchQueue.global().async { handler.call(WCError(.sessionNotSupported)) }
+            return
+        }
+        process.write { $0.send(content, by: $1, reply: reply, failure: failure) }
+    }
+
+    /// The delegate has no method for the message that it is being handed.
+    func lacksHandler() { process?.write { $1.lacksHandler = true } }
+}
+
+final class DelegateObservation: Sendable {
+    let changed: @Sendable () -> Void
+
+    init(changed: @escaping @Sendable () -> Void) { self.changed = changed }
+}
+
+private struct UncheckedHandler: @unchecked Sendable {
+    let call: (any Error) -> Void
+}

@@ -1,0 +1,80 @@
+public import Foundation
+
+/// What an app is told by its `WCSession`.
+///
+/// Called serially, never on the main thread. The methods that Apple's protocol has as optional have default
+/// implementations here; of Swift's rules for those one differs: a subclass of the class that declares the conformance
+/// overrides them only if that class implements them.
+///
+/// Source: https://developer.apple.com/documentation/watchconnectivity/wcsessiondelegate
+public protocol WCSessionDelegate: NSObjectProtocol {
+    func session(
+        _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState,
+        error: (any Error)?)
+    /// On iOS: the user is switching to another watch.
+    func sessionDidBecomeInactive(_ session: WCSession)
+    /// On iOS: everything of the old watch has been delivered; activate the session anew to talk to the other one.
+    func sessionDidDeactivate(_ session: WCSession)
+    /// On iOS: `isPaired`, `isWatchAppInstalled`, `isComplicationEnabled` or `watchDirectoryURL` has changed.
+    func sessionWatchStateDidChange(_ session: WCSession)
+    /// On watchOS: `isCompanionAppInstalled` has changed.
+    func sessionCompanionAppInstalledDidChange(_ session: WCSession)
+    func sessionReachabilityDidChange(_ session: WCSession)
+
+    func session(_ session: WCSession, didReceiveMessage message: [String: Any])
+    func session(
+        _ session: WCSession, didReceiveMessage message: [String: Any],
+        replyHandler: @escaping ([String: Any]) -> Void)
+    func session(_ session: WCSession, didReceiveMessageData messageData: Data)
+    func session(
+        _ session: WCSession, didReceiveMessageData messageData: Data, replyHandler: @escaping (Data) -> Void)
+
+    func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any])
+
+    func session(
+        _ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?)
+    func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any])
+
+    func session(_ session: WCSession, didFinish fileTransfer: WCSessionFileTransfer, error: (any Error)?)
+    /// The file is deleted when this method returns: move it elsewhere before.
+    func session(_ session: WCSession, didReceive file: WCSessionFile)
+}
+
+extension WCSessionDelegate {
+    // Required by Apple on iOS and unavailable on watchOS, where apps do not write them.
+    public func sessionDidBecomeInactive(_ session: WCSession) {}
+    public func sessionDidDeactivate(_ session: WCSession) {}
+
+    public func sessionWatchStateDidChange(_ session: WCSession) {}
+    public func sessionCompanionAppInstalledDidChange(_ session: WCSession) {}
+    public func sessionReachabilityDidChange(_ session: WCSession) {}
+
+    // Who sends to an app without the method that would take the message learns that it was not delivered.
+    public func session(_ session: WCSession, didReceiveMessage message: [String: Any]) {
+        session.lacksHandler()
+    }
+    public func session(
+        _ session: WCSession, didReceiveMessage message: [String: Any],
+        replyHandler: @escaping ([String: Any]) -> Void
+    ) {
+        session.lacksHandler()
+    }
+    public func session(_ session: WCSession, didReceiveMessageData messageData: Data) {
+        session.lacksHandler()
+    }
+    public func session(
+        _ session: WCSession, didReceiveMessageData messageData: Data, replyHandler: @escaping (Data) -> Void
+    ) {
+        session.lacksHandler()
+    }
+
+    public func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any]) {}
+    public func session(
+        _ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?
+    ) {}
+    public func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any]) {}
+    public func session(
+        _ session: WCSession, didFinish fileTransfer: WCSessionFileTransfer, error: (any Error)?
+    ) {}
+    public func session(_ session: WCSession, didReceive file: WCSessionFile) {}
+}

@@ -1,0 +1,210 @@
+import Foundation
+import MeshBus
+
+/// A phone or a watch.
+struct SimulatedDeviceState {
+    let index: Int
+    let name: String
+    var isInstalled = true
+    var process: AppProcess?
+    var isForeground = false
+    var isSuspended = false
+    var isLaunching = false
+    var onLaunch: (@Sendable (WCSession) -> Void)?
+    var onTerminate: (@Sendable () -> Void)?
+
+    /// Of a watch, as seen from the phone.
+    var isPaired = true
+    var isInRange = true
+    var isComplicationEnabled = false
+    /// Of a watch: its app has no companion.
+    var isWatchOnly = false
+    /// Of a phone: since it was restarted.
+    var needsUnlock = false
+    var isDiskFull = false
+    /// What its system says of the other's reachability, whatever the truth: as set, and for the moment.
+    var claim: Bool?
+    var flapClaim: Bool?
+
+    /// Messages that wait for the app.
+    var waiting = Line<UInt64>()
+    /// Of a phone: complication transfers of that day.
+    var complicationDay: UInt64 = 0
+    var complicationsUsed = 0
+    var random: SplitMix64
+
+    init(index: Int, random: SplitMix64) {
+        self.index = index
+        name = index == 0 ? "phone" : index == 1 ? "watch" : "watch \(index)"
+        self.random = random
+    }
+
+    var state: SimulatedAppState {
+        if !isInstalled { return .notInstalled }
+        if process == nil { return .notRunning }
+        return isSuspended ? .suspended : isForeground ? .foreground : .background
+    }
+}
+
+// MARK: - Launching and ending
+
+extension PairCore {
+    /// Nil if the app runs already, or cannot.
+    mutating func launch(_ device: Int, inForeground: Bool, core: Locked<PairCore>) -> AppProcess? {
+        guard devices[device].isInstalled, devices[device].process == nil else { return nil }
+        let process = AppProcess(device: device, watch: device == 0 ? activeWatch : device, core: core)
+        devices[device].process = process
+        devices[device].isForeground = inForeground
+        devices[device].isSuspended = false
+        devices[device].isLaunching = false
+        stateChanged(device)
+        return process
+    }
+
+    mutating func setState(_ device: Int, isForeground: Bool, isSuspended: Bool) {
+        guard devices[device].process != nil else { return }
+        devices[device].process?.wakeCount += 1
+        guard devices[device].isForeground != isForeground || devices[device].isSuspended != isSuspended else { return }
+        devices[device].isForeground = isForeground
+        devices[device].isSuspended = isSuspended
+        stateChanged(device)
+    }
+
+    /// - Returns: what is to be told of it.
+    mutating func kill(_ device: Int) -> (@Sendable () -> Void)? {
+        guard let process = devices[device].process else { return nil }
+        dropped.append((process.calls, process.lockedSession))
+        process.end()
+        devices[device].process = nil
+        devices[device].isForeground = false
+        devices[device].isSuspended = false
+        forgetHandlers(of: process)
+        while let id = devices[device].waiting.popFirst() { failOnTheWayBack(id, .deliveryFailed) }
+        stateChanged(device)
+        return devices[device].onTerminate
+    }
+
+    private mutating func stateChanged(_ device: Int) {
+        record(.state(devices[device].state), on: device)
+        watchReachability()
+    }
+
+    /// Has the system run the app in the background, if it does not run already.
+    /// - Returns: whether it will run.
+    @discardableResult
+    mutating func wake(_ device: Int) -> Bool {
+        guard devices[device].isInstalled, !devices[device].needsUnlock else { return false }
+        if let process = devices[device].process {
+            guard devices[device].isSuspended || !devices[device].isForeground else { return true }
+            if devices[device].isSuspended {
+                statistics.wakes += 1
+                setState(device, isForeground: false, isSuspended: false)
+            }
+            planSuspension(process)
+        } else if !devices[device].isLaunching {
+            devices[device].isLaunching = true
+            enter(.launches(device), after: conditions.launchDelay.draw(&devices[device].random))
+        }
+        return true
+    }
+
+    mutating func launchBySystem(_ device: Int) -> Step? {
+        guard devices[device].isLaunching, let core = core else { return nil }
+        devices[device].isLaunching = false
+        guard let process = launch(device, inForeground: false, core: core) else { return nil }
+        statistics.wakes += 1
+        planSuspension(process)
+        return .launch(process, devices[device].onLaunch ?? { _ in })
+    }
+
+    private mutating func planSuspension(_ process: AppProcess) {
+        guard let time = conditions.backgroundTime else { return }
+        process.wakeCount += 1
+        enter(.suspends(process, wakeCount: process.wakeCount), after: time.nanoseconds)
+    }
+
+    mutating func suspendWoken(_ process: AppProcess) {
+        guard !devices[process.device].isForeground else { return }
+        setState(process.device, isForeground: false, isSuspended: true)
+    }
+
+    /// Tells the counterparts what they may read of a device.
+    mutating func tellOfInstallation(_ device: Int) {
+        if device == 0 {
+            for watch in 1..<devices.count {
+                guard let process = devices[watch].process, process.isActive else { continue }
+                process.calls.append(.companionStateChanged)
+            }
+        } else if device == activeWatch, let process = devices[0].process, process.isActive {
+            process.calls.append(.watchStateChanged)
+        }
+    }
+
+    /// The app's data goes with it: what waits for it, and what it was sent. What it has sent is in the system's hands, but
+    /// for what is still to go.
+    mutating func uninstall(_ device: Int) -> (@Sendable () -> Void)? {
+        let told = kill(device)
+        devices[device].isInstalled = false
+        for way in ways.indices {
+            if ways[way].receiver == device {
+                ways[way].inbox.removeAll()
+                ways[way].context.received = nil
+                ways[way].context.isNew = false
+            }
+            if ways[way].sender == device {
+                ways[way].lanes = TransferLanes(keepingRandomOf: ways[way].lanes)
+                ways[way].context.sent = nil
+                ways[way].context.due = nil
+                ways[way].finished.removeAll()
+            }
+        }
+        try? FileManager.default.removeItem(at: inbox(of: device))
+        if device > 0 { try? FileManager.default.removeItem(at: watchDirectory(of: device)) }
+        record(.state(.notInstalled), on: device)
+        return told
+    }
+}
+
+// MARK: - Activation
+
+extension PairCore {
+    mutating func activate(_ process: AppProcess) {
+        enter(.activates(process), after: conditions.activationDelay.draw(&devices[process.device].random))
+    }
+
+    mutating func hasDelegate(_ process: AppProcess) -> Bool {
+        guard let delegate = process.delegate else { return false }
+        dropped.append(delegate)
+        return true
+    }
+
+    mutating func completeActivation(of process: AppProcess) {
+        let device = process.device
+        let fails = devices[device].random.happens(rate: conditions.activationFailureRate)
+        guard hasDelegate(process) else {
+            return record(.activation(.notActivated, error: .sessionMissingDelegate), on: device)
+        }
+        if process.activation == .notActivated, !fails {
+            process.activation = .activated
+            process.isDeactivating = false
+            if device == 0 { process.watch = activeWatch }
+            process.isReachable = reachability(seenBy: process)
+        }
+        let error = process.isActive ? nil : WCError.Code.genericError
+        record(.activation(process.activation, error: error), on: device)
+        process.calls.append(.activated(process.activation, error))
+        watchReachability()
+    }
+
+    /// The user puts on another watch, or takes one up for good.
+    mutating func switchTo(_ watch: Int) {
+        guard watch != activeWatch else { return }
+        activeWatch = watch
+        if let process = devices[0].process, process.activation == .activated {
+            process.activation = .inactive
+            process.calls.append(.becameInactive)
+            enter(.deactivates(process), after: conditions.switchingDelay.draw(&devices[0].random))
+        }
+        resume()
+    }
+}

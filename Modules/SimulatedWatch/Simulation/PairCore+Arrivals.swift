@@ -1,0 +1,123 @@
+import Foundation
+import MeshBus
+
+// MARK: - Arriving
+
+extension PairCore {
+    mutating func transferArrives(_ way: Int, _ lane: Transfer.Lane, _ id: UInt64) -> Step? {
+        let receiver = ways[way].receiver
+        let fails = ways[way].lanes[lane].random.happens(
+            rate: lane == .file ? conditions.fileFailureRate : conditions.userInfoFailureRate)
+        let whichOne = Int(ways[way].lanes[lane].random.upTo(3))
+        guard isOpen(way), devices[receiver].isInstalled else {
+            // What was moved so far is lost; it moves again when it can.
+            ways[way].lanes[lane].inFlight = nil
+            return nil
+        }
+        if devices[receiver].isDiskFull {
+            finish(way, lane, .insufficientSpace)
+        } else if fails {
+            let own: WCError.Code = lane == .file ? .fileAccessDenied : .transferTimedOut
+            finish(way, lane, [own, .deliveryFailed, .insufficientSpace, .transferTimedOut][whichOne])
+        } else if lane == .file, let transfer = ways[way].lanes[.file].queue.first, let source = transfer.file {
+            return .copy(FileCopy(way: way, id: id, source: source, destination: inboxFile(of: transfer, way)))
+        } else {
+            finish(way, lane, nil)
+        }
+        return nil
+    }
+
+    /// - Returns: whether the file is of any use; it may have been cancelled meanwhile.
+    mutating func copied(_ copy: FileCopy, _ error: WCError.Code?) -> Bool {
+        guard ways[copy.way].lanes[.file].inFlight == copy.id else { return false }
+        finish(copy.way, .file, error)
+        return error == nil
+    }
+
+    /// The first of the lane has come, or has failed.
+    private mutating func finish(_ way: Int, _ lane: Transfer.Lane, _ error: WCError.Code?) {
+        guard let transfer = ways[way].lanes[lane].queue.popFirst() else { return }
+        ways[way].lanes[lane].inFlight = nil
+        let receiver = ways[way].receiver
+        if error == nil {
+            record(.arrived(lane.traced, id: transfer.id), on: receiver)
+            ways[way].inbox.append(transfer)
+            if transfer.isComplication { wake(receiver) } else { wakeByChance(way) }
+        } else {
+            record(.lost(lane.traced, id: transfer.id), on: receiver)
+        }
+        ways[way].finished.append((transfer, error))
+        startTransfers(way)
+    }
+
+    mutating func wakeByChance(_ way: Int) {
+        if ways[way].crashRandom.happens(rate: conditions.backgroundWakeRate) { wake(ways[way].receiver) }
+    }
+
+    /// The sender is told, by the object that it knows, or by a new one if it has been launched anew.
+    mutating func finished(
+        _ transfer: Transfer, _ error: WCError.Code?, _ process: AppProcess
+    ) -> AppCall.Content {
+        record(.finished(transfer.lane.traced, id: transfer.id, error: error), on: process.device)
+        if transfer.lane == .file {
+            let object = process.fileTransfers.removeValue(forKey: transfer.id) ?? fileObject(transfer, process)
+            if error == nil { object.progress.completedUnitCount = transfer.byteCount }
+            return .finishedFile(object, error)
+        }
+        let object = process.userInfoTransfers.removeValue(forKey: transfer.id) ?? userInfoObject(transfer, process)
+        return .finishedUserInfo(object, error)
+    }
+}
+
+// MARK: - Asking
+
+extension PairCore {
+    func isTransferring(_ id: UInt64, on lane: Transfer.Lane, of process: AppProcess) -> Bool {
+        ways[outgoing(process)].lanes[lane].queue.contains { $0.id == id }
+    }
+
+    func isCurrentComplicationInfo(_ id: UInt64, of process: AppProcess) -> Bool {
+        ways[outgoing(process)].lanes[.userInfo].queue.contains { $0.id == id && $0.isCurrentComplication }
+    }
+
+    func outstandingUserInfos(of process: AppProcess) -> [WCSessionUserInfoTransfer] {
+        guard process.isActive else { return [] }
+        return ways[outgoing(process)].lanes[.userInfo].queue.map { transfer in
+            let object = process.userInfoTransfers[transfer.id] ?? userInfoObject(transfer, process)
+            process.userInfoTransfers[transfer.id] = object
+            return object
+        }
+    }
+
+    func outstandingFiles(of process: AppProcess) -> [WCSessionFileTransfer] {
+        guard process.isActive else { return [] }
+        return ways[outgoing(process)].lanes[.file].queue.map { transfer in
+            let object = process.fileTransfers[transfer.id] ?? fileObject(transfer, process)
+            process.fileTransfers[transfer.id] = object
+            return object
+        }
+    }
+
+    private func userInfoObject(_ transfer: Transfer, _ process: AppProcess) -> WCSessionUserInfoTransfer {
+        WCSessionUserInfoTransfer(
+            id: transfer.id, process: process, content: transfer.content ?? PropertyList(),
+            isCurrentComplicationInfo: transfer.isCurrentComplication)
+    }
+
+    private func fileObject(_ transfer: Transfer, _ process: AppProcess) -> WCSessionFileTransfer {
+        let url = transfer.file ?? URL(fileURLWithPath: "/")
+        return WCSessionFileTransfer(
+            id: transfer.id, process: process, file: WCSessionFile(fileURL: url, metadata: transfer.content),
+            byteCount: transfer.byteCount)
+    }
+
+    /// Where the app of a device finds what has come.
+    func inbox(of device: Int) -> URL {
+        directory.appendingPathComponent("\(devices[device].name)/Inbox", isDirectory: true)
+    }
+
+    func inboxFile(of transfer: Transfer, _ way: Int) -> URL {
+        inbox(of: ways[way].receiver).appendingPathComponent("\(transfer.id)", isDirectory: true)
+            .appendingPathComponent(transfer.fileName)
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import MeshBus
+
+// What apps are called with: one call at a time, in an order that follows from the state alone.
+
+extension PairCore {
+    /// The next call that an app can take.
+    mutating func nextCall() -> AppCall? {
+        for device in devices.indices {
+            guard let process = devices[device].process, !devices[device].isSuspended,
+                let content = nextContent(for: process)
+            else { continue }
+            var call = AppCall(
+                process: process, session: process.lockedSession, delegate: process.delegate, content: content)
+            note(&call)
+            return call
+        }
+        return nil
+    }
+
+    private mutating func nextContent(for process: AppProcess) -> AppCall.Content? {
+        if let content = process.calls.popFirst() { return content }
+        let outgoing = outgoing(process)
+        let incoming = ways[outgoing].back
+        let isWaiting =
+            !devices[process.device].waiting.isEmpty || !ways[outgoing].finished.isEmpty
+            || ways[incoming].context.isNew || !ways[incoming].inbox.isEmpty || process.isDeactivating
+        guard process.isActive, isWaiting, hasDelegate(process) else { return nil }
+        if let content = nextMessage(for: process) { return content }
+        if let (transfer, error) = ways[outgoing].finished.popFirst() { return finished(transfer, error, process) }
+        if ways[incoming].context.isNew, let content = ways[incoming].context.received {
+            ways[incoming].context.isNew = false
+            return .context(content)
+        }
+        if let content = nextArrival(incoming) { return content }
+        guard process.isDeactivating, process.activation == .inactive else { return nil }
+        process.activation = .notActivated
+        process.isDeactivating = false
+        process.isReachable = false
+        record(.activation(.notActivated, error: nil), on: process.device)
+        return .deactivated
+    }
+
+    /// The oldest arrival. It stays in the inbox until the delegate has returned.
+    private mutating func nextArrival(_ way: Int) -> AppCall.Content? {
+        while let transfer = ways[way].inbox.first {
+            delivering = (way, transfer.id)
+            guard transfer.lane == .file else { return .userInfo(transfer.id, transfer.content ?? PropertyList()) }
+            let url = inboxFile(of: transfer, way)
+            // The app moved it, and died before the system knew.
+            guard FileManager.default.fileExists(atPath: url.path) else {
+                _ = ways[way].inbox.popFirst()
+                continue
+            }
+            return .file(transfer.id, WCSessionFile(fileURL: url, metadata: transfer.content))
+        }
+        delivering = nil
+        return nil
+    }
+
+    private mutating func note(_ call: inout AppCall) {
+        let device = call.process.device
+        call.process.lacksHandler = false
+        switch call.content {
+        case .message(let id, _, _):
+            statistics.messagesDelivered += 1
+            record(.delivered(.message, id: id), on: device)
+        case .replied:
+            statistics.repliesDelivered += 1
+        case .context:
+            statistics.contextsDelivered += 1
+            record(.delivered(.context, id: 0), on: device)
+        case .userInfo(let id, _):
+            statistics.userInfosDelivered += 1
+            record(.delivered(.userInfo, id: id), on: device)
+            call.crashes = drawCrash()
+        case .file(let id, _):
+            statistics.filesDelivered += 1
+            record(.delivered(.file, id: id), on: device)
+            call.crashes = drawCrash()
+        case .finishedUserInfo, .finishedFile:
+            call.crashes = ways[outgoing(call.process)].crashRandom.happens(rate: conditions.crashRate)
+        default:
+            break
+        }
+    }
+
+    private mutating func drawCrash() -> Bool {
+        guard let way = delivering?.way else { return false }
+        return ways[way].crashRandom.happens(rate: conditions.crashRate)
+    }
+
+    /// After the call has returned.
+    /// - Returns: a file that was in the app's hands, and what is to be told of the app's end.
+    mutating func finish(_ call: AppCall) -> (leftover: URL?, told: (@Sendable () -> Void)?) {
+        var told: (@Sendable () -> Void)?
+        if call.crashes, call.process.isAlive { told = kill(call.process.device) }
+        switch call.content {
+        case .message(let id, _, let wantsReply):
+            if call.process.lacksHandler { failOnTheWayBack(id, .deliveryFailed) } else if !wantsReply { forget(id) }
+        case .userInfo(let id, _), .file(let id, _):
+            guard let way = delivering?.way else { break }
+            delivering = nil
+            guard call.process.isAlive else {
+                statistics.crashesWhileDelivering += 1
+                record(.crashed, on: call.process.device)
+                break
+            }
+            let transfer = ways[way].inbox.remove { $0.id == id }
+            if let transfer, transfer.lane == .file {
+                return (inboxFile(of: transfer, way).deletingLastPathComponent(), told)
+            }
+        default:
+            break
+        }
+        return (nil, told)
+    }
+}

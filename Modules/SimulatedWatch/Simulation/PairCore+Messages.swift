@@ -1,0 +1,188 @@
+import Foundation
+import MeshBus
+
+/// A message on its way, or one whose sender waits for a reply.
+struct Message {
+    let way: Int
+    let content: MessageContent
+    let sender: AppProcess
+    let wantsReply: Bool
+    var reply: ((MessageContent) -> Void)?
+    var failure: ((any Error) -> Void)?
+    /// The app that has been handed it.
+    var receiver: AppProcess?
+    var replyContent: MessageContent?
+    var isAnswered = false
+}
+
+/// The most that a message or user info may take, in bytes of its binary property list.
+let payloadBytesMax = 65_536
+/// The most that an application context may take.
+let contextBytesMax = 262_144
+
+// MARK: - Sending
+
+extension PairCore {
+    /// - Parameter content: nil is no property list.
+    mutating func send(
+        _ content: MessageContent?, by process: AppProcess, reply: ((MessageContent) -> Void)?,
+        failure: ((any Error) -> Void)?
+    ) {
+        if let code = refusal(of: content, by: process) {
+            record(.refused(.message, code), on: process.device)
+            if let failure { process.calls.append(.failed(failure, code)) }
+            return
+        }
+        guard let content else { return }
+        let id = nextID()
+        let way = outgoing(process)
+        messages[id] = Message(
+            way: way, content: content, sender: process, wantsReply: reply != nil, reply: reply, failure: failure)
+        awaitedMessages += 1
+        record(.sent(.message, id: id, byteCount: content.byteCount), on: process.device)
+        if reply != nil { enter(.replyTimesOut(id), after: conditions.replyTimeout.nanoseconds) }
+        let isLost = ways[way].messageRandom.happens(rate: conditions.messageLossRate)
+        let isSilent = ways[way].messageRandom.happens(rate: conditions.silentLossRate)
+        let time = messageTime(way)
+        if !isLost {
+            enter(.messageArrives(id), at: time)
+        } else {
+            record(.lost(.message, id: id), on: process.device)
+            if !isSilent { enter(.messageFails(id, .deliveryFailed), at: time) }
+            if isSilent, reply == nil { forget(id) }
+        }
+    }
+
+    private mutating func refusal(of content: MessageContent?, by process: AppProcess) -> WCError.Code? {
+        if let code = refusal(process) { return code }
+        guard let content else { return .payloadUnsupportedTypes }
+        guard content.fits(payloadBytesMax) else { return .payloadTooLarge }
+        guard process.isReachable else { return .notReachable }
+        return messages.count < Self.messagesMax ? nil : .deliveryFailed
+    }
+
+    /// Why that app can send nothing; nil if it can.
+    mutating func refusal(_ process: AppProcess) -> WCError.Code? {
+        switch process.activation {
+        case .notActivated: return .sessionNotActivated
+        case .inactive: return .sessionInactive
+        case .activated: break
+        }
+        guard hasDelegate(process) else { return .sessionMissingDelegate }
+        let watch = ways[outgoing(process)].watch
+        guard devices[watch].isPaired else { return .deviceNotPaired }
+        if process.device == 0 { return devices[watch].isInstalled ? nil : .watchAppNotInstalled }
+        if devices[watch].isWatchOnly { return .watchOnlyApp }
+        return devices[0].isInstalled ? nil : .companionAppNotInstalled
+    }
+
+    /// When a message that is sent now arrives: never before an earlier one.
+    private mutating func messageTime(_ way: Int) -> UInt64 {
+        let latency = conditions.messageLatency.draw(&ways[way].messageRandom)
+        let time = max(ways[way].lastMessageTime, now.addingReportingOverflow(latency).partialValue)
+        ways[way].lastMessageTime = time
+        return time
+    }
+}
+
+// MARK: - Receiving
+
+extension PairCore {
+    mutating func messageArrives(_ id: UInt64) {
+        guard let message = messages[id] else { return }
+        let receiver = ways[message.way].receiver
+        guard isOpen(message.way), devices[receiver].isInstalled, canTake(receiver) else {
+            return failOnTheWayBack(id, .deliveryFailed)
+        }
+        record(.arrived(.message, id: id), on: receiver)
+        devices[receiver].waiting.append(id)
+        enter(.messageExpires(id), after: conditions.deliveryTimeout.nanoseconds)
+        if receiver == 0 { wake(0) }
+    }
+
+    /// A watch app is not woken by messages, a phone app is.
+    private func canTake(_ device: Int) -> Bool {
+        guard device > 0 else { return !devices[0].needsUnlock }
+        return devices[device].state == .foreground && devices[device].process?.activation == .activated
+    }
+
+    mutating func nextMessage(for process: AppProcess) -> AppCall.Content? {
+        while let id = devices[process.device].waiting.popFirst() {
+            guard let message = messages[id] else { continue }
+            guard ways[message.way].back == outgoing(process) else {
+                failOnTheWayBack(id, .deliveryFailed)
+                continue
+            }
+            messages[id]?.receiver = process
+            return .message(id, message.content, wantsReply: message.wantsReply)
+        }
+        return nil
+    }
+
+    mutating func expire(_ id: UInt64) {
+        guard let message = messages[id] else { return }
+        _ = devices[ways[message.way].receiver].waiting.remove { $0 == id }
+        failOnTheWayBack(id, .deliveryFailed)
+    }
+
+    /// By the app that received the message; nil is no property list. The first reply counts.
+    mutating func reply(_ content: MessageContent?, to id: UInt64, by process: AppProcess) {
+        guard let message = messages[id], message.receiver === process, !message.isAnswered else { return }
+        messages[id]?.isAnswered = true
+        guard let content, content.fits(payloadBytesMax) else {
+            record(.refused(.reply, content == nil ? .payloadUnsupportedTypes : .payloadTooLarge), on: process.device)
+            return failOnTheWayBack(id, .messageReplyFailed)
+        }
+        messages[id]?.replyContent = content
+        let back = ways[message.way].back
+        record(.sent(.reply, id: id, byteCount: content.byteCount), on: process.device)
+        let isLost = ways[back].messageRandom.happens(rate: conditions.replyLossRate)
+        let time = messageTime(back)
+        if isLost { return record(.lost(.reply, id: id), on: process.device) }
+        enter(.replyArrives(id), at: time)
+    }
+}
+
+// MARK: - Telling the sender
+
+extension PairCore {
+    mutating func replyArrives(_ id: UInt64) {
+        guard let message = messages[id], let content = message.replyContent else { return }
+        guard isOpen(message.way) else { return record(.lost(.reply, id: id), on: ways[message.way].receiver) }
+        forget(id)
+        guard message.sender.isAlive, let reply = message.reply else { return }
+        record(.delivered(.reply, id: id), on: message.sender.device)
+        message.sender.calls.append(.replied(reply, content))
+    }
+
+    /// The sender learns of it as soon as word can have come back.
+    mutating func failOnTheWayBack(_ id: UInt64, _ code: WCError.Code) {
+        guard let message = messages[id] else { return }
+        record(.lost(code == .messageReplyFailed ? .reply : .message, id: id), on: ways[message.way].receiver)
+        enter(.messageFails(id, code), at: messageTime(ways[message.way].back))
+    }
+
+    mutating func resolve(_ id: UInt64, failing code: WCError.Code) {
+        guard let message = messages[id] else { return }
+        forget(id)
+        guard message.sender.isAlive else { return }
+        record(.finished(.message, id: id, error: code), on: message.sender.device)
+        if let failure = message.failure { message.sender.calls.append(.failed(failure, code)) }
+    }
+
+    mutating func forget(_ id: UInt64) {
+        guard let message = messages.removeValue(forKey: id) else { return }
+        dropped.append(message)
+        if message.sender.isAlive { awaitedMessages -= 1 }
+    }
+
+    /// Of a sender that has died; what it sent goes on.
+    mutating func forgetHandlers(of process: AppProcess) {
+        for id in messages.keys where messages[id]?.sender === process {
+            if let message = messages[id] { dropped.append(message) }
+            messages[id]?.reply = nil
+            messages[id]?.failure = nil
+            awaitedMessages -= 1
+        }
+    }
+}

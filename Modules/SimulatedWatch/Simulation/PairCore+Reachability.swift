@@ -1,0 +1,132 @@
+import Foundation
+import MeshBus
+
+// MARK: - Reachability
+
+extension PairCore {
+    /// What its system says to that app: the claim, or else the truth.
+    func reachability(seenBy process: AppProcess) -> Bool {
+        let device = devices[process.device]
+        return device.flapClaim ?? device.claim ?? isTrulyReachable(from: process)
+    }
+
+    private func isTrulyReachable(from process: AppProcess) -> Bool {
+        guard process.activation == .activated else { return false }
+        let way = outgoing(process)
+        let watch = ways[way].watch
+        guard isOpen(way), devices[watch].isInstalled, devices[0].isInstalled, !devices[0].needsUnlock else {
+            return false
+        }
+        guard process.device == 0 else { return devices[watch].state == .foreground }
+        return devices[watch].state == .foreground && devices[watch].process?.activation == .activated
+    }
+
+    /// Has every app be told, after a while, of what has changed for it.
+    mutating func watchReachability() {
+        for device in devices.indices {
+            guard let process = devices[device].process, process.isActive, !process.isAwaitingReachability,
+                process.isReachable != reachability(seenBy: process)
+            else { continue }
+            process.isAwaitingReachability = true
+            enter(.reachability(process), after: conditions.reachabilityDelay.draw(&devices[device].random))
+        }
+    }
+
+    mutating func noticeReachability(_ process: AppProcess) {
+        process.isAwaitingReachability = false
+        let isReachable = reachability(seenBy: process)
+        guard process.isActive, process.isReachable != isReachable else { return }
+        process.isReachable = isReachable
+        record(.reachability(isReachable), on: process.device)
+        let isKnown = process.calls.contains { if case .reachabilityChanged = $0 { true } else { false } }
+        if !isKnown { process.calls.append(.reachabilityChanged) }
+    }
+
+    /// Plans the next lie.
+    mutating func enterNextFlap() {
+        guard let interval = conditions.flapInterval?.nanoseconds, interval > 0, !isFlapPlanned else { return }
+        isFlapPlanned = true
+        enter(.flaps, after: interval / 2 + flapRandom.upTo(interval))
+    }
+
+    mutating func flap() {
+        isFlapPlanned = false
+        let device = Int(flapRandom.upTo(UInt64(devices.count - 1)))
+        let time = conditions.flapTime.draw(&flapRandom)
+        enterNextFlap()
+        guard let process = devices[device].process, process.isActive, devices[device].flapClaim == nil else { return }
+        devices[device].flapClaim = !isTrulyReachable(from: process)
+        enter(.flapEnds(device), after: time)
+        watchReachability()
+    }
+
+    mutating func endFlap(_ device: Int) {
+        devices[device].flapClaim = nil
+        watchReachability()
+    }
+}
+
+// MARK: - What a session says of the devices
+
+extension PairCore {
+    func isPaired(_ process: AppProcess) -> Bool {
+        process.isActive && process.device == 0 && devices[process.watch].isPaired
+    }
+
+    func isWatchAppInstalled(_ process: AppProcess) -> Bool {
+        isPaired(process) && devices[process.watch].isInstalled
+    }
+
+    func isComplicationEnabled(_ process: AppProcess) -> Bool {
+        isWatchAppInstalled(process) && devices[process.watch].isComplicationEnabled
+    }
+
+    func isCompanionAppInstalled(_ process: AppProcess) -> Bool {
+        process.isActive && process.device > 0 && devices[0].isInstalled
+    }
+
+    func phoneNeedsUnlock(_ process: AppProcess) -> Bool {
+        process.isActive && process.device > 0 && devices[0].needsUnlock
+    }
+
+    func hasContentPending(_ process: AppProcess) -> Bool {
+        guard process.isActive else { return false }
+        let incoming = ways[ways[outgoing(process)].back]
+        return !incoming.inbox.isEmpty || incoming.context.isNew
+    }
+
+    func watchDirectory(_ process: AppProcess) -> URL? {
+        guard isWatchAppInstalled(process) else { return nil }
+        let url = watchDirectory(of: process.watch)
+        try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        return url
+    }
+
+    func watchDirectory(of watch: Int) -> URL {
+        directory.appendingPathComponent("phone/\(devices[watch].name)", isDirectory: true)
+    }
+}
+
+// MARK: - Complications
+
+extension PairCore {
+    private static let complicationsPerDay = 50
+    private var day: UInt64 { now / 86_400_000_000_000 }
+
+    func complicationBudget(_ process: AppProcess) -> Int {
+        guard isComplicationEnabled(process) else { return 0 }
+        return Self.complicationsPerDay - (devices[0].complicationDay == day ? devices[0].complicationsUsed : 0)
+    }
+
+    /// Whether a complication transfer on that way goes at once; it is an ordinary one otherwise.
+    mutating func spendComplication(_ way: Int) -> Bool {
+        guard devices[ways[way].watch].isComplicationEnabled else { return false }
+        if devices[0].complicationDay != day {
+            devices[0].complicationDay = day
+            devices[0].complicationsUsed = 0
+        }
+        guard devices[0].complicationsUsed < Self.complicationsPerDay else { return false }
+        devices[0].complicationsUsed += 1
+        return true
+    }
+}

@@ -1,0 +1,249 @@
+import Foundation
+import MeshBus
+
+/// The state of a simulated pair: its devices, and what the system keeps for their apps. Calls nobody: `nextStep` says what
+/// the pair is to do without the lock.
+struct PairCore {
+    /// What is done when its time has come.
+    enum Event {
+        case timer(@Sendable () -> Void)
+        case launches(Int)
+        case activates(AppProcess)
+        case deactivates(AppProcess)
+        case suspends(AppProcess, wakeCount: Int)
+        case reachability(AppProcess)
+        case flaps
+        case flapEnds(Int)
+        case messageArrives(UInt64)
+        case messageFails(UInt64, WCError.Code)
+        case messageExpires(UInt64)
+        case replyArrives(UInt64)
+        case replyTimesOut(UInt64)
+        case transferArrives(way: Int, Transfer.Lane, UInt64)
+        case fileProgresses(way: Int, UInt64, quarters: Int64)
+        case contextArrives(way: Int)
+
+        /// Whether `runUntilIdle` waits for it. Messages count by themselves, and timers are others' business.
+        var isAwaited: Bool {
+            switch self {
+            case .timer, .suspends, .flaps, .flapEnds, .messageExpires, .replyTimesOut: false
+            default: true
+            }
+        }
+    }
+
+    /// What is done without the lock.
+    enum Step {
+        case timer(@Sendable () -> Void)
+        case launch(AppProcess, @Sendable (WCSession) -> Void)
+        case call(AppCall)
+        case copy(FileCopy)
+    }
+
+    /// For the sessions of apps that the system launches.
+    weak var core: Locked<PairCore>?
+    let seed: UInt64
+    let directory: URL
+    var conditions: SimulatedWatchConditions { didSet { enterNextFlap() } }
+    var passesByItself = false
+    private(set) var now: UInt64 = 0
+    private var timeline = Timeline<Event>()
+    private var awaitedEvents = 0
+
+    /// The phone, then the watches.
+    var devices: [SimulatedDeviceState]
+    /// For each watch what the phone's app sends to it, then what its app sends to the phone's.
+    var ways: [Way]
+    /// The place of the watch that the phone talks to.
+    var activeWatch = 1
+
+    var messages: [UInt64: Message] = [:]
+    /// Messages whose senders have yet to hear something.
+    var awaitedMessages = 0
+    private var lastID: UInt64 = 0
+    /// What must not be let go under the lock: apps' handlers and delegates, whose ends may run code of the app.
+    var dropped: [Any] = []
+    /// Of the transfer that a delegate is being handed.
+    var delivering: (way: Int, id: UInt64)?
+
+    var flapRandom: SplitMix64
+    var isFlapPlanned = false
+    var trace: SimulatedWatchTrace
+    var statistics = SimulatedWatchStatistics()
+
+    static let messagesMax = 10_000
+    static let transfersMax = 100_000
+
+    init(seed: UInt64, conditions: SimulatedWatchConditions, watches: Int, directory: URL, traceLimit: Int) {
+        self.seed = seed
+        self.conditions = conditions
+        self.directory = directory
+        trace = SimulatedWatchTrace(limit: traceLimit)
+        devices = (0...watches).map { SimulatedDeviceState(index: $0, random: Self.random(seed, UInt64($0))) }
+        ways = (0..<2 * watches).map { Way(index: $0) { Self.random(seed, $0) } }
+        flapRandom = Self.random(seed, 99)
+        enterNextFlap()
+    }
+
+    /// A stream of its own for each purpose, so that what one draws shifts nothing else.
+    private static func random(_ seed: UInt64, _ purpose: UInt64) -> SplitMix64 {
+        var mixer = SplitMix64(seed: purpose &+ 1)
+        return SplitMix64(seed: seed ^ mixer.next())
+    }
+
+    mutating func nextID() -> UInt64 {
+        lastID += 1
+        return lastID
+    }
+}
+
+extension Locked where Value == PairCore {
+    /// As `withLock`, and lets go of what the core has dropped once the lock is free.
+    func withCore<Result>(_ body: (inout PairCore) throws -> Result) rethrows -> Result {
+        var dropped: [Any] = []
+        defer { withExtendedLifetime(dropped) {} }
+        return try withLock { core in
+            defer { if !core.dropped.isEmpty { swap(&core.dropped, &dropped) } }
+            return try body(&core)
+        }
+    }
+}
+
+// MARK: - Time
+
+extension PairCore {
+    mutating func enter(_ event: Event, at time: UInt64) {
+        if event.isAwaited { awaitedEvents += 1 }
+        timeline.enter(event, at: time)
+    }
+
+    mutating func enter(_ event: Event, after delay: UInt64) {
+        let (sum, isBeyond) = now.addingReportingOverflow(delay)
+        enter(event, at: isBeyond ? .max : sum)
+    }
+
+    mutating func forgetEvents() {
+        dropped.append((timeline, messages))
+        messages = [:]
+        timeline = Timeline()
+        awaitedEvents = 0
+    }
+
+    mutating func moveClock(to time: UInt64) { now = max(now, time) }
+
+    var isIdle: Bool { awaitedEvents == 0 && awaitedMessages == 0 }
+
+    /// The next thing to do that is due by `limit`; moves the clock to it.
+    mutating func nextStep(until limit: UInt64, stopsWhenIdle: Bool) -> Step? {
+        while true {
+            if let call = nextCall() { return .call(call) }
+            guard let (time, event) = timeline.next else { return nil }
+            // What has become void moves no clock.
+            let isVoid = isVoid(event)
+            guard isVoid || time <= limit && !(stopsWhenIdle && isIdle) else { return nil }
+            timeline.drop()
+            if event.isAwaited { awaitedEvents -= 1 }
+            if isVoid { continue }
+            moveClock(to: time)
+            if let step = perform(event) { return step }
+        }
+    }
+
+    private func isVoid(_ event: Event) -> Bool {
+        switch event {
+        case .timer, .launches, .flaps, .flapEnds, .contextArrives: false
+        case .activates(let process), .deactivates(let process), .reachability(let process): !process.isAlive
+        case .suspends(let process, let wakeCount): !process.isAlive || process.wakeCount != wakeCount
+        case .messageArrives(let id), .messageFails(let id, _), .replyArrives(let id), .replyTimesOut(let id):
+            messages[id] == nil
+        case .messageExpires(let id): messages[id].map { $0.receiver != nil } ?? true
+        case .transferArrives(let way, let lane, let id): ways[way].lanes[lane].inFlight != id
+        case .fileProgresses(let way, let id, _): ways[way].lanes[.file].inFlight != id
+        }
+    }
+
+    private mutating func perform(_ event: Event) -> Step? {
+        switch event {
+        case .timer(let body): return .timer(body)
+        case .launches(let device): return launchBySystem(device)
+        case .activates(let process): completeActivation(of: process)
+        case .deactivates(let process): process.isDeactivating = true
+        case .suspends(let process, _): suspendWoken(process)
+        case .reachability(let process): noticeReachability(process)
+        case .flaps: flap()
+        case .flapEnds(let device): endFlap(device)
+        case .messageArrives(let id): messageArrives(id)
+        case .messageFails(let id, let code): resolve(id, failing: code)
+        case .messageExpires(let id): expire(id)
+        case .replyArrives(let id): replyArrives(id)
+        case .replyTimesOut(let id): resolve(id, failing: .messageReplyTimedOut)
+        case .transferArrives(let way, let lane, let id): return transferArrives(way, lane, id)
+        case .fileProgresses(let way, let id, let quarters): fileProgresses(way, id, quarters)
+        case .contextArrives(let way): contextArrives(way)
+        }
+        return nil
+    }
+
+    mutating func record(_ event: SimulatedWatchTraceEntry.Event, on device: Int) {
+        trace.record(event, on: devices[device].name, at: now)
+    }
+}
+
+// MARK: - Ways
+
+/// What one app sends to the other over one pairing, and what the system keeps of it.
+struct Way {
+    let index: Int
+    /// Places of devices.
+    let sender: Int
+    let receiver: Int
+    var lanes = TransferLanes()
+    var context = ContextLane()
+    /// At the receiver: what has come and its app has not been handed.
+    var inbox = Line<Transfer>()
+    /// At the sender: what its app is to be told.
+    var finished = Line<(transfer: Transfer, error: WCError.Code?)>()
+    var lastMessageTime: UInt64 = 0
+    var messageRandom: SplitMix64
+    var contextRandom: SplitMix64
+    var crashRandom: SplitMix64
+
+    init(index: Int, random: (UInt64) -> SplitMix64) {
+        self.index = index
+        let watch = index / 2 + 1
+        sender = index % 2 == 0 ? 0 : watch
+        receiver = index % 2 == 0 ? watch : 0
+        let base = UInt64(100 + 10 * index)
+        messageRandom = random(base)
+        contextRandom = random(base + 1)
+        crashRandom = random(base + 2)
+        lanes[.userInfo].random = random(base + 3)
+        lanes[.file].random = random(base + 4)
+    }
+
+    var watch: Int { index / 2 + 1 }
+    /// The other direction of the same pairing.
+    var back: Int { index ^ 1 }
+}
+
+extension PairCore {
+    /// The way on which that app sends.
+    func outgoing(_ process: AppProcess) -> Int {
+        process.device == 0 ? 2 * (process.watch - 1) : 2 * (process.device - 1) + 1
+    }
+
+    /// Whether the two devices of a way can talk: paired, near, and the watch is the one that the phone talks to.
+    func isOpen(_ way: Int) -> Bool {
+        let watch = ways[way].watch
+        return activeWatch == watch && devices[watch].isPaired && devices[watch].isInRange
+    }
+
+    /// Goes on with whatever waited for a change of the devices.
+    mutating func resume() {
+        for way in ways.indices {
+            startTransfers(way)
+            startContext(way)
+        }
+        watchReachability()
+    }
+}

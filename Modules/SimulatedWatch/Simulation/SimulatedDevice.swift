@@ -1,0 +1,177 @@
+import MeshBus
+
+/// What an app on a device is doing.
+public enum SimulatedAppState: String, Hashable, Sendable {
+    case notInstalled, notRunning
+    /// On screen. A phone's messages reach a watch app only here.
+    case foreground
+    /// Running, not on screen.
+    case background
+    /// In memory and not running: it is told nothing until it runs again, and then everything that waited.
+    case suspended
+}
+
+/// A phone or a watch of a `SimulatedWatchPair`, and the app on it. Installed, paired, in range and unlocked at first, with
+/// the app not running. Safe to use from any thread; works as long as its pair.
+public struct SimulatedDevice: Sendable, Hashable, CustomStringConvertible {
+    let index: Int
+    let core: Locked<PairCore>
+
+    public var name: String { core.withCore { $0.devices[index].name } }
+    public var isPhone: Bool { index == 0 }
+    public var description: String { name }
+
+    public static func == (one: SimulatedDevice, other: SimulatedDevice) -> Bool {
+        one.index == other.index && one.core === other.core
+    }
+    public func hash(into hasher: inout Hasher) { hasher.combine(index) }
+}
+
+// MARK: - The app's life
+
+extension SimulatedDevice {
+    public var state: SimulatedAppState { core.withCore { $0.devices[index].state } }
+
+    /// Of the running app; nil if none is.
+    public var session: WCSession? { core.withCore { $0.devices[index].process?.lockedSession } }
+
+    /// What the app does when it is launched, by the user or by the system: make its objects, set the session's delegate,
+    /// activate it. Called on the thread that launches, with `WCSession.default` set.
+    public func onLaunch(_ body: (@Sendable (WCSession) -> Void)?) {
+        core.withCore { core in
+            core.dropped.append(core.devices[index].onLaunch as Any)
+            core.devices[index].onLaunch = body
+        }
+    }
+
+    /// Where the app's objects are let go when it has been killed or has crashed.
+    public func onTerminate(_ body: (@Sendable () -> Void)?) {
+        core.withCore { core in
+            core.dropped.append(core.devices[index].onTerminate as Any)
+            core.devices[index].onTerminate = body
+        }
+    }
+
+    /// Launches the app as the user does, and runs `onLaunch`. An app that runs already is brought to the foreground.
+    /// - Returns: its session, which is a new one for each launch; nil if the app is not installed.
+    @discardableResult
+    public func launch(inForeground: Bool = true) -> WCSession? {
+        let launched = core.withCore { state in
+            state.launch(index, inForeground: inForeground, core: core).map { ($0, state.devices[index].onLaunch) }
+        }
+        guard let (process, body) = launched else {
+            if inForeground { enterForeground() }
+            return session
+        }
+        AppProcess.$current.withValue(process) { body?(process.session) }
+        return process.session
+    }
+
+    public func enterForeground() { core.withCore { $0.setState(index, isForeground: true, isSuspended: false) } }
+    public func enterBackground() { core.withCore { $0.setState(index, isForeground: false, isSuspended: false) } }
+    /// The system stops the app in the background.
+    public func suspend() { core.withCore { $0.setState(index, isForeground: false, isSuspended: true) } }
+    /// The system lets it go on there.
+    public func resume() {
+        guard state == .suspended else { return }
+        enterBackground()
+    }
+
+    /// Ends the app at once. Its session does nothing any more; what it has queued stays queued.
+    public func kill() { core.withCore { $0.kill(index) }?() }
+
+    @discardableResult
+    public func relaunch(inForeground: Bool = true) -> WCSession? {
+        kill()
+        return launch(inForeground: inForeground)
+    }
+
+    /// Runs code of the app: in it, `WCSession.default` is the app's session, also in tasks that it starts.
+    public func run<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try AppProcess.$current.withValue(core.withCore { $0.devices[index].process }, operation: body)
+    }
+
+    /// Puts the app on the device, not running.
+    public func install() {
+        core.withCore { core in
+            guard !core.devices[index].isInstalled else { return }
+            core.devices[index].isInstalled = true
+            core.record(.state(.notRunning), on: index)
+            core.tellOfInstallation(index)
+            core.resume()
+        }
+    }
+
+    /// Removes the app with everything that it has or waits for.
+    public func uninstall() {
+        let told = core.withCore { core -> (@Sendable () -> Void)? in
+            guard core.devices[index].isInstalled else { return nil }
+            let told = core.uninstall(index)
+            core.tellOfInstallation(index)
+            core.resume()
+            return told
+        }
+        told?()
+    }
+}
+
+// MARK: - The device
+
+extension SimulatedDevice {
+    /// Of a watch: whether it is near enough to talk to the phone.
+    public var isInRange: Bool {
+        get { core.withCore { $0.devices[index].isInRange } }
+        nonmutating set { change { $0.isInRange = newValue } }
+    }
+
+    /// Of a watch.
+    public var isPaired: Bool {
+        get { core.withCore { $0.devices[index].isPaired } }
+        nonmutating set { change(tells: true) { $0.isPaired = newValue } }
+    }
+
+    /// Of a watch: whether its face shows the app's complication.
+    public var isComplicationEnabled: Bool {
+        get { core.withCore { $0.devices[index].isComplicationEnabled } }
+        nonmutating set { change(tells: true) { $0.isComplicationEnabled = newValue } }
+    }
+
+    /// Of a watch: whether its app has no companion on the phone.
+    public var isWatchOnly: Bool {
+        get { core.withCore { $0.devices[index].isWatchOnly } }
+        nonmutating set { change { $0.isWatchOnly = newValue } }
+    }
+
+    /// Whether nothing that comes fits on it: transfers end in `insufficientSpace`.
+    public var isDiskFull: Bool {
+        get { core.withCore { $0.devices[index].isDiskFull } }
+        nonmutating set { change { $0.isDiskFull = newValue } }
+    }
+
+    /// Of a phone: whether it has not been unlocked since it was restarted. It cannot be reached, and wakes no app.
+    public var needsUnlock: Bool {
+        get { core.withCore { $0.devices[index].needsUnlock } }
+        nonmutating set { change { $0.needsUnlock = newValue } }
+    }
+
+    /// What the system says to the app here of the counterpart's reachability, whatever the truth; nil is the truth. Who is
+    /// told no cannot send messages; who is told yes sends messages that fail.
+    public var claimedReachability: Bool? {
+        get { core.withCore { $0.devices[index].claim } }
+        nonmutating set { change { $0.claim = newValue } }
+    }
+
+    /// Kills the app; a phone needs to be unlocked afterwards.
+    public func restart() {
+        kill()
+        if isPhone { needsUnlock = true }
+    }
+
+    private func change(tells: Bool = false, _ body: (inout SimulatedDeviceState) -> Void) {
+        core.withCore { core in
+            body(&core.devices[index])
+            if tells { core.tellOfInstallation(index) }
+            core.resume()
+        }
+    }
+}

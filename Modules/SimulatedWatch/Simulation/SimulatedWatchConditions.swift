@@ -1,0 +1,96 @@
+/// How long the simulated system takes for what it does, and what goes wrong.
+///
+/// Rates are shares, 0...1, drawn from the pair's seed. Times are drawn evenly from their range.
+public struct SimulatedWatchConditions: Hashable, Sendable {
+    // MARK: Times
+
+    /// One way, for messages and replies, which keep their order.
+    public var messageLatency: ClosedRange<Duration> = .milliseconds(20) ... .milliseconds(80)
+    /// For a user info, and for a file beside its bytes. One at a time.
+    public var transferLatency: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
+    public var fileBytesPerSecond = 1_000_000
+    public var contextLatency: ClosedRange<Duration> = .milliseconds(50) ... .seconds(1)
+    public var activationDelay: ClosedRange<Duration> = .milliseconds(5) ... .milliseconds(100)
+    /// Until an app that the system launches is running.
+    public var launchDelay: ClosedRange<Duration> = .milliseconds(200) ... .milliseconds(800)
+    /// How much later than the truth `isReachable` changes: until then it lies.
+    public var reachabilityDelay: ClosedRange<Duration> = .milliseconds(10) ... .milliseconds(500)
+    /// From becoming inactive to being deactivated, when the user switches watches.
+    public var switchingDelay: ClosedRange<Duration> = .milliseconds(200) ... .seconds(2)
+    /// After which a sender gets `messageReplyTimedOut`.
+    public var replyTimeout: Duration = .seconds(10)
+    /// How long a message waits for the phone app to be launched and to activate its session, before `deliveryFailed`.
+    public var deliveryTimeout: Duration = .seconds(5)
+    /// For how long an app that the system has woken keeps running in the background; nil for good.
+    public var backgroundTime: Duration?
+    /// How long `updateApplicationContext` blocks its caller. Counted in the statistics, where time is virtual.
+    public var contextBlocking: ClosedRange<Duration> = .zero ... .zero
+
+    // MARK: Faults
+
+    /// Of the messages: never arrive.
+    public var messageLossRate = 0.0
+    /// Of the replies: never arrive; the sender gets `messageReplyTimedOut` although the message was handled.
+    public var replyLossRate = 0.0
+    /// Of the lost messages: lost without `deliveryFailed`. A sender that wants a reply gets `messageReplyTimedOut`.
+    public var silentLossRate = 0.5
+    /// Of the user infos: end in an error, one of 7014, 7015 and 7017, and are not delivered.
+    public var userInfoFailureRate = 0.0
+    /// Of the files: end in an error, one of 7013, 7014, 7015 and 7017, and are not delivered.
+    public var fileFailureRate = 0.0
+    /// Of the activations: end in an error and change nothing.
+    public var activationFailureRate = 0.0
+    /// Of the user infos and files that are handed to a delegate: the app dies before the method has returned, and they
+    /// are handed over again after the next launch; a file only if it is still in the inbox. Of the ends of transfers that
+    /// a delegate is told as well: it is not told again.
+    public var crashRate = 0.0
+    /// Of the user infos, files and contexts that arrive for an app that does not run, or is suspended: launch or resume
+    /// it in the background.
+    public var backgroundWakeRate = 0.0
+    /// About how often one of the devices is wrong about the reachability of the other; nil never.
+    public var flapInterval: Duration?
+    /// For how long.
+    public var flapTime: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
+
+    /// As on a good day: nothing goes wrong.
+    public init() {}
+
+    /// As on a good day.
+    public static let calm = SimulatedWatchConditions()
+
+    /// Everything takes one millisecond and nothing goes wrong.
+    public static let ideal: SimulatedWatchConditions = {
+        var conditions = SimulatedWatchConditions()
+        let millisecond = Duration.milliseconds(1) ... .milliseconds(1)
+        conditions.messageLatency = millisecond
+        conditions.transferLatency = millisecond
+        conditions.fileBytesPerSecond = .max
+        conditions.contextLatency = millisecond
+        conditions.activationDelay = millisecond
+        conditions.launchDelay = millisecond
+        conditions.reachabilityDelay = millisecond
+        conditions.switchingDelay = millisecond
+        return conditions
+    }()
+
+    /// Everything that may go wrong sometimes does.
+    public static let rough: SimulatedWatchConditions = {
+        var conditions = SimulatedWatchConditions()
+        conditions.messageLatency = .milliseconds(20) ... .seconds(3)
+        conditions.transferLatency = .milliseconds(100) ... .seconds(30)
+        conditions.contextLatency = .milliseconds(50) ... .seconds(20)
+        conditions.activationDelay = .milliseconds(5) ... .seconds(2)
+        conditions.reachabilityDelay = .milliseconds(10) ... .seconds(5)
+        conditions.contextBlocking = .zero ... .milliseconds(500)
+        conditions.backgroundTime = .seconds(10)
+        conditions.messageLossRate = 0.1
+        conditions.replyLossRate = 0.1
+        conditions.userInfoFailureRate = 0.05
+        conditions.fileFailureRate = 0.1
+        conditions.activationFailureRate = 0.1
+        conditions.crashRate = 0.05
+        conditions.backgroundWakeRate = 0.2
+        conditions.flapInterval = .seconds(30)
+        return conditions
+    }()
+}

@@ -1,0 +1,47 @@
+import MeshBus
+public import MeshTransport
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// The virtual time of a `SimulatedWatchPair`. Safe to use from any thread.
+///
+/// Timers run inside `advance(by:)` and `runUntilIdle()`, in one order with everything else that happens there.
+public struct SimulatedWatchClock: DeliveryClock {
+    let core: Locked<PairCore>
+    let start: Date
+
+    public var elapsed: Duration { Duration(nanoseconds: core.withLock { $0.now }) }
+    public var wall: Date { start.addingTimeInterval(Double(core.withLock { $0.now }) / 1_000_000_000) }
+    public var passesByItself: Bool { core.withLock { $0.passesByItself } }
+
+    public func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
+        core.withLock { $0.enter(.timer(body), at: max(deadline.nanoseconds, $0.now)) }
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds of a virtual clock: 0 for negative durations, at most ten years.
+    var nanoseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        guard seconds >= 0, attoseconds >= 0 else { return 0 }
+        return UInt64(min(seconds, 315_576_000)) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+    }
+
+    init(nanoseconds: UInt64) {
+        self.init(
+            secondsComponent: Int64(nanoseconds / 1_000_000_000),
+            attosecondsComponent: Int64(nanoseconds % 1_000_000_000) * 1_000_000_000)
+    }
+}
+
+extension ClosedRange<Duration> {
+    /// In nanoseconds. One draw, whatever its outcome.
+    func draw(_ random: inout SplitMix64) -> UInt64 {
+        let least = lowerBound.nanoseconds
+        return least + random.upTo(upperBound.nanoseconds - least)
+    }
+}
