@@ -131,6 +131,13 @@ let modules: [Module] = [
             "MeshSecurity", "MeshTesting",
         ]),
     Module(
+        "MeshWatchConnectivityTransport", "Modules/Transports/WatchConnectivity", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSimulatedWatch"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery",
+            "MeshSimulatedWatch", "MeshTesting", "MeshTestSupport",
+        ]),
+    Module(
         "MeshLibdeflate", "Modules/Libdeflate", floor: 5,
         uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
         tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
@@ -186,7 +193,7 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
             "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshLoopbackTransport", "MeshScenarioTransport",
             "MeshPipeTransport", "MeshUDPTransport", "MeshSession", "MeshDiagnostics", "MeshConnection",
-            "MeshRequests", "MeshSharedState", "MeshFileTransfer",
+            "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshWatchConnectivityTransport",
         ], tests: []),
 
     Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary),
@@ -198,7 +205,7 @@ let modules: [Module] = [
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
         uses: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
-            "MeshScenarioTransport", "MeshSession", "MeshSimulatedWatch",
+            "MeshScenarioTransport", "MeshSession", "MeshSimulatedWatch", "MeshWatchConnectivityTransport",
         ],
         tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
     Module(

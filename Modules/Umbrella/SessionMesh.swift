@@ -17,4 +17,5 @@
 @_exported public import MeshTimerAnchor
 @_exported public import MeshTransport
 @_exported public import MeshUDPTransport
+@_exported public import MeshWatchConnectivityTransport
 @_exported public import MeshWire

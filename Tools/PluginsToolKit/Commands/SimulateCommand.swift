@@ -15,7 +15,9 @@
                 kind), faultSeeds (seeds in which the kind happened), rollbacks, deepestRollback, snapshots, \
                 reincarnations, forks, confirmed, lostWithStores, lostByForks, doubledByForks, refused, \
                 simulatedSeconds, wallSeconds. Rows with --mutations: mutation, isCaught, seed, seeds, reason. Rows with \
-                --delivery: seed, failure, envelopes, delivered, faults, simulatedSeconds, wallSeconds.
+                --delivery: seed, failure, envelopes, delivered, faults, simulatedSeconds, wallSeconds. Keys with --watch: \
+                seeds, failures (seed, reason), envelopes, delivered, offeredAgain, messages, userInfos, contexts, faults, \
+                simulatedSeconds, wallSeconds.
                 """)
 
         @Option(help: "How many seeds.")
@@ -61,6 +63,13 @@
         @Flag(help: "With --delivery: also cut connections, lie about them, and let both sides die and come back.")
         var faults = false
 
+        @Flag(
+            help: """
+                Instead of engines, simulate a phone and its watches: reliable envelopes over WatchConnectivity's stand-in, \
+                while apps are suspended, killed and launched anew, and sessions lie.
+                """)
+        var watch = false
+
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
@@ -77,6 +86,7 @@
 
         func run(on bus: PluginBus) throws {
             if delivery { return try simulateDelivery() }
+            if watch { return try simulateWatch() }
             let subjects = try subjects(on: bus)
             if mutations { return try proveMutations(subjects) }
 
@@ -169,6 +179,37 @@
                 ).text()
             }
             if rows.contains(where: { $0.failure != nil }) { throw ExitCode.failure }
+        }
+    }
+
+    extension SimulateCommand {
+        private func simulateWatch() throws {
+            guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else {
+                throw ToolError("--watch needs a newer system")
+            }
+            let progress = ProgressLine()
+            let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
+            let report = WatchSimulation().run(range, trace: tracer) { report in
+                guard report.seeds % 16 == 0 else { return }
+                progress.show("\(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing")
+            }
+            progress.clear()
+            try output.print(object: report) {
+                let failures = report.failures.map { "seed \($0.seed): \($0.reason)" }
+                let table = Table(
+                    columns: ["Fault", .number("Times")],
+                    rows: report.faults.sorted { $0.key < $1.key }.map { [$0.key, $0.value.grouped] })
+                let counts = """
+                    \(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing; \
+                    \(report.delivered.grouped) of \(report.envelopes.grouped) envelopes delivered once and in order, \
+                    \(report.offeredAgain.grouped) offered again after a crash
+                    \(report.messages.grouped) messages, \(report.userInfos.grouped) user infos, \
+                    \(report.contexts.grouped) contexts; \(report.simulatedSeconds.figure) s simulated in \
+                    \(report.wallSeconds.figure) s
+                    """
+                return ([counts] + failures + [table.text()]).joined(separator: "\n\n")
+            }
+            if !report.failures.isEmpty { throw ExitCode.failure }
         }
     }
 

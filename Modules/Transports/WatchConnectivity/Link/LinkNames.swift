@@ -1,0 +1,46 @@
+import Foundation
+
+/// How what a link sends is told from everything else that passes over the session.
+struct LinkNames: Sendable {
+    /// In user infos, where the packet is; in application contexts before the packet's key and a slash.
+    let key: String
+    /// Before each message.
+    private let header: [UInt8]
+
+    /// - Parameter channel: at most 64 bytes of it count. How many they are stands before them, so that no channel's names
+    ///   begin with those of another.
+    init(channel: String) {
+        let name = Array(channel.utf8.prefix(64))
+        key = WatchSessionMultiplexer.prefix + "link.\(name.count)." + String(decoding: name, as: UTF8.self)
+        header = Array(WatchSessionMultiplexer.prefix.utf8) + [UInt8(name.count)] + name
+    }
+
+    /// - Parameter launch: tells the messages of one life of a link from those of another.
+    func message(_ bytes: [UInt8], launch: UInt32) -> Data {
+        var data = Data(capacity: header.count + 4 + bytes.count)
+        data.append(contentsOf: header)
+        for shift in stride(from: 0, through: 24, by: 8) { data.append(UInt8(truncatingIfNeeded: launch >> shift)) }
+        data.append(contentsOf: bytes)
+        return data
+    }
+
+    /// nil for what is not this channel's.
+    func packet(in message: Data) -> (bytes: [UInt8], launch: UInt32)? {
+        guard message.count >= header.count + 4, message.starts(with: header) else { return nil }
+        let rest = message.dropFirst(header.count)
+        let launch = rest.prefix(4).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        return ([UInt8](rest.dropFirst(4)), launch)
+    }
+
+    func packet(in userInfo: [String: Any]) -> [UInt8]? { (userInfo[key] as? Data).map { [UInt8]($0) } }
+
+    func contextKey(of packetKey: String) -> String { key + "/" + packetKey }
+
+    /// Those that are this channel's, in the order of their keys.
+    func packets(in context: [String: Any]) -> [(key: String, data: Data)] {
+        context.compactMap { key, value in
+            guard key.hasPrefix(self.key + "/"), let data = value as? Data else { return nil }
+            return (key, data)
+        }.sorted { $0.key < $1.key }
+    }
+}

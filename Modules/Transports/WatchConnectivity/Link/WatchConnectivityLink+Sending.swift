@@ -1,0 +1,68 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+public import MeshTransport
+
+#if canImport(WatchConnectivity)
+    import WatchConnectivity
+#else
+    import MeshSimulatedWatch
+#endif
+
+extension WatchConnectivityLink {
+    /// - Throws: `full` while a queue is full, or the session does not talk to that device; `unreachable`, `oversized` or
+    ///   `closed`. A packet of the lane `latest` that does not fit beside the other keys is `oversized`.
+    public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        guard let limit = lanes[packet.lane] else { throw LinkError(.unreachable, "no lane '\(packet.lane)'") }
+        guard packet.bytes.count <= limit.bytes else { throw LinkError(.oversized) }
+        switch packet.lane {
+        case .datagram: try sendMessage(packet, to: address)
+        case .queue: try sendUserInfo(packet, to: address)
+        default: try sendLatest(packet, to: address)
+        }
+    }
+
+    private func sendMessage(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        let refusal: LinkError? = state.withLock { state in
+            guard state.phase == .open else { return LinkError(.closed) }
+            return state.address == address && state.isConnected ? nil : LinkError(.unreachable)
+        }
+        if let refusal { throw refusal }
+        session.sendMessageData(
+            names.message(packet.bytes, launch: launch), replyHandler: nil,
+            errorHandler: { [weak self] in self?.refused(packet, to: address, $0) })
+    }
+
+    private func sendUserInfo(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        let refusal: LinkError? = state.withLock { state in
+            guard state.phase == .open else { return LinkError(.closed) }
+            guard let count = state.places[address]?.transferCount else { return LinkError(.unreachable) }
+            guard state.address == address, state.isActive, count < Self.transfersMax else {
+                state.places[address]?.isBlocked = true
+                return LinkError(.full)
+            }
+            state.places[address]?.transferCount += 1
+            return nil
+        }
+        if let refusal { throw refusal }
+        session.transferUserInfo([names.key: Data(packet.bytes)])
+    }
+
+    private func sendLatest(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
+        let (key, data) = (names.contextKey(of: packet.key), Data(packet.bytes))
+        let outcome: Result<(ApplicationContextWriter?, Data?), LinkError> = state.withLock { state in
+            guard state.phase == .open else { return .failure(LinkError(.closed)) }
+            guard state.places[address] != nil else { return .failure(LinkError(.unreachable)) }
+            let earlier = state.places[address]?.latest.updateValue(data, forKey: key)
+            return .success((state.address == address ? state.multiplexer?.context : nil, earlier))
+        }
+        let (context, earlier) = try outcome.get()
+        guard let context else { return }
+        do throws(SessionSyncError) {
+            try context.set(data, for: key)
+        } catch {
+            state.withLock { $0.places[address]?.latest[key] = earlier }
+            throw LinkError(.oversized, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,255 @@
+import Foundation
+import MeshBus
+public import MeshTransport
+
+#if canImport(WatchConnectivity)
+    import WatchConnectivity
+#else
+    import MeshSimulatedWatch
+#endif
+
+// What the session tells.
+extension WatchConnectivityLink: WatchSessionListener {
+    public func session(_ event: WatchSessionEvent, _ state: WCSessionState) {
+        switch event {
+        case .activated(error: .some): activateLater()
+        case .activated(error: nil): self.state.withLock { $0.activationBackoff.reset() }
+        case .reachabilityChanged: self.state.withLock { $0.isDistrusted = false }
+        default: break
+        }
+        refresh()
+    }
+
+    public func take(_ content: WatchSessionContent) -> Bool {
+        switch content {
+        case .data(let data, let reply):
+            guard let (bytes, launch) = names.packet(in: data) else { return false }
+            takeMessage(bytes, launch: launch)
+            reply?(Data())
+            return true
+        case .userInfo(let userInfo):
+            guard let bytes = names.packet(in: userInfo) else { return false }
+            pass(bytes, on: .queue)
+            return true
+        case .finishedUserInfo(let transfer, let error):
+            guard let data = transfer.userInfo[names.key] as? Data else { return false }
+            finished(data, error)
+            return true
+        case .message, .file, .finishedFile:
+            return false
+        }
+    }
+
+    public func takeContext(_ context: [String: Any]) {
+        let packets = names.packets(in: context)
+        state.withLock { state in
+            guard let address = state.address else { return }
+            for (key, data) in packets where state.places[address]?.seen[key] != data {
+                state.places[address]?.seen[key] = data
+                tell { $0.received([UInt8](data), on: .latest, from: address) }
+            }
+        }
+        calls.run()
+    }
+
+    // MARK: Who is there
+
+    /// Tells what has changed since it was called last.
+    func refresh() {
+        let session = WCSessionState(session)
+        let isActive = session.activationState == .activated
+        let isReachable = isActive && session.isReachable
+        let named = isActive ? self.session.counterpartID.map { LinkAddress($0) } : nil
+        let arrival: LinkAddress? = state.withLock { state in
+            guard state.phase == .open else { return nil }
+            state.isActive = isActive
+            // Phones have been seen to say that the watch does not have the app, and to reach it all the same.
+            let counterpart = named ?? (isReachable ? state.address ?? Self.unnamed : nil)
+            // One that is going is told of no more, but what it has sent is still handed over.
+            let isLeaving = session.activationState == .inactive
+            let isArrival = !isLeaving && counterpart != state.address
+            if isArrival {
+                endConnection(&state, reason: nil)
+                state.isDistrusted = false
+                state.isCutOff = false
+                state.address = counterpart
+                state.lastAddress = counterpart ?? state.lastAddress
+            }
+            let isLive = isReachable && !state.isDistrusted && state.address != nil
+            // Whoever has come is found first.
+            if !isArrival { setLive(isLive, &state) }
+            return isArrival ? counterpart : nil
+        }
+        calls.run()
+        guard let arrival else { return }
+        begin(with: arrival)
+        refresh()
+    }
+
+    private func setLive(_ isLive: Bool, _ state: inout State) {
+        guard let address = state.address, isLive != state.isConnected else { return }
+        guard isLive else { return endConnection(&state, reason: nil) }
+        state.isConnected = true
+        state.isCutOff = false
+        state.peerLaunch = nil
+        state.refusals = 0
+        tell { $0.connected(address, as: nil) }
+    }
+
+    private func endConnection(_ state: inout State, reason: String?) {
+        guard let address = state.address, state.isConnected else { return }
+        state.isConnected = false
+        tell { $0.disconnected(address, reason: reason) }
+    }
+
+    /// The session has begun to talk to that device.
+    private func begin(with address: LinkAddress) {
+        let outstanding = session.outstandingUserInfoTransfers.filter { $0.userInfo[names.key] is Data }
+        let cancels = cancelsOutstanding && state.withLock { $0.places[address] == nil }
+        if cancels { for transfer in outstanding { transfer.cancel() } }
+        let (multiplexer, latest) = state.withLock { state in
+            let waiting = state.places[address]?.failed.count ?? 0
+            state.places[address, default: Place()].transferCount = waiting + (cancels ? 0 : outstanding.count)
+            tell { $0.found(address) }
+            unblock(address, &state)
+            return (state.multiplexer, state.places[address]?.latest ?? [:])
+        }
+        // The keys of another device's context are left in it.
+        multiplexer?.context.forget(keysWithPrefix: names.contextKey(of: ""))
+        for (key, data) in latest { try? multiplexer?.context.set(data, for: key) }
+        calls.run()
+        takeContext(session.receivedApplicationContext)
+        sendFailed(address)
+    }
+
+    /// Every failure is told to all who share the session: one attempt of each is planned at a time.
+    private func activateLater() {
+        let delay: Duration? = state.withLock { state in
+            guard !state.isActivationPlanned else { return nil }
+            state.isActivationPlanned = true
+            return state.activationBackoff.next()
+        }
+        guard let delay else { return }
+        clock.wake(at: clock.elapsed + delay) { [weak self] in
+            let multiplexer = self?.state.withLock { state in
+                state.isActivationPlanned = false
+                return state.multiplexer
+            }
+            multiplexer?.activate()
+        }
+    }
+
+    // MARK: What has come
+
+    private func takeMessage(_ bytes: [UInt8], launch: UInt32) {
+        let wasDistrusted = state.withLock { state in
+            guard let address = state.address, !state.isCutOff else { return false }
+            if state.isConnected, let known = state.peerLaunch, known != launch {
+                tell { $0.disconnected(address, reason: nil) }
+                tell { $0.connected(address, as: nil) }
+            }
+            state.peerLaunch = launch
+            state.refusals = 0
+            state.distrustBackoff.reset()
+            tell { $0.received(bytes, on: .datagram, from: address) }
+            defer { state.isDistrusted = false }
+            return state.isDistrusted
+        }
+        calls.run()
+        if wasDistrusted { refresh() }
+    }
+
+    private func pass(_ bytes: [UInt8], on lane: LinkLane) {
+        state.withLock { state in
+            if let address = state.address { tell { $0.received(bytes, on: lane, from: address) } }
+        }
+        calls.run()
+    }
+
+    // MARK: What has gone
+
+    /// The system says that a message was not delivered.
+    func refused(_ packet: LinkPacket, to address: LinkAddress, _ error: any Error) {
+        let delay: Duration? = state.withLock { state in
+            tell { $0.undelivered(packet, to: address) }
+            guard state.address == address, state.isConnected else { return nil }
+            state.refusals += 1
+            guard state.refusals >= Self.refusalsMax else { return nil }
+            state.isDistrusted = true
+            endConnection(&state, reason: "nobody takes messages although somebody is said to be there: \(error)")
+            return state.distrustBackoff.next()
+        }
+        calls.run()
+        if let delay { trustLater(after: delay) } else { refresh() }
+    }
+
+    private func trustLater(after delay: Duration) {
+        clock.wake(at: clock.elapsed + delay) { [weak self] in
+            self?.state.withLock { state in
+                state.isDistrusted = false
+                state.isCutOff = false
+            }
+            self?.refresh()
+        }
+    }
+
+    public func disconnect(_ address: LinkAddress) {
+        let delay: Duration? = state.withLock { state in
+            guard state.address == address, state.isConnected else { return nil }
+            state.isDistrusted = true
+            state.isCutOff = true
+            endConnection(&state, reason: nil)
+            return state.distrustBackoff.next()
+        }
+        calls.run()
+        if let delay { trustLater(after: delay) }
+    }
+
+    /// A user info has arrived, or has failed.
+    private func finished(_ data: Data, _ error: (any Error)?) {
+        let failed: (LinkAddress, Duration)? = state.withLock { state -> (LinkAddress, Duration)? in
+            // A transfer that fails because nobody is there any more is made again when somebody is.
+            guard let address = state.lastAddress else { return nil }
+            guard let error, Self.mayPass(error) else {
+                let count = max((state.places[address]?.transferCount ?? 0) - 1, 0)
+                state.places[address]?.transferCount = count
+                state.places[address]?.backoff.reset()
+                if count <= Self.transfersMax / 2 { unblock(address, &state) }
+                return nil
+            }
+            state.places[address]?.failed.append(data)
+            guard state.places[address]?.isRetryPlanned == false else { return nil }
+            state.places[address]?.isRetryPlanned = true
+            return (address, state.places[address]?.backoff.next() ?? .zero)
+        }
+        calls.run()
+        guard let (address, delay) = failed else { return }
+        clock.wake(at: clock.elapsed + delay) { [weak self] in
+            self?.state.withLock { $0.places[address]?.isRetryPlanned = false }
+            self?.sendFailed(address)
+        }
+    }
+
+    /// Whether the same may be taken another time.
+    private static func mayPass(_ error: any Error) -> Bool {
+        switch (error as? WCError)?.code {
+        case .payloadTooLarge, .payloadUnsupportedTypes, .invalidParameter: false
+        default: true
+        }
+    }
+
+    private func sendFailed(_ address: LinkAddress) {
+        let failed: [Data] = state.withLock { state in
+            guard state.phase == .open, state.address == address, state.isActive else { return [] }
+            defer { state.places[address]?.failed = [] }
+            return state.places[address]?.failed ?? []
+        }
+        for data in failed { session.transferUserInfo([names.key: data]) }
+    }
+
+    private func unblock(_ address: LinkAddress, _ state: inout State) {
+        guard state.places[address]?.isBlocked == true else { return }
+        state.places[address]?.isBlocked = false
+        tell { $0.writable(address) }
+    }
+}

@@ -1,0 +1,51 @@
+public import Foundation
+
+#if canImport(WatchConnectivity)
+    public import WatchConnectivity
+#else
+    public import MeshSimulatedWatch
+#endif
+
+/// Whoever shares a session with others: a link, a connection. Told by a `WatchSessionMultiplexer`, one thing at a time, on
+/// the thread on which the session calls its delegate, which is never the main thread.
+public protocol WatchSessionListener: AnyObject, Sendable {
+    func session(_ event: WatchSessionEvent, _ state: WCSessionState)
+    /// - Returns: whether it was for this listener. Then nobody else is asked, and the app's own delegate is not told.
+    func take(_ content: WatchSessionContent) -> Bool
+    /// What has come as application context, the whole of it. Every listener is told, and picks its keys.
+    func takeContext(_ context: [String: Any])
+    /// Whether a key of an application context is this listener's, which then is kept from the app's own delegate. By
+    /// default none; keys that begin with `WatchSessionMultiplexer.prefix` are kept from it in any case.
+    func owns(contextKey: String) -> Bool
+}
+
+extension WatchSessionListener {
+    public func takeContext(_ context: [String: Any]) {}
+    public func owns(contextKey: String) -> Bool { false }
+}
+
+/// What happens to a session.
+public enum WatchSessionEvent: Sendable {
+    /// - Parameter error: why it could not be activated; nil when it has been.
+    case activated(error: (any Error)?)
+    case becameInactive
+    /// It is being activated anew, for another watch.
+    case deactivated
+    case reachabilityChanged
+    /// A watch was paired, or its app installed; on watchOS the companion app.
+    case counterpartChanged
+    /// Something that the delegate is not told of.
+    case stateChanged
+}
+
+/// What a session brings.
+public enum WatchSessionContent {
+    /// - Parameter reply: not nil when the sender waits for an answer.
+    case message([String: Any], reply: (([String: Any]) -> Void)?)
+    case data(Data, reply: ((Data) -> Void)?)
+    case userInfo([String: Any])
+    /// The file is deleted when `take` returns: move it elsewhere before.
+    case file(WCSessionFile)
+    case finishedUserInfo(WCSessionUserInfoTransfer, (any Error)?)
+    case finishedFile(WCSessionFileTransfer, (any Error)?)
+}

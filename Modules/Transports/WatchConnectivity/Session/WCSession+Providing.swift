@@ -1,0 +1,65 @@
+import Foundation
+import MeshBus
+
+#if canImport(WatchConnectivity)
+    public import WatchConnectivity
+#else
+    public import MeshSimulatedWatch
+#endif
+
+// Safe to use from any thread, though not declared so.
+#if canImport(WatchConnectivity)
+    // swift-format-ignore: AvoidRetroactiveConformances
+    extension WCSession: @retroactive @unchecked Sendable {}
+#else
+    extension WCSession: @unchecked Sendable {}
+#endif
+
+extension WCSession: WCSessionProviding {
+    /// Nothing: the delegate is told of everything.
+    public func stateChanges() -> AsyncStream<WCSessionState> { AsyncStream { $0.finish() } }
+
+    public func observeDelegate(_ changed: @escaping @Sendable () -> Void) -> AnyObject? {
+        #if canImport(WatchConnectivity)
+            observe(\.delegate) { _, _ in changed() }
+        #else
+            observeDelegateChanges(changed)
+        #endif
+    }
+
+    /// On iOS a name that is kept in the folder that belongs to the watch, and goes with the app there; on watchOS `phone`.
+    public var counterpartID: String? {
+        #if os(watchOS)
+            return isCompanionAppInstalled || !Self.isIndependent ? "phone" : nil
+        #else
+            #if !canImport(WatchConnectivity)
+                if isCompanionAppInstalled { return "phone" }
+            #endif
+            return isPaired && isWatchAppInstalled ? watchDirectoryURL.map(Self.name) : nil
+        #endif
+    }
+
+    #if os(watchOS)
+        /// Of other apps `isCompanionAppInstalled` says nothing: the system sees to it that their companion is there.
+        private static var isIndependent: Bool {
+            Bundle.main.object(forInfoDictionaryKey: "WKRunsIndependentlyOfCompanionApp") as? Bool ?? false
+        }
+    #else
+        /// Two who ask first at the same time must not each make a name.
+        private static let naming = Locked(())
+
+        private static func name(of folder: URL) -> String {
+            naming.withLock { _ in
+                let file = folder.appendingPathComponent(".sessionmesh-watch")
+                if let name = try? String(contentsOf: file, encoding: .utf8), !name.isEmpty { return name }
+                let name = "watch-\(UUID().uuidString)"
+                do {
+                    try name.write(to: file, atomically: true, encoding: .utf8)
+                    return name
+                } catch {
+                    return folder.lastPathComponent
+                }
+            }
+        }
+    #endif
+}

@@ -1,0 +1,122 @@
+public import Foundation
+
+#if canImport(WatchConnectivity)
+    public import WatchConnectivity
+#else
+    public import MeshSimulatedWatch
+#endif
+
+/// What this library needs of a `WCSession`: it conforms, and so may whatever stands in for it.
+///
+/// To the implementer:
+/// - Every member is used from any thread; calls of the delegate and of handlers may come on any thread too.
+/// - The delegate should be held weakly, and is never the app's own: one multiplexer has the slot, and passes on what is
+///   the app's. It goes by its session, so the `WCSession` that a delegate method is called with may be any.
+/// - Whatever changes without a call of the delegate should be told by `stateChanges()`.
+public protocol WCSessionProviding: AnyObject, Sendable {
+    var activationState: WCSessionActivationState { get }
+    /// Whether the counterpart takes messages now. May be wrong either way.
+    var isReachable: Bool { get }
+    /// The application context that was sent last.
+    var applicationContext: [String: Any] { get }
+    /// The application context that came last; outlives a relaunch.
+    var receivedApplicationContext: [String: Any] { get }
+
+    #if !os(watchOS)
+        /// On iOS: whether a watch is paired.
+        var isPaired: Bool { get }
+        /// On iOS: whether it has the app.
+        var isWatchAppInstalled: Bool { get }
+    #endif
+
+    var delegate: (any WCSessionDelegate)? { get set }
+
+    /// Begins to activate the session; the delegate is told when that is done.
+    func activate()
+
+    func sendMessage(
+        _ message: [String: Any], replyHandler: (([String: Any]) -> Void)?,
+        errorHandler: ((any Error) -> Void)?)
+    func sendMessageData(
+        _ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)?)
+
+    /// May block its caller.
+    func updateApplicationContext(_ applicationContext: [String: Any]) throws
+
+    @discardableResult
+    func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer
+    var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { get }
+
+    @discardableResult
+    func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer
+    var outstandingFileTransfers: [WCSessionFileTransfer] { get }
+
+    // What follows has a default.
+
+    /// Changes of which the delegate is not told. Every call is an independent stream. By default it looks ten times a
+    /// second, as long as somebody listens.
+    func stateChanges() -> AsyncStream<WCSessionState>
+    /// Calls `changed` whenever somebody has set the delegate, until the result is let go. By default nil: nobody tells.
+    func observeDelegate(_ changed: @escaping @Sendable () -> Void) -> AnyObject?
+    /// Which device the session talks to, the same over relaunches: another one once the user has switched watches. nil
+    /// while there is nobody to talk to. By default there is one, called `paired`.
+    var counterpartID: String? { get }
+}
+
+extension WCSessionProviding {
+    // Conformances written for iOS have these; elsewhere they cannot.
+    #if !os(iOS) && !os(watchOS)
+        public var isPaired: Bool { true }
+        public var isWatchAppInstalled: Bool { true }
+    #endif
+
+    public var counterpartID: String? { "paired" }
+
+    public func observeDelegate(_ changed: @escaping @Sendable () -> Void) -> AnyObject? { nil }
+
+    public func stateChanges() -> AsyncStream<WCSessionState> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: WCSessionState.self, bufferingPolicy: .bufferingNewest(1))
+        let first = WCSessionState(self)
+        let task = Task { [weak self] in
+            var last = first
+            while let session = self, !Task.isCancelled {
+                let state = WCSessionState(session)
+                if state != last { continuation.yield(state) }
+                last = state
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+}
+
+/// How a session is at one moment.
+public struct WCSessionState: Hashable, Sendable {
+    public var activationState: WCSessionActivationState
+    public var isReachable: Bool
+    /// On iOS; true elsewhere.
+    public var isPaired: Bool
+    /// On iOS; true elsewhere.
+    public var isWatchAppInstalled: Bool
+
+    public init(
+        activationState: WCSessionActivationState, isReachable: Bool, isPaired: Bool = true,
+        isWatchAppInstalled: Bool = true
+    ) {
+        self.activationState = activationState
+        self.isReachable = isReachable
+        self.isPaired = isPaired
+        self.isWatchAppInstalled = isWatchAppInstalled
+    }
+
+    public init(_ session: any WCSessionProviding) {
+        self.init(activationState: session.activationState, isReachable: session.isReachable)
+        #if !os(watchOS)
+            isPaired = session.isPaired
+            isWatchAppInstalled = session.isWatchAppInstalled
+        #endif
+    }
+}

@@ -1,0 +1,220 @@
+import MeshBus
+import MeshDelivery
+import MeshIdentity
+import MeshSimulatedWatch
+import MeshStorage
+import MeshTransport
+import MeshWatchConnectivityTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One life of an app on one device.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+final class WatchApp: Sendable {
+    let device: Int
+    let clock: AppClock
+    let transport: WatchConnectivitySessionSyncTransport
+    private let executor: ManualExecutor
+    private let progress: Locked<WatchProgress>
+    private let isDead = Locked(false)
+    private let tasks = Locked<[Task<Void, Never>]>([])
+
+    init(
+        device: Int, session: WCSession, store: MemoryStore?, clock: AppClock, seed: UInt64, executor: ManualExecutor,
+        progress: Locked<WatchProgress>
+    ) throws {
+        self.device = device
+        self.clock = clock
+        self.executor = executor
+        self.progress = progress
+        var configuration = DeliveryConfiguration.watchConnectivity
+        configuration.seed = seed
+        transport = try WatchConnectivitySessionSyncTransport(
+            localPeer: Self.peer(device), session: session, store: store, configuration: configuration, clock: clock)
+        progress.withLock { progress in
+            for way in progress.ways.indices {
+                if progress.ways[way].to == device { progress.ways[way].mayComeAgain = true }
+                if progress.ways[way].from == device { progress.ways[way].isSending = false }
+            }
+        }
+        listen()
+    }
+
+    static func peer(_ device: Int) -> SessionPeer {
+        SessionPeer(
+            id: device == 0 ? "phone" : "watch \(device)", deviceClass: device == 0 ? .phone : .watch,
+            appInstanceID: "simulation", topology: .pairedCompanion)
+    }
+
+    /// The system has ended it.
+    func die() {
+        isDead.withLock { $0 = true }
+        clock.end()
+        for task in tasks.withLock({ $0 }) { task.cancel() }
+        transport.delivery.abandon()
+    }
+
+    private func run(_ body: @escaping @Sendable (WatchApp) async -> Void) {
+        let task = Task(executorPreference: executor) { [weak self] in
+            if let self { await body(self) }
+        }
+        tasks.withLock { $0.append(task) }
+    }
+
+    // MARK: Receiving
+
+    private func listen() {
+        let (batches, snapshots) = (transport.receiveEnvelopeBatches(), transport.receiveSnapshots())
+        run { app in
+            for await batch in batches where !app.isDead.withLock({ $0 }) {
+                app.progress.withLock { progress in
+                    for envelope in batch {
+                        progress.take(envelope.metadata.sequence, on: envelope.metadata.featureID, at: app.device)
+                    }
+                }
+            }
+        }
+        run { app in
+            var newest: [String: UInt64] = [:]
+            for await snapshot in snapshots where !app.isDead.withLock({ $0 }) {
+                let feature = snapshot.metadata.featureID
+                if let known = newest[feature], known > snapshot.revision {
+                    app.progress.withLock {
+                        $0.failure = "\(feature): snapshot \(snapshot.revision) came after \(known)"
+                    }
+                }
+                newest[feature] = snapshot.revision
+            }
+        }
+    }
+
+    // MARK: Sending
+
+    private static let session = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 9))
+
+    private func metadata(_ sequence: UInt64, _ featureID: String) -> SessionSyncMetadata {
+        SessionSyncMetadata(
+            sessionID: Self.session, featureID: featureID, sourcePeerID: transport.localPeer.id, sequence: sequence,
+            causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "number")
+    }
+
+    /// Sends what may be sent, one after the other, as any caller does.
+    func send(on index: Int) {
+        let isMine = progress.withLock { progress in
+            let way = progress.ways[index]
+            guard way.from == device, way.accepted < way.allowed, !way.isSending else { return false }
+            progress.ways[index].isSending = true
+            return true
+        }
+        guard isMine else { return }
+        run { app in
+            await app.sendAll(on: index)
+            if !app.isDead.withLock({ $0 }) { app.progress.withLock { $0.ways[index].isSending = false } }
+        }
+    }
+
+    private func sendAll(on index: Int) async {
+        while !isDead.withLock({ $0 }) {
+            let way = progress.withLock { $0.ways[index] }
+            guard way.accepted < way.allowed else { return }
+            do {
+                let sequence = way.accepted + 1
+                let envelope = try AnySessionSyncEnvelope(
+                    SessionSyncEnvelope(metadata: metadata(sequence, way.featureID), payload: sequence))
+                try await transport.send(envelope, mode: .reliableEventually, to: Self.peer(way.to))
+                progress.withLock { $0.ways[index].accepted = sequence }
+            } catch is CancellationError {
+                return
+            } catch SessionSyncError.unknownPeer, SessionSyncError.queueFull, SessionSyncError.closed {
+                return
+            } catch {
+                return progress.withLock { $0.failure = "send threw \(error)" }
+            }
+        }
+    }
+
+    func publish() {
+        run { app in
+            let revision = app.progress.withLock { $0.published[app.device] } + 1
+            let feature = "state of \(app.device)"
+            guard
+                let snapshot = try? AnySessionSyncSnapshot(
+                    SessionSyncSnapshot(
+                        metadata: app.metadata(revision, feature), revision: revision, state: revision,
+                        peerSequenceVector: [:])),
+                (try? await app.transport.sendSnapshot(snapshot, mode: .latestSnapshot, to: nil)) != nil,
+                !app.isDead.withLock({ $0 })
+            else { return }
+            app.progress.withLock { $0.published[app.device] = revision }
+        }
+    }
+
+    /// Best effort, for everybody: what comes of it is not looked at.
+    func chatter() {
+        run { app in
+            let metadata = app.metadata(1, "chatter")
+            guard
+                let envelope = try? AnySessionSyncEnvelope(
+                    SessionSyncEnvelope(metadata: metadata, payload: UInt64(1)))
+            else { return }
+            try? await app.transport.send(envelope, mode: .realtimeBestEffort, to: nil)
+        }
+    }
+}
+
+/// The pair's clock as an app sees it: nothing is called while the app is suspended, nor after its end.
+final class AppClock: DeliveryClock {
+    private struct State {
+        var isOver = false
+        var waiting: [@Sendable () -> Void] = []
+    }
+
+    private let base: SimulatedWatchClock
+    private let device: SimulatedDevice
+    private let state = Locked(State())
+
+    init(_ base: SimulatedWatchClock, on device: SimulatedDevice) {
+        self.base = base
+        self.device = device
+    }
+
+    var elapsed: Duration { base.elapsed }
+    var wall: Date { base.wall }
+    var passesByItself: Bool { false }
+
+    func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
+        base.wake(at: deadline) { self.call(body) }
+    }
+
+    private func call(_ body: @escaping @Sendable () -> Void) {
+        let isSuspended = device.state == .suspended
+        let isDue = state.withLock { state in
+            if isSuspended, !state.isOver { state.waiting.append(body) }
+            return !isSuspended && !state.isOver
+        }
+        if isDue { body() }
+    }
+
+    /// The app goes on, if it does.
+    func goOn() {
+        guard device.state != .suspended else { return }
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for body in waiting { wake(at: base.elapsed, body) }
+    }
+
+    func end() {
+        let waiting = state.withLock { state in
+            state.isOver = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        withExtendedLifetime(waiting) {}
+    }
+}

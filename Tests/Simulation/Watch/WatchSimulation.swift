@@ -1,0 +1,98 @@
+import MeshBus
+import MeshSimulatedWatch
+
+/// Sends reliable envelopes between a phone and its watches, through whole transports over WatchConnectivity's stand-in, in
+/// virtual time and on one thread, and checks that each arrives once and in order, and of snapshots the newest.
+///
+/// With `hasFaults`, apps are suspended, killed and launched anew with their stores, by the user and by the system; they
+/// crash while they are handed something; sessions say of reachability what is not true; transfers fail, messages are lost;
+/// watches go out of range, and the user switches between two of them. Everything follows from the seed.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+public struct WatchSimulation: Sendable {
+    /// On each way.
+    public var envelopes: UInt64
+    public var hasFaults: Bool
+    /// Apps keep what delivery wants kept; without, what is lost with them is found.
+    public var hasStores = true
+    /// Virtual time after which it gives up.
+    public var patience: Duration = .seconds(12 * 3600)
+
+    public init(envelopes: UInt64 = 40, hasFaults: Bool = true) {
+        self.envelopes = envelopes
+        self.hasFaults = hasFaults
+    }
+
+    /// What became of one seed.
+    public struct Report: Sendable, Encodable {
+        public let seed: UInt64
+        /// What went wrong; nil when nothing did.
+        public let failure: String?
+        /// Accepted, on all ways.
+        public let envelopes: UInt64
+        /// Handed to the apps for the first time.
+        public let delivered: UInt64
+        /// Handed to an app again that had died after it was handed them, before anything new.
+        public let offeredAgain: UInt64
+        /// What the system has carried.
+        public let messages: Int
+        public let userInfos: Int
+        public let contexts: Int
+        /// By kind.
+        public let faults: [String: Int]
+        public let simulatedSeconds: Double
+        public let wallSeconds: Double
+    }
+
+    /// - Parameter trace: is told of everything that happens on the devices, if the run fails.
+    public func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> Report {
+        let run = WatchRun(self, seed: seed, traceLimit: trace == nil ? 0 : 100_000)
+        let start = ContinuousClock.now
+        let failure = run.play()
+        if failure != nil { trace?(run.pair.report) }
+        let (progress, statistics) = (run.progress.withLock { $0 }, run.pair.statistics)
+        return Report(
+            seed: seed, failure: failure, envelopes: progress.ways.reduce(0) { $0 + $1.accepted },
+            delivered: progress.ways.reduce(0) { $0 + $1.delivered },
+            offeredAgain: progress.ways.reduce(0) { $0 + $1.offeredAgain },
+            messages: statistics.messagesDelivered, userInfos: statistics.userInfosDelivered,
+            contexts: statistics.contextsDelivered, faults: run.faults,
+            simulatedSeconds: run.pair.elapsed / .seconds(1), wallSeconds: start.duration(to: .now) / .seconds(1))
+    }
+}
+
+/// What one device's app sends to another's.
+struct WatchWay: Sendable {
+    let from: Int
+    let to: Int
+    /// The last that the app may send by now.
+    var allowed: UInt64 = 0
+    /// The last that was accepted.
+    var accepted: UInt64 = 0
+    var isSending = false
+    var delivered: UInt64 = 0
+    /// Those that the receiver's earlier lives have had may come again, before anything new.
+    var mayComeAgain = false
+    var offeredAgain: UInt64 = 0
+
+    var featureID: String { "way \(from) to \(to)" }
+}
+
+/// What the apps have done, over all their lives.
+struct WatchProgress: Sendable {
+    var ways: [WatchWay]
+    /// Of each device the newest snapshot that was accepted.
+    var published: [UInt64]
+    var failure: String?
+
+    mutating func take(_ sequence: UInt64, on featureID: String, at device: Int) {
+        guard let way = ways.firstIndex(where: { $0.featureID == featureID }), ways[way].to == device else { return }
+        if sequence == ways[way].delivered + 1 {
+            ways[way].delivered = sequence
+            ways[way].mayComeAgain = false
+        } else if sequence <= ways[way].delivered, ways[way].mayComeAgain {
+            ways[way].offeredAgain += 1
+        } else if failure == nil {
+            failure = "\(featureID): \(sequence) came after \(ways[way].delivered)"
+        }
+    }
+}

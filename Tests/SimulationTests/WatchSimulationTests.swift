@@ -1,0 +1,36 @@
+import MeshSimulation
+import Testing
+
+/// Whole transports between a phone and its watches.
+@Suite struct WatchSimulationTests {
+    @Test("On a good day everything arrives once and in order", arguments: 0..<3 as Range<UInt64>)
+    func calm(seed: UInt64) {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let report = WatchSimulation(hasFaults: false).run(seed: seed)
+        #expect(report.failure == nil, "seed \(seed)")
+        #expect(report.delivered == 80)
+    }
+
+    @Test func `So it does over suspensions, relaunches, lies, losses and switches between watches`() {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let report = WatchSimulation().run(0..<50)
+        #expect(report.failures.map(\.seed) == [])
+        #expect(report.delivered == report.envelopes)
+        for kind in ["suspension", "kill", "relaunch", "lie", "switch"] { #expect(report.faults[kind] ?? 0 > 0) }
+    }
+
+    @Test func `What apps lose that keep nothing is found`() {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        var simulation = WatchSimulation()
+        simulation.hasStores = false
+        simulation.patience = .seconds(600)
+        #expect(!simulation.run(0..<10).failures.isEmpty)
+    }
+
+    @Test func `One seed goes the same way every time`() {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let (first, second) = (WatchSimulation().run(seed: 7), WatchSimulation().run(seed: 7))
+        #expect(first.simulatedSeconds == second.simulatedSeconds)
+        #expect(first.faults == second.faults)
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshSimulatedWatch
+import MeshWatchConnectivityTransport
+import Testing
+
+/// The one application context, and who writes it.
+@Suite struct ContextTests {
+    /// What somebody does who has something in the context: sets a key of its own.
+    typealias Setter = (_ key: String, _ value: Data) throws -> Void
+
+    @Test func `W10 two keys that are set together both arrive, and those that were there before stay`() throws {
+        #expect(
+            try complaint { session, clock in
+                let writer = WatchSessionMultiplexer.of(session, clock: clock).context
+                return { try writer.set($1, for: $0) }
+            } == nil)
+        #expect(
+            try complaint { session, _ in
+                let snapshot = SeparateContexts(session)
+                return { try snapshot.set($1, for: $0) }
+            } != nil)
+    }
+
+    /// The rule: whatever is set is in the context that arrives, beside what others have set, the app itself among them.
+    private func complaint(
+        about make: (WCSession, SimulatedWatchClock) throws -> Setter
+    ) throws -> String? {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let (phone, watch) = (try #require(pair.phone.launch()), try #require(pair.watch.launch()))
+        let (app, receiver) = (Recorder(phone), Recorder(watch))
+        pair.runUntilIdle()
+        try phone.updateApplicationContext(["app": 1])
+        pair.runUntilIdle()
+        let first = try make(phone, pair.clock)
+        let second = try make(phone, pair.clock)
+        try first("one", Data([1]))
+        try second("two", Data([2]))
+        pair.advance(by: .seconds(1))
+        let received = watch.receivedApplicationContext
+        withExtendedLifetime((app, receiver)) {}
+        for (key, byte) in [("one", UInt8(1)), ("two", 2)] where received[key] as? Data != Data([byte]) {
+            return "'\(key)' is missing"
+        }
+        return received["app"] as? Int == 1 ? nil : "what the app had in it is gone"
+    }
+
+    @Test func `Changes made while a write is pending go together`() throws {
+        let (pair, writer, _) = try running()
+        for value in 0..<100 as Range<UInt8> { try writer.set(Data([value]), for: "key \(value % 10)") }
+        pair.advance(by: .seconds(1))
+        #expect(pair.statistics.contextsDelivered == 1)
+    }
+
+    @Test func `An equal context is delivered again when that is wanted`() throws {
+        let (pair, writer, _) = try running()
+        try writer.set(Data([1]), for: "key")
+        pair.advance(by: .seconds(1))
+        writer.writeAgain()
+        pair.advance(by: .seconds(1))
+        #expect(pair.statistics.contextsDelivered == 2)
+    }
+
+    @Test func `What does not fit beside the rest is refused, and everything else is delivered`() throws {
+        let (pair, writer, watch) = try running()
+        let limit = PayloadLimit.watchConnectivityContext
+        try writer.set(Data(count: 200_000), for: "large")
+        try writer.set(Data([1]), for: "grows")
+        #expect {
+            try writer.set(Data(count: 100_000), for: "grows")
+        } throws: { error in
+            guard
+                case .payloadTooLarge(let bytes, limit.bytes, "watchconnectivity.context")? = error as? SessionSyncError
+            else { return false }
+            return bytes > 300_000
+        }
+        try writer.set(Data([3]), for: "small")
+        pair.advance(by: .seconds(1))
+        let received = watch.receivedApplicationContext
+        #expect(received["large"] as? Data == Data(count: 200_000))
+        #expect(received["grows"] as? Data == Data([1]))
+        #expect(received["small"] as? Data == Data([3]))
+    }
+
+    @Test func `What is set before the session is activated is written then, and what failed is tried again`() throws {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let (phone, watch) = (try #require(pair.phone.launch()), try #require(pair.watch.launch()))
+        let receiver = Recorder(watch)
+        let multiplexer = WatchSessionMultiplexer.of(phone, clock: pair.clock)
+        pair.watch.isPaired = false
+        try multiplexer.context.set(Data([1]), for: "key")
+        pair.advance(by: .seconds(1))
+        multiplexer.activate()
+        pair.advance(by: .seconds(5))
+        #expect(watch.receivedApplicationContext.isEmpty)
+        pair.watch.isPaired = true
+        pair.advance(by: .seconds(40))
+        #expect(watch.receivedApplicationContext["key"] as? Data == Data([1]))
+        withExtendedLifetime(receiver) {}
+    }
+
+    @Test func `What is refused is tried again at one pace, however often the session changes meanwhile`() throws {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let session = InjectedSession()
+        let multiplexer = WatchSessionMultiplexer.of(session, clock: pair.clock)
+        try multiplexer.context.set(Data([1]), for: "key")
+        for _ in 1...20 {
+            session.delegate?.sessionReachabilityDidChange(.default)
+            pair.advance(by: .seconds(1))
+        }
+        pair.advance(by: .seconds(60))
+        let count = session.refusedContextCount.withLock { $0 }
+        pair.advance(by: .seconds(300))
+        #expect(session.refusedContextCount.withLock { $0 } - count == 10)
+    }
+
+    private func running() throws -> (SimulatedWatchPair, ApplicationContextWriter, WCSession) {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let (phone, watch) = (try #require(pair.phone.launch()), try #require(pair.watch.launch()))
+        let (multiplexer, other) = (
+            WatchSessionMultiplexer.of(phone, clock: pair.clock), WatchSessionMultiplexer.of(watch, clock: pair.clock)
+        )
+        multiplexer.activate()
+        other.activate()
+        pair.advance(by: .seconds(1))
+        Self.kept.withLock { $0 += [multiplexer, other] }
+        return (pair, multiplexer.context, watch)
+    }
+
+    /// Sessions hold their delegates weakly.
+    private static let kept = Locked<[WatchSessionMultiplexer]>([])
+}

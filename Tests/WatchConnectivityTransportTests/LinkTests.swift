@@ -1,0 +1,256 @@
+import Dispatch
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshSimulatedWatch
+import MeshTransport
+import MeshWatchConnectivityTransport
+import Testing
+
+/// The link by itself: what it makes of a session.
+@Suite struct LinkTests {
+    @Test func `A device is found when the session is activated, and connected while it is reachable`() throws {
+        let ends = try Ends()
+        #expect(ends.phone.told == ["found", "connected"])
+        ends.pair.watch.enterBackground()
+        ends.pair.advance(by: .seconds(1))
+        #expect(ends.phone.told == ["found", "connected", "disconnected"])
+        ends.pair.watch.enterForeground()
+        ends.pair.advance(by: .seconds(1))
+        #expect(ends.phone.told == ["found", "connected", "disconnected", "connected"])
+    }
+
+    @Test func `An app that is launched anew is a new connection, however quickly it comes back`() throws {
+        let ends = try Ends()
+        ends.pair.phone.claimedReachability = true
+        try ends.watch.send(.datagram, [0])
+        ends.pair.advance(by: .milliseconds(100))
+        ends.watch.link = nil
+        ends.pair.watch.kill()
+        try ends.launch(ends.watch, launch: 9)
+        ends.pair.advance(by: .milliseconds(100))
+        try ends.watch.send(.datagram, [1])
+        ends.pair.advance(by: .milliseconds(100))
+        #expect(ends.phone.told == ["found", "connected", "datagram 0", "disconnected", "connected", "datagram 1"])
+    }
+
+    @Test func `A session that lies is found out by three refusals, and trusted again after a while`() throws {
+        let ends = try Ends()
+        ends.pair.phone.claimedReachability = true
+        ends.pair.watch.enterBackground()
+        ends.pair.advance(by: .seconds(1))
+        for _ in 1...2 {
+            try ends.phone.send(.datagram, [1])
+            ends.pair.advance(by: .milliseconds(10))
+        }
+        #expect(ends.phone.told == ["found", "connected"] + ["undelivered", "undelivered"])
+        try ends.phone.send(.datagram, [1])
+        ends.pair.advance(by: .milliseconds(10))
+        #expect(ends.phone.told.suffix(2) == ["undelivered", "disconnected"])
+        #expect(throws: LinkError(.unreachable)) { try ends.phone.send(.datagram, [1]) }
+        ends.pair.advance(by: .seconds(1))
+        #expect(ends.phone.told.last == "connected")
+    }
+
+    @Test func `Who switches watches talks to another address, and finds what waited when he comes back`() throws {
+        let ends = try Ends(watches: 2)
+        let first = try #require(ends.phone.address)
+        ends.pair.switchTo(ends.pair.watches[1])
+        ends.pair.watches[1].launch()
+        ends.pair.advance(by: .seconds(1))
+        let second = try #require(ends.phone.address)
+        #expect(first != second)
+        #expect(ends.phone.told == ["found", "connected", "disconnected", "found"])
+        #expect(throws: LinkError(.full)) { try ends.phone.send(.queue, [1], to: first) }
+        try ends.phone.send(.latest, [2], to: first, key: "a")
+        ends.pair.switchTo(ends.pair.watch)
+        ends.pair.advance(by: .seconds(1))
+        #expect(ends.phone.address == first)
+        #expect(ends.phone.told.contains("writable"))
+        try ends.phone.send(.queue, [1], to: first)
+        ends.pair.advance(by: .seconds(1))
+        #expect(ends.watch.told.filter { $0.hasPrefix("latest") || $0.hasPrefix("queue") } == ["latest 2", "queue 1"])
+    }
+
+    @Test func `Who asks first for a watch's name, and who asks at the same time, get the same`() throws {
+        for seed in 1...20 as ClosedRange<UInt64> {
+            let pair = SimulatedWatchPair(seed: seed, conditions: .ideal)
+            let session = try #require(pair.phone.launch())
+            let app = Recorder(session)
+            pair.runUntilIdle()
+            let names = Locked<Set<String?>>([])
+            DispatchQueue.concurrentPerform(iterations: 8) { _ in
+                let name = session.counterpartID
+                names.withLock { _ = $0.insert(name) }
+            }
+            #expect(names.withLock { $0.count } == 1)
+            #expect(!names.withLock { $0.contains(nil) })
+            withExtendedLifetime(app) {}
+        }
+    }
+
+    @Test func `Who can be reached is there, even while the session says that its app is not installed`() throws {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let session = InjectedSession()
+        let link = WatchConnectivityLink(session, clock: pair.clock)
+        let phone = End(pair.phone)
+        func say(_ isReachable: Bool, _ counterpart: String?) {
+            session.isReachable = isReachable
+            session.counterpartID = counterpart
+            session.delegate?.sessionReachabilityDidChange(.default)
+        }
+        session.counterpartID = nil
+        try link.open(phone)
+        #expect(phone.told.isEmpty)
+        say(true, nil)
+        #expect(phone.told == ["found", "connected"])
+        say(true, "watch")
+        #expect(phone.told == ["found", "connected", "disconnected", "found", "connected"])
+        #expect(phone.address == "watch")
+        say(true, nil)
+        #expect(phone.told.count == 5)
+        try link.send(LinkPacket(lane: .datagram, bytes: [1]), to: "watch")
+        say(false, nil)
+        #expect(phone.told.suffix(2) == ["connected", "disconnected"])
+        #expect(throws: LinkError(.unreachable)) { try link.send(LinkPacket(lane: .datagram, bytes: [1]), to: "watch") }
+    }
+
+    @Test func `A session that cannot be activated is tried again at one pace, however many share it`() throws {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let session = InjectedSession(activationError: WCError(.genericError))
+        let links = ["a", "b"].map { WatchConnectivityLink(session, channel: $0, clock: pair.clock) }
+        for link in links { try link.open(End(pair.phone)) }
+        pair.advance(by: .seconds(240))
+        #expect((20...30).contains(session.activationCount.withLock { $0 }))
+    }
+
+    @Test func `A transfer that fails is made again`() throws {
+        let ends = try Ends()
+        ends.pair.watch.isDiskFull = true
+        for value in 1...3 as ClosedRange<UInt8> { try ends.phone.send(.queue, [value]) }
+        ends.pair.advance(by: .seconds(5))
+        #expect(!ends.watch.told.contains { $0.hasPrefix("queue") })
+        ends.pair.watch.isDiskFull = false
+        ends.pair.advance(by: .seconds(40))
+        #expect(ends.watch.told.filter { $0.hasPrefix("queue") }.sorted() == ["queue 1", "queue 2", "queue 3"])
+    }
+
+    @Test func `What an earlier life has queued is delivered once, or taken back where a store offers it again`() throws
+    {
+        for cancels in [false, true] {
+            let ends = try Ends()
+            ends.pair.watch.isInRange = false
+            try ends.phone.send(.queue, [1])
+            ends.pair.advance(by: .seconds(1))
+            ends.phone.link = nil
+            ends.pair.phone.kill()
+            try ends.launch(ends.phone, launch: 9, cancelsOutstanding: cancels)
+            ends.pair.advance(by: .seconds(1))
+            ends.pair.watch.isInRange = true
+            ends.pair.advance(by: .seconds(5))
+            #expect(ends.watch.told.filter { $0.hasPrefix("queue") } == (cancels ? [] : ["queue 1"]))
+        }
+    }
+
+    @Test func `Packets up to the limits are taken, larger ones refused`() throws {
+        let ends = try Ends()
+        for lane in ends.phone.lanes {
+            let bytes = [UInt8](repeating: 7, count: lane.value.bytes + 1)
+            #expect(throws: LinkError(.oversized)) { try ends.phone.send(lane.key, bytes) }
+            try ends.phone.send(lane.key, Array(bytes.dropLast()))
+        }
+        ends.pair.advance(by: .seconds(1))
+        #expect(Set(ends.watch.told.suffix(3)) == ["datagram 7", "queue 7", "latest 7"])
+    }
+
+    @Test(arguments: ["other", "/k"])
+    func `Links of two channels share a session and get what is their own`(channel: String) throws {
+        let ends = try Ends()
+        let (phone, watch) = (End(ends.pair.phone), End(ends.pair.watch))
+        try ends.launch(phone, launch: 3, channel: channel, isRunning: true)
+        try ends.launch(watch, launch: 4, channel: channel, isRunning: true)
+        ends.pair.advance(by: .milliseconds(100))
+        for lane in phone.lanes.keys {
+            try phone.send(lane, [1])
+            try ends.phone.send(lane, [2])
+        }
+        ends.pair.advance(by: .seconds(1))
+        #expect(Set(watch.told.suffix(3)) == ["datagram 1", "queue 1", "latest 1"])
+        #expect(Set(ends.watch.told.suffix(3)) == ["datagram 2", "queue 2", "latest 2"])
+    }
+}
+
+/// A link on each device, and what it tells.
+final class Ends {
+    let pair: SimulatedWatchPair
+    let phone: End
+    let watch: End
+
+    init(watches: Int = 1) throws {
+        pair = SimulatedWatchPair(seed: 1, conditions: .ideal, watches: watches)
+        (phone, watch) = (End(pair.phone), End(pair.watch))
+        try launch(phone, launch: 1)
+        try launch(watch, launch: 2)
+        pair.advance(by: .seconds(1))
+    }
+
+    func launch(
+        _ end: End, launch: UInt32, channel: String = "", cancelsOutstanding: Bool = false, isRunning: Bool = false
+    ) throws {
+        guard let session = isRunning ? end.device.session : end.device.launch() else { throw World.NotInstalled() }
+        let link = WatchConnectivityLink(
+            session, channel: channel, cancelsOutstanding: cancelsOutstanding, clock: pair.clock, launch: launch)
+        end.link = link
+        try link.open(end)
+    }
+}
+
+final class End: LinkObserver {
+    private struct Record {
+        var told: [String] = []
+        var address: LinkAddress?
+        var link: WatchConnectivityLink?
+    }
+
+    let device: SimulatedDevice
+    private let record = Locked(Record())
+
+    init(_ device: SimulatedDevice) { self.device = device }
+
+    var told: [String] { record.withLock { $0.told } }
+    /// The one found last.
+    var address: LinkAddress? { record.withLock { $0.address } }
+    var link: WatchConnectivityLink? {
+        get { record.withLock { $0.link } }
+        set {
+            let old = record.withLock { record in
+                defer { record.link = newValue }
+                return record.link
+            }
+            withExtendedLifetime(old) {}
+        }
+    }
+    var lanes: [LinkLane: PayloadLimit] { link?.lanes ?? [:] }
+
+    func send(_ lane: LinkLane, _ bytes: [UInt8], to address: LinkAddress? = nil, key: String = "k") throws {
+        guard let address = address ?? self.address, let link else { throw World.NotInstalled() }
+        try link.send(LinkPacket(lane: lane, bytes: bytes, key: lane == .latest ? key : ""), to: address)
+    }
+
+    private func note(_ text: String, _ address: LinkAddress? = nil) {
+        record.withLock { record in
+            record.told.append(text)
+            if let address { record.address = address }
+        }
+    }
+
+    func found(_ address: LinkAddress) { note("found", address) }
+    func connected(_ address: LinkAddress, as peerID: String?) { note("connected") }
+    func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
+        note("\(lane.rawValue) \(bytes.first ?? 0)")
+    }
+    func undelivered(_ packet: LinkPacket, to address: LinkAddress) { note("undelivered") }
+    func writable(_ address: LinkAddress) { note("writable") }
+    func disconnected(_ address: LinkAddress, reason: String?) { note("disconnected") }
+    func failed(_ reason: String) { note("failed") }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import MeshBus
+import MeshSimulatedWatch
+import MeshWatchConnectivityTransport
+import Testing
+
+/// The one delegate slot and those who share it.
+@Suite struct MultiplexerTests {
+    enum Step: CaseIterable { case mesh, app, activation }
+
+    /// What shares the slot: makes itself of a session, and says whether it has got something of the mesh's.
+    typealias Sharer = @Sendable (WCSession, _ onMesh: @escaping @Sendable () -> Void) -> AnyObject
+
+    @Test func `M14 the app's delegate and the mesh both get what is theirs, in every order of construction`() {
+        #expect(complaint(about: Self.multiplexer) == nil)
+        #expect(complaint(about: Self.capturing) != nil)
+    }
+
+    /// The rule: whoever comes first, what is the mesh's reaches the mesh, and everything else the app's own delegate, also
+    /// after the session was activated anew.
+    private func complaint(about sharer: Sharer) -> String? {
+        for order in Self.orders {
+            let pair = SimulatedWatchPair(seed: 1, conditions: .ideal, watches: 2)
+            guard let phone = pair.phone.launch(), let watch = pair.watch.launch() else { return "nothing runs" }
+            let sender = Recorder(watch)
+            let meshCount = Locked(0)
+            let app = Recorder()
+            var kept: AnyObject?
+            for step in order {
+                switch step {
+                case .mesh: kept = sharer(phone) { meshCount.withLock { $0 += 1 } }
+                case .app: phone.delegate = app
+                case .activation: phone.activate()
+                }
+                pair.runUntilIdle()
+            }
+            watch.transferUserInfo(["app": 1])
+            watch.transferUserInfo(["sessionmesh.test": 1])
+            pair.runUntilIdle()
+            if meshCount.withLock({ $0 }) != 1 { return "\(order): the mesh missed what is its own" }
+            if app.userInfos != [["app"]] { return "\(order): the app got \(app.userInfos)" }
+
+            // Another watch and back: the session is activated anew.
+            pair.switchTo(pair.watches[1])
+            pair.runUntilIdle()
+            pair.switchTo(pair.watch)
+            pair.runUntilIdle()
+            watch.transferUserInfo(["app": 2])
+            watch.transferUserInfo(["sessionmesh.test": 2])
+            pair.runUntilIdle()
+            if meshCount.withLock({ $0 }) != 2 { return "\(order): the mesh missed what came after a switch" }
+            if app.userInfos != [["app"], ["app"]] { return "\(order): after a switch the app got \(app.userInfos)" }
+            withExtendedLifetime((kept, sender)) {}
+        }
+        return nil
+    }
+
+    private static let orders: [[Step]] = [
+        [.mesh, .app, .activation], [.mesh, .activation, .app], [.app, .mesh, .activation],
+        [.app, .activation, .mesh], [.activation, .mesh, .app], [.activation, .app, .mesh],
+    ]
+
+    private static let multiplexer: Sharer = { session, onMesh in
+        let multiplexer = WatchSessionMultiplexer.of(session)
+        let listener = TestListener { content in
+            guard case .userInfo(let userInfo) = content, userInfo["sessionmesh.test"] != nil else { return false }
+            onMesh()
+            return true
+        }
+        multiplexer.attach(listener)
+        multiplexer.activate()
+        return [multiplexer, listener] as NSArray
+    }
+
+    private static let capturing: Sharer = { session, onMesh in
+        CapturingDelegate(session, isMesh: { $0["sessionmesh.test"] != nil }, onMesh: onMesh)
+    }
+
+    @Test func `A session has one multiplexer, which gives the slot back when nobody holds it`() throws {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let session = try #require(pair.phone.launch())
+        let app = Recorder(session)
+        var multiplexer: WatchSessionMultiplexer? = .of(session)
+        #expect(multiplexer === WatchSessionMultiplexer.of(session))
+        #expect(session.delegate === multiplexer)
+        #expect(multiplexer?.appDelegate === app)
+        multiplexer = nil
+        #expect(session.delegate === app)
+    }
+
+    @Test func `What is the mesh's waits for a listener that comes late`() throws {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let phone = try #require(pair.phone.launch())
+        let watch = try #require(pair.watch.launch())
+        let sender = Recorder(watch)
+        let app = Recorder(phone)
+        let multiplexer = WatchSessionMultiplexer.of(phone)
+        multiplexer.activate()
+        pair.runUntilIdle()
+        watch.transferUserInfo(["sessionmesh.late": 7])
+        pair.runUntilIdle()
+        let count = Locked(0)
+        let listener = TestListener { _ in
+            count.withLock { $0 += 1 }
+            return true
+        }
+        multiplexer.attach(listener)
+        #expect(count.withLock { $0 } == 1)
+        #expect(app.userInfos.isEmpty)
+        withExtendedLifetime(sender) {}
+    }
+
+    @Test func `A delegate that passes on to whoever it found in the slot makes no circle`() throws {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let phone = try #require(pair.phone.launch())
+        let watch = try #require(pair.watch.launch())
+        let sender = Recorder(watch)
+        let multiplexer = WatchSessionMultiplexer.of(phone)
+        let app = CapturingDelegate(phone, isMesh: { _ in false }, onMesh: {})
+        pair.runUntilIdle()
+        watch.transferUserInfo(["app": 1])
+        pair.runUntilIdle()
+        #expect(phone.delegate === multiplexer)
+        #expect(multiplexer.appDelegate === app)
+        withExtendedLifetime(sender) {}
+    }
+
+    @Test func `Requests that the mesh does not take are answered by the app, or by nobody`() throws {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let phone = try #require(pair.phone.launch())
+        let watch = try #require(pair.watch.launch())
+        let sender = Recorder(watch)
+        let app = Recorder(phone)
+        let multiplexer = WatchSessionMultiplexer.of(phone)
+        multiplexer.activate()
+        pair.runUntilIdle()
+        let answers = Locked<[Int]>([])
+        let errors = Locked<[WCError.Code?]>([])
+        func ask(_ number: Int) {
+            watch.sendMessage(
+                ["n": number], replyHandler: { reply in answers.withLock { $0.append(reply["n"] as? Int ?? -1) } },
+                errorHandler: { error in errors.withLock { $0.append((error as? WCError)?.code) } })
+            pair.runUntilIdle()
+        }
+        ask(1)
+        #expect(answers.withLock { $0 } == [101])
+        multiplexer.appDelegate = nil
+        ask(2)
+        pair.advance(by: .seconds(11))
+        #expect(answers.withLock { $0 } == [101])
+        #expect(errors.withLock { $0 } == [.messageReplyTimedOut])
+        withExtendedLifetime((sender, app)) {}
+    }
+
+    @Test func `Of an application context the app is told its part, when that has changed`() throws {
+        let pair = SimulatedWatchPair(seed: 1, conditions: .ideal)
+        let phone = try #require(pair.phone.launch())
+        let watch = try #require(pair.watch.launch())
+        let sender = Recorder(watch)
+        let app = Recorder(phone)
+        let multiplexer = WatchSessionMultiplexer.of(phone)
+        multiplexer.activate()
+        pair.runUntilIdle()
+        for context in [
+            ["sessionmesh.x": 1], ["app": 1, "sessionmesh.x": 1], ["app": 1, "sessionmesh.x": 2], ["app": 2],
+        ] {
+            try watch.updateApplicationContext(context)
+            pair.runUntilIdle()
+        }
+        #expect(app.contexts == [["app"], ["app"]])
+        withExtendedLifetime((sender, multiplexer)) {}
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `W24 the reachability of an injected session is seen`() async {
+        let session = InjectedSession()
+        let multiplexer = WatchSessionMultiplexer.of(session)
+        multiplexer.activate()
+        var states = multiplexer.states().makeAsyncIterator()
+        #expect(await states.next()?.isReachable == false)
+        session.isReachable = true
+        while let state = await states.next() { if state.isReachable { break } }
+        session.isReachable = false
+        while let state = await states.next() { if !state.isReachable { break } }
+    }
+}

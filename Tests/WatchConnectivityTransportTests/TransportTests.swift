@@ -1,0 +1,59 @@
+import Foundation
+import MeshBus
+import MeshDelivery
+import MeshIdentity
+import MeshSimulatedWatch
+import MeshTransport
+import MeshWatchConnectivityTransport
+import Testing
+
+/// The whole transport, on both devices.
+@Suite struct TransportTests {
+    @Test(arguments: [SessionDeliveryMode.realtimeBestEffort, .reliableEventually])
+    func `What one side sends the other gets, both ways`(mode: SessionDeliveryMode) async throws {
+        let world = try World.running()
+        let (phone, watch) = (try world[.phone], try world[.watch])
+        #expect(phone.knownPeers == [World.peer(.watch)])
+        #expect(watch.knownPeers == [World.peer(.phone)])
+        let (atPhone, atWatch) = (Log(phone.receiveEnvelopes()), Log(watch.receiveEnvelopes()))
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            try await phone.send(envelope(sequence, from: .phone), mode: mode, to: nil)
+            try await watch.send(envelope(sequence, from: .watch), mode: mode, to: nil)
+        }
+        world.pair.advance(by: .seconds(1))
+        #expect(await atWatch.sequences(3) == [1, 2, 3])
+        #expect(await atPhone.sequences(3) == [1, 2, 3])
+        #expect(world.pair.statistics.userInfosDelivered == 2, "the two greetings")
+    }
+
+    @Test(arguments: [SessionDeliveryMode.realtimeBestEffort, .reliableEventually])
+    func `What is sent to an app that does not run goes as user info`(mode: SessionDeliveryMode) async throws {
+        let world = try World.running()
+        let phone = try world[.phone]
+        world.kill(.watch)
+        world.pair.advance(by: .seconds(5))
+        for sequence in 1...3 as ClosedRange<UInt64> {
+            try await phone.send(envelope(sequence, from: .phone), mode: mode, to: nil)
+        }
+        world.pair.advance(by: .seconds(5))
+        world.kill(.phone)
+        world.pair.advance(by: .seconds(5))
+        let atWatch = Log(try world.launch(.watch).receiveEnvelopes())
+        world.pair.advance(by: .seconds(5))
+        #expect(await atWatch.sequences(3) == [1, 2, 3])
+    }
+
+    @Test func `The newest snapshot outlives a relaunch in the application context`() async throws {
+        let world = try World.running()
+        for revision in 1...3 as ClosedRange<UInt64> {
+            try await world[.phone].sendSnapshot(snapshot(revision, from: .phone), mode: .latestSnapshot, to: nil)
+        }
+        world.pair.advance(by: .seconds(2))
+        world.kill(.phone)
+        world.kill(.watch)
+        let watch = try world.launch(.watch)
+        world.pair.advance(by: .seconds(1))
+        #expect(watch.latestPeerSnapshot(featureID: "workout")?.revision == 3)
+        #expect(watch.knownPeers == [World.peer(.phone)], "the greeting is in the context too")
+    }
+}
