@@ -188,6 +188,19 @@ let modules: [Module] = [
             "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport",
         ]),
     Module(
+        "SessionMeshWatchConnectivity", "Modules/WatchConnectivity", floor: 6,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshConnection",
+            "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshSimulatedWatch",
+            "MeshWatchConnectivityTransport",
+        ],
+        needs: [sqliteStorage],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshConnection",
+            "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshSimulatedWatch",
+            "MeshWatchConnectivityTransport", "MeshTestSupport",
+        ]),
+    Module(
         "SessionMesh", "Modules/Umbrella", floor: 6,
         uses: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
@@ -218,7 +231,7 @@ let modules: [Module] = [
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
-            "PluginsToolKit", "MeshBus", "SessionMesh", "MeshLibdeflate",
+            "PluginsToolKit", "MeshBus", "SessionMesh", "SessionMeshWatchConnectivity", "MeshLibdeflate",
             "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation", "WorkoutExample",
         ], needs: nio),
     Module(

@@ -1,0 +1,36 @@
+public import MeshConnection
+
+#if canImport(WatchConnectivity)
+    public import WatchConnectivity
+#else
+    public import MeshSimulatedWatch
+#endif
+
+extension ConnectionError {
+    /// What the platform's error means. Every code of WatchConnectivity has its case here; one that is not known yet is
+    /// a `sessionError`.
+    public init(wcError: WCError) {
+        let description = wcError.localizedDescription
+        switch wcError.code {
+        case .sessionNotActivated, .sessionInactive: self = .notActivated
+        case .deviceNotPaired: self = .notPaired
+        case .watchAppNotInstalled, .companionAppNotInstalled: self = .watchAppNotInstalled
+        case .notReachable: self = .notReachable
+        case .invalidParameter, .payloadTooLarge, .payloadUnsupportedTypes:
+            self = .encodingFailed(description: description)
+        case .messageReplyFailed: self = .replyFailed(reason: description)
+        case .messageReplyTimedOut, .transferTimedOut: self = .timeout
+        case .fileAccessDenied: self = .fileAccessDenied(url: "")
+        case .deliveryFailed: self = .deliveryFailed(reason: description)
+        case .insufficientSpace: self = .insufficientSpace
+        case .genericError, .sessionNotSupported, .sessionMissingDelegate, .watchOnlyApp:
+            self = .sessionError(code: wcError.code.rawValue, description: description)
+        @unknown default: self = .sessionError(code: wcError.code.rawValue, description: description)
+        }
+    }
+
+    /// What any error means to somebody who sends, those of the platform included.
+    public init(error: any Error) {
+        if let error = error as? WCError { self.init(wcError: error) } else { self.init(error) }
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshIdentity
+import MeshRequests
+import MeshTransport
+
+/// In the counterpart's own frames.
+extension CounterpartTransport {
+    /// - Throws: why the request was not handed over; nothing of it has arrived then.
+    func send(_ message: RequestMessage) async throws {
+        switch RequestMessage.Kind(rawValue: message.kind) {
+        case .request: try await sendRequest(message)
+        case .probe: try await sendProbe(message)
+        case .answer: answer(message, .success(message.body))
+        case .failure: answer(message, .failure(message.error.forReferencePeers))
+        case .handlerFailure: answer(message, .failure(.handlerError(description: message.errorDescription ?? "")))
+        case .late: answer(message, .failure(.timeout))
+        case RequestMessage.Kind.none?: try port.publish(nil)
+        case .received, .echo, nil: break
+        }
+    }
+
+    private func sendRequest(_ message: RequestMessage) async throws {
+        let isFireAndForget = message.isFireAndForget ?? false
+        let request = WireRequest(
+            typeName: names.reference(message.type), payload: message.body, requestID: message.id,
+            isFireAndForget: isFireAndForget, timestamp: clock.wall)
+        if !isFireAndForget { state.withLock { $0.ask(message.id, .request(type: message.type)) } }
+        switch message.method ?? .message {
+        case .message:
+            do {
+                let response = try await port.send(request)
+                // It would run again if it came again. The system says whether it has arrived.
+                inject(RequestMessage(.received, id: message.id, type: message.type))
+                if let response { take(response) }
+            } catch {
+                state.withLock { $0.asked[message.id] = nil }
+                throw error
+            }
+        case .context where !isFireAndForget:
+            try port.publish(request)
+            inject(RequestMessage(.received, id: message.id, type: message.type))
+        case .userInfo, .context:
+            // What nobody answers is not read in a context over there.
+            try port.transfer(request)
+            inject(RequestMessage(.received, id: message.id, type: message.type))
+        }
+    }
+
+    private func sendProbe(_ message: RequestMessage) async throws {
+        let hello = WireRequest(typeName: ReferencePort.helloType, payload: Data("{}".utf8), requestID: message.id)
+        state.withLock { $0.ask(message.id, .probe) }
+        if let response = try await port.send(hello) { take(response) }
+    }
+
+    func take(_ event: ReferenceEvent) {
+        switch event {
+        case .mesh: become(.mesh)
+        case .states(let states):
+            becomeReference()
+            state.withLock { $0.onStates }?(states)
+        case .reachability(let isReachable): take(isReachable)
+        case .request(let request, let method, let reply):
+            becomeReference()
+            take(request, method, reply)
+        case .response(let response): take(response)
+        case .unreadable(let typeName, let reason):
+            state.withLock { $0.onIncompatible }?(typeName, reason)
+        }
+    }
+
+    private func becomeReference() { if dialect == .unknown { become(.reference) } }
+
+    private func take(_ isReachable: Bool) {
+        let (hasChanged, dialect, answers) = state.withLock { state in
+            let hasChanged = state.isReachable != isReachable
+            state.isReachable = isReachable
+            guard isReachable else { return (hasChanged, state.dialect, [WireResponse]()) }
+            defer { state.answers = [] }
+            return (hasChanged, state.dialect, state.answers)
+        }
+        for answer in answers { port.send(answer) }
+        if dialect == .reference, hasChanged {
+            inbox.deliver(SessionPeerReachability(isReachable, peer: Self.counterpart))
+        }
+        if dialect == .unknown, isReachable { Task { await settle() } }
+    }
+
+    private func take(_ request: WireRequest, _ method: DeliveryMethod, _ reply: (@Sendable (Data) -> Void)?) {
+        if let reply {
+            state.withLock { state in
+                if state.replies.count == Self.repliesMax { state.replies.removeFirst() }
+                state.replies.append((request.requestID, reply))
+            }
+        }
+        var message = RequestMessage(
+            .request, id: request.requestID, type: names.own(request.typeName), body: request.payload)
+        message.method = method
+        message.isFireAndForget = request.isFireAndForget
+        if method == .context {
+            message.expiresAt =
+                (request.timestamp + TimeInterval(Self.lifetime.components.seconds)).millisecondsSince1970
+        }
+        inject(message)
+    }
+
+    func take(_ response: WireResponse) {
+        let asked = state.withLock { $0.asked.removeValue(forKey: response.requestID) }
+        switch asked {
+        case .hello: takeHello(response)
+        case .probe:
+            takeHello(response)
+            inject(RequestMessage(.echo, id: response.requestID, type: ""))
+        case .request(let type):
+            becomeReference()
+            inject(response.message(type: type))
+        case nil: becomeReference()
+        }
+    }
+
+    /// Answers a request of the counterpart's, the way it came.
+    private func answer(_ message: RequestMessage, _ outcome: WireResponse.Outcome) {
+        let response = WireResponse(outcome: outcome, requestID: message.id, timestamp: clock.wall)
+        let reply = state.withLock { state in
+            let index = state.replies.firstIndex { $0.id == message.id }
+            return index.map { state.replies.remove(at: $0).reply }
+        }
+        if let reply { return reply(port.encoded(response)) }
+        let isReachable = state.withLock { state in
+            if state.isReachable { return true }
+            if state.answers.count == Self.repliesMax { state.answers.removeFirst() }
+            state.answers.append(response)
+            return false
+        }
+        if isReachable { port.send(response) }
+    }
+
+    private func inject(_ message: RequestMessage) {
+        let metadata = SessionSyncMetadata(
+            sessionID: TransportConnection.sharedScope, featureID: RequestMessage.featureID,
+            sourcePeerID: Self.counterpart.id, sequence: 0, causalTimestamp: clock.wall,
+            payloadType: RequestMessage.payloadType)
+        guard let envelope = try? AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: message))
+        else { return }
+        state.withLock { $0.deliver }?(envelope)
+    }
+}
+
+extension WireResponse {
+    fileprivate func message(type: String) -> RequestMessage {
+        switch outcome {
+        case .success(let payload): RequestMessage(.answer, id: requestID, type: type, body: payload)
+        case .failure(let error): .failure(error, id: requestID, type: type)
+        }
+    }
+}

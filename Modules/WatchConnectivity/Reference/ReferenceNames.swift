@@ -1,0 +1,27 @@
+import MeshBus
+import MeshRequests
+
+/// What requests are called here and in the frames of WatchConnectivitySwift 5, which know a type's own name only.
+final class ReferenceNames: Sendable {
+    private struct State {
+        var own: [String: String] = [:]
+        var reference: [String: String] = [:]
+    }
+
+    private let state = Locked(State())
+
+    func note<R: SessionRequest>(_ type: R.Type) {
+        let name = String(describing: type)
+        state.withLock { state in
+            state.own[name] = R.requestType
+            state.reference[R.requestType] = name
+        }
+    }
+
+    /// - Parameter reference: the name in a frame.
+    func own(_ reference: String) -> String { state.withLock { $0.own[reference] } ?? reference }
+
+    func reference(_ own: String) -> String {
+        state.withLock { $0.reference[own] } ?? own.split(separator: ".").last.map(String.init) ?? own
+    }
+}

@@ -1,0 +1,313 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshTransport
+import MeshWatchConnectivityTransport
+
+#if canImport(WatchConnectivity)
+    import WatchConnectivity
+#else
+    import MeshSimulatedWatch
+#endif
+
+/// What a counterpart says that speaks as WatchConnectivitySwift 5 does.
+enum ReferenceEvent: Sendable {
+    /// - Parameter reply: takes a `WireResponse` in JSON; nil when the answer is to come as a message of its own.
+    case request(WireRequest, DeliveryMethod, reply: (@Sendable (Data) -> Void)?)
+    case response(WireResponse)
+    /// Values of shared states in JSON, by the names of their types.
+    case states([String: Data])
+    /// It looks like one of its frames, and is none.
+    case unreadable(typeName: String, reason: String)
+    /// The counterpart speaks the mesh's own frames.
+    case mesh
+    /// - Parameter isReachable: whether messages are taken now.
+    case reachability(isReachable: Bool)
+}
+
+/// Speaks the frames of WatchConnectivitySwift 5 on a session that it shares with the mesh's link and with the app.
+///
+/// | lane | frame |
+/// |---|---|
+/// | message data | `WireRequest` in JSON; the reply is a `WireResponse`, and so is an answer to what came on another lane |
+/// | user info | `WatchConnectivitySwift.Request`: `{"request": WireRequest}` in JSON |
+/// | application context | `WatchConnectivitySwift.Request` and `….FireAndForget.<id>`: a `WireRequest`; `….<type>`: a shared state |
+///
+/// Safe to use from any thread. Events come one at a time, on the session's thread.
+final class ReferencePort: WatchSessionListener {
+    static let prefix = "WatchConnectivitySwift."
+    static let requestKey = prefix + "Request"
+    static let fireAndForgetPrefix = prefix + "FireAndForget."
+    /// A request that nobody has a handler for: what comes back tells which frames the counterpart speaks.
+    static let helloType = "SessionMesh.Hello"
+    static let helloAnswer = Data(#""sessionmesh""#.utf8)
+    /// How long a message may be under way before it counts as sent.
+    static let patience = Duration.seconds(1)
+
+    let multiplexer: WatchSessionMultiplexer
+    private let encoder: JSONEncoder
+    private let decoder: JSONDecoder
+    private let clock: any DeliveryClock
+    private let told = Locked(Told())
+    /// The requests of the context that came last.
+    private let contextIDs = Locked<Set<UUID>>([])
+
+    private struct Told {
+        var onEvent: (@Sendable (ReferenceEvent) -> Void)?
+        /// What has come before anybody listened.
+        var early: [ReferenceEvent] = []
+    }
+
+    private static let earlyMax = 256
+
+    init(
+        multiplexer: WatchSessionMultiplexer, encoder: JSONEncoder, decoder: JSONDecoder, clock: any DeliveryClock
+    ) {
+        self.multiplexer = multiplexer
+        self.encoder = encoder
+        self.decoder = decoder
+        self.clock = clock
+        multiplexer.attach(self)
+    }
+
+    /// Begins to tell, and first what has come before.
+    func open(_ onEvent: @escaping @Sendable (ReferenceEvent) -> Void) {
+        let early = told.withLock { told in
+            told.onEvent = onEvent
+            defer { told.early = [] }
+            return told.early
+        }
+        for event in early { onEvent(event) }
+        session(.stateChanged, multiplexer.state)
+    }
+
+    private func tell(_ event: ReferenceEvent) {
+        let onEvent = told.withLock { told in
+            if told.onEvent == nil, told.early.count < Self.earlyMax { told.early.append(event) }
+            return told.onEvent
+        }
+        onEvent?(event)
+    }
+}
+
+// MARK: - Speaking
+
+extension ReferencePort {
+    /// Sends a request as a message.
+    /// - Returns: the response; nil when it takes longer than `patience`, and then it is an event.
+    /// - Throws: `ConnectionError`, also what the counterpart's system says.
+    func send(_ request: WireRequest) async throws -> WireResponse? {
+        let bytes = try encoder.encode(request)
+        let first = FirstResult<WireResponse?>()
+        // Also what nobody waits for asks for a reply: without it the counterpart would not handle the request.
+        multiplexer.session.sendMessageData(
+            bytes,
+            replyHandler: { [weak self] reply in
+                guard let self else { return }
+                let response = response(reply, to: request)
+                if !first.resolve(.success(response)) { tell(.response(response)) }
+            },
+            errorHandler: { [weak self] error in
+                let error = ConnectionError(error: error)
+                guard !first.resolve(.failure(error)) else { return }
+                self?.tell(.response(.failure(error, requestID: request.requestID)))
+            })
+        clock.wake(at: clock.elapsed + Self.patience) { first.resolve(.success(nil)) }
+        return try await first.value()
+    }
+
+    /// Queues a request. The answer is an event.
+    func transfer(_ request: WireRequest) throws {
+        // Read by a plain decoder over there, whatever the app's is.
+        let bytes = try JSONEncoder().encode(WireUserInfo(request: request))
+        multiplexer.session.transferUserInfo([Self.requestKey: bytes])
+    }
+
+    /// Makes the request what the one slot in the context holds; nil empties it.
+    func publish(_ request: WireRequest?) throws {
+        try multiplexer.context.set(request.map { try encoder.encode($0) }, for: Self.requestKey)
+    }
+
+    /// - Parameter value: in JSON; nil takes it out of the context.
+    func publish(state value: Data?, typeName: String) throws {
+        try multiplexer.context.set(value, for: Self.prefix + typeName)
+    }
+
+    /// Answers what came on another lane than the message's.
+    func send(_ response: WireResponse) {
+        guard let bytes = try? encoder.encode(response) else { return }
+        multiplexer.session.sendMessageData(bytes, replyHandler: nil, errorHandler: nil)
+    }
+
+    func encoded(_ response: WireResponse) -> Data { (try? encoder.encode(response)) ?? Data() }
+
+    /// The state of that type in the context that came last; empty when there is none.
+    func receivedStates(_ typeName: String) -> [String: Data] {
+        states(in: multiplexer.session.receivedApplicationContext).filter { $0.key == typeName }
+    }
+
+    private func response(_ bytes: Data, to request: WireRequest) -> WireResponse {
+        guard let response = decode(WireResponse.self, bytes) else {
+            let reason = "its reply to \(request.typeName) is no response"
+            return .failure(.incompatiblePeer(reason: reason), requestID: request.requestID)
+        }
+        if response.requestID == request.requestID { return response }
+        let error = ConnectionError.replyFailed(reason: "the reply is to \(response.requestID), another request")
+        return .failure(error, requestID: request.requestID)
+    }
+
+    /// By the app's decoder, and if that fails by a plain one: apps configure theirs for what they send, not for
+    /// frames.
+    private func decode<Value: Decodable>(_ type: Value.Type, _ bytes: Data) -> Value? {
+        (try? decoder.decode(type, from: bytes)) ?? (try? JSONDecoder().decode(type, from: bytes))
+    }
+}
+
+// MARK: - Listening
+
+extension ReferencePort {
+    func session(_ event: WatchSessionEvent, _ state: WCSessionState) {
+        tell(.reachability(isReachable: state.activationState == .activated && state.isReachable))
+    }
+
+    func take(_ content: WatchSessionContent) -> Bool {
+        switch content {
+        case .data(let bytes, let reply): take(bytes, reply)
+        case .userInfo(let content): take(userInfo: content)
+        case .finishedUserInfo(let transfer, _): transfer.userInfo[Self.requestKey] != nil
+        case .message, .file, .finishedFile: false
+        }
+    }
+
+    func owns(contextKey: String) -> Bool { contextKey.hasPrefix(Self.prefix) }
+
+    func takeContext(_ context: [String: Any]) {
+        // Whoever writes the mesh's keys understands them: what stands beside them is for others.
+        if context.keys.contains(where: { $0.hasPrefix(WatchSessionMultiplexer.prefix) }) { return tell(.mesh) }
+        let requests = context.keys.filter { $0 == Self.requestKey || $0.hasPrefix(Self.fireAndForgetPrefix) }
+            .sorted().compactMap { context[$0] as? Data }.compactMap { decode(WireRequest.self, $0) }
+        let ids = Set(requests.map(\.requestID))
+        let known = contextIDs.withLock { known in
+            defer { known = ids }
+            return known
+        }
+        for request in requests where !known.contains(request.requestID) {
+            tell(.request(request, .context, reply: nil))
+        }
+        let states = states(in: context)
+        if !states.isEmpty { tell(.states(states)) }
+    }
+
+    private func states(in context: [String: Any]) -> [String: Data] {
+        guard !context.keys.contains(where: { $0.hasPrefix(WatchSessionMultiplexer.prefix) }) else { return [:] }
+        var states: [String: Data] = [:]
+        for (key, value) in context {
+            guard key.hasPrefix(Self.prefix), key != Self.requestKey, !key.hasPrefix(Self.fireAndForgetPrefix),
+                let bytes = value as? Data
+            else { continue }
+            states[String(key.dropFirst(Self.prefix.count))] = bytes
+        }
+        return states
+    }
+
+    private func take(_ bytes: Data, _ reply: ((Data) -> Void)?) -> Bool {
+        guard bytes.first == UInt8(ascii: "{") else { return false }
+        let handler = reply.map(ReplyHandler.init)
+        if let request = decode(WireRequest.self, bytes) {
+            if request.typeName == Self.helloType {
+                handler?.call(encoded(.success(Self.helloAnswer, requestID: request.requestID)))
+                tell(.mesh)
+            } else {
+                tell(.request(request, .message, reply: handler?.call))
+            }
+            return true
+        }
+        if let response = decode(WireResponse.self, bytes) {
+            tell(.response(response))
+            return true
+        }
+        guard let frame = try? JSONDecoder().decode(UnreadableFrame.self, from: bytes), frame.isMeant else {
+            return false
+        }
+        let reason = "a frame of WatchConnectivitySwift that cannot be read"
+        handler?.call(encoded(.failure(.decodingFailed(description: reason), requestID: frame.id)))
+        tell(.unreadable(typeName: frame.typeName ?? "response", reason: reason))
+        return true
+    }
+
+    private func take(userInfo: [String: Any]) -> Bool {
+        guard let value = userInfo[Self.requestKey] else { return false }
+        if let bytes = value as? Data, let frame = decode(WireUserInfo.self, bytes) {
+            tell(.request(frame.request, .userInfo, reply: nil))
+        } else {
+            tell(
+                .unreadable(typeName: "user info", reason: "a user info of WatchConnectivitySwift that cannot be read"))
+        }
+        return true
+    }
+}
+
+/// What a frame must have at least to be taken for one.
+private struct UnreadableFrame: Decodable {
+    let requestID: String?
+    let typeName: String?
+
+    var id: UUID { requestID.flatMap(UUID.init(uuidString:)) ?? UUID() }
+    var isMeant: Bool { requestID != nil }
+}
+
+/// The session's handlers are not declared to be what they are: callable once, from any thread.
+private final class ReplyHandler: @unchecked Sendable {
+    private let reply: (Data) -> Void
+    private let isCalled = Locked(false)
+
+    init(_ reply: @escaping (Data) -> Void) {
+        self.reply = reply
+    }
+
+    @Sendable func call(_ bytes: Data) {
+        let isFirst = isCalled.withLock { isCalled in
+            defer { isCalled = true }
+            return !isCalled
+        }
+        if isFirst { reply(bytes) }
+    }
+}
+
+/// The first of several results; one waits for it.
+final class FirstResult<Value: Sendable>: Sendable {
+    private struct State {
+        var result: Result<Value, any Error>?
+        var waiter: CheckedContinuation<Value, any Error>?
+    }
+
+    private let state = Locked(State())
+
+    /// - Returns: whether it was the first.
+    @discardableResult
+    func resolve(_ result: Result<Value, any Error>) -> Bool {
+        let (isFirst, waiter) = state.withLock { state in
+            guard state.result == nil else { return (false, nil as CheckedContinuation<Value, any Error>?) }
+            state.result = result
+            defer { state.waiter = nil }
+            return (true, state.waiter)
+        }
+        waiter?.resume(with: result)
+        return isFirst
+    }
+
+    /// Ends with `ConnectionError.cancelled` when the waiting task is cancelled.
+    func value() async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result = state.withLock { state in
+                    if state.result == nil { state.waiter = continuation }
+                    return state.result
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            resolve(.failure(ConnectionError.cancelled))
+        }
+    }
+}

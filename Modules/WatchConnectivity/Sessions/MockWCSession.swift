@@ -1,0 +1,205 @@
+public import Foundation
+import MeshBus
+
+#if canImport(WatchConnectivity)
+    public import WatchConnectivity
+#else
+    public import MeshSimulatedWatch
+#endif
+
+/// A session for tests that counts and keeps what is sent.
+public final class MockWCSession: StandInSession, @unchecked Sendable {
+    private struct Configuration {
+        var sendMessageResponse: Data?
+        var sendMessageDelayMs: Int64 = 0
+        var onSendMessageData: (@Sendable (Data) -> Void)?
+        var onTransferUserInfo: (@Sendable ([String: Any]) -> Void)?
+        var onUpdateApplicationContext: (@Sendable ([String: Any]) -> Void)?
+        var onActivate: (@Sendable () -> Void)?
+        var onTransferFile: (@Sendable (URL, [String: Any]?) -> Void)?
+        var autoCompleteFileTransfer = true
+        var transferFileError: (any Error)?
+    }
+
+    private struct Calls {
+        var activate = 0
+        var sendMessageData = 0
+        var transferUserInfo = 0
+        var updateApplicationContext = 0
+        var transferFile = 0
+        var messageData: Data?
+        var userInfo: [String: Any]?
+        var applicationContext: [String: Any]?
+        var fileURL: URL?
+        var fileMetadata: [String: Any]?
+    }
+
+    private let configuration = Locked(Configuration())
+    private let calls = Locked(Calls())
+
+    public override init() { super.init() }
+
+    // MARK: What it does
+
+    /// What every message is answered with: a `WireResponse` in JSON, to whose request id that of the request is
+    /// written; nil answers with an empty success.
+    public var sendMessageResponse: Data? {
+        get { configuration.withLock { $0.sendMessageResponse } }
+        set { configuration.withLock { $0.sendMessageResponse = newValue } }
+    }
+    /// How long a message takes to be answered, or to fail.
+    public var sendMessageDelayMs: Int64 {
+        get { configuration.withLock { $0.sendMessageDelayMs } }
+        set { configuration.withLock { $0.sendMessageDelayMs = newValue } }
+    }
+    /// Whether file transfers end by themselves.
+    public var autoCompleteFileTransfer: Bool {
+        get { configuration.withLock { $0.autoCompleteFileTransfer } }
+        set { configuration.withLock { $0.autoCompleteFileTransfer = newValue } }
+    }
+    /// What file transfers that end by themselves end with; nil when they arrive.
+    public var transferFileError: (any Error)? {
+        get { configuration.withLock { $0.transferFileError } }
+        set { configuration.withLock { $0.transferFileError = newValue } }
+    }
+    public var onSendMessageData: (@Sendable (Data) -> Void)? {
+        get { configuration.withLock { $0.onSendMessageData } }
+        set { configuration.withLock { $0.onSendMessageData = newValue } }
+    }
+    public var onTransferUserInfo: (@Sendable ([String: Any]) -> Void)? {
+        get { configuration.withLock { $0.onTransferUserInfo } }
+        set { configuration.withLock { $0.onTransferUserInfo = newValue } }
+    }
+    public var onUpdateApplicationContext: (@Sendable ([String: Any]) -> Void)? {
+        get { configuration.withLock { $0.onUpdateApplicationContext } }
+        set { configuration.withLock { $0.onUpdateApplicationContext = newValue } }
+    }
+    public var onActivate: (@Sendable () -> Void)? {
+        get { configuration.withLock { $0.onActivate } }
+        set { configuration.withLock { $0.onActivate = newValue } }
+    }
+    public var onTransferFile: (@Sendable (URL, [String: Any]?) -> Void)? {
+        get { configuration.withLock { $0.onTransferFile } }
+        set { configuration.withLock { $0.onTransferFile = newValue } }
+    }
+
+    // MARK: What was called
+
+    public var activateCallCount: Int { calls.withLock { $0.activate } }
+    public var sendMessageDataCallCount: Int { calls.withLock { $0.sendMessageData } }
+    public var transferUserInfoCallCount: Int { calls.withLock { $0.transferUserInfo } }
+    public var updateApplicationContextCallCount: Int { calls.withLock { $0.updateApplicationContext } }
+    public var transferFileCallCount: Int { calls.withLock { $0.transferFile } }
+    public var lastSentMessageData: Data? { calls.withLock { $0.messageData } }
+    public var lastTransferredUserInfo: [String: Any]? { calls.withLock { $0.userInfo } }
+    public var lastUpdatedApplicationContext: [String: Any]? { calls.withLock { $0.applicationContext } }
+    public var lastTransferredFileURL: URL? { calls.withLock { $0.fileURL } }
+    public var lastTransferredFileMetadata: [String: Any]? { calls.withLock { $0.fileMetadata } }
+
+    /// As at first, but for its callbacks, its delegate and what it says of the counterpart.
+    public func reset() {
+        calls.withLock { $0 = Calls() }
+        configuration.withLock { configuration in
+            configuration.sendMessageResponse = nil
+            configuration.sendMessageDelayMs = 0
+            configuration.transferFileError = nil
+            configuration.autoCompleteFileTransfer = true
+        }
+        sendMessageError = nil
+        autoReply = true
+        updateContextError = nil
+        applicationContext = [:]
+        receivedApplicationContext = [:]
+    }
+
+    // MARK: WCSessionProviding
+
+    public override func activate() {
+        calls.withLock { $0.activate += 1 }
+        onActivate?()
+        super.activate()
+    }
+
+    public override func sendMessageData(
+        _ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)?
+    ) {
+        calls.withLock { calls in
+            calls.sendMessageData += 1
+            calls.messageData = data
+        }
+        onSendMessageData?(data)
+        let delay = sendMessageDelayMs
+        guard delay > 0 else {
+            return super.sendMessageData(data, replyHandler: replyHandler, errorHandler: errorHandler)
+        }
+        let call = UncheckedCall { self.answer(data, replyHandler, errorHandler) }
+        Task.detached {
+            try? await Task.sleep(for: .milliseconds(delay))
+            call.perform()
+        }
+    }
+
+    private func answer(_ data: Data, _ replyHandler: ((Data) -> Void)?, _ errorHandler: ((any Error) -> Void)?) {
+        super.sendMessageData(data, replyHandler: replyHandler, errorHandler: errorHandler)
+    }
+
+    override func reply(to data: Data) -> Data {
+        guard let bytes = sendMessageResponse else { return super.reply(to: data) }
+        // Whoever wrote the response could not know the request's id.
+        guard let response = try? JSONDecoder().decode(WireResponse.self, from: bytes),
+            let request = try? JSONDecoder().decode(WireRequest.self, from: data)
+        else { return bytes }
+        return Self.encoded(
+            WireResponse(outcome: response.outcome, requestID: request.requestID, timestamp: response.timestamp))
+    }
+
+    public override func updateApplicationContext(_ applicationContext: [String: Any]) throws {
+        calls.withLock { calls in
+            calls.updateApplicationContext += 1
+            calls.applicationContext = applicationContext
+        }
+        onUpdateApplicationContext?(applicationContext)
+        try super.updateApplicationContext(applicationContext)
+    }
+
+    @discardableResult
+    public override func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
+        calls.withLock { calls in
+            calls.transferUserInfo += 1
+            calls.userInfo = userInfo
+        }
+        onTransferUserInfo?(userInfo)
+        return super.transferUserInfo(userInfo)
+    }
+
+    @discardableResult
+    public override func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
+        calls.withLock { calls in
+            calls.transferFile += 1
+            calls.fileURL = file
+            calls.fileMetadata = metadata
+        }
+        onTransferFile?(file, metadata)
+        let transfer = super.transferFile(file, metadata: metadata)
+        if autoCompleteFileTransfer {
+            let error = transferFileError
+            let call = UncheckedCall { self.simulateFileTransferFinished(transfer, error: error) }
+            Task.detached { call.perform() }
+        }
+        return transfer
+    }
+
+    // MARK: What is received
+
+    /// A message that wants no reply.
+    public func simulateReceivedMessage(_ data: Data) { delegate.receive(messageData: data) }
+
+    public func simulateReceivedUserInfo(_ userInfo: [String: Any]) { delegate.receive(userInfo: userInfo) }
+
+    /// Only the system makes such a file.
+    public func simulateFileReceived(_ file: WCSessionFile) { delegate.receive(file: file) }
+
+    public func simulateFileTransferFinished(_ transfer: WCSessionFileTransfer, error: (any Error)?) {
+        delegate.finish(transfer: transfer, error: error)
+    }
+}

@@ -1,0 +1,176 @@
+public import Foundation
+import MeshBus
+public import MeshWatchConnectivityTransport
+
+#if canImport(WatchConnectivity)
+    public import WatchConnectivity
+#else
+    public import MeshSimulatedWatch
+#endif
+
+/// What `PreviewWCSession` and `MockWCSession` have in common: a session without a system behind it, whose counterpart
+/// answers as an app with WatchConnectivitySwift 5 does.
+///
+/// Safe to use from any thread; its delegate is called on the thread that calls a `simulate` method.
+public class StandInSession: WCSessionProviding, @unchecked Sendable {
+    struct State {
+        var activationState = WCSessionActivationState.activated
+        var isReachable = true
+        var isPaired = true
+        var isWatchAppInstalled = true
+        var applicationContext: [String: Any] = [:]
+        var receivedApplicationContext: [String: Any] = [:]
+        weak var delegate: (any WCSessionDelegate)?
+        var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] = []
+        var outstandingFileTransfers: [WCSessionFileTransfer] = []
+        var sendMessageError: (any Error)?
+        var autoReply = true
+        var updateContextError: (any Error)?
+    }
+
+    let state = Locked(State())
+    private let changes = Topic<WCSessionState>(bufferLimit: 16, overflow: .dropOldest)
+
+    init() {}
+
+    public func stateChanges() -> AsyncStream<WCSessionState> { changes.subscribe() }
+
+    private func change(_ body: (inout State) -> Void) {
+        state.withLock(body)
+        changes.publish(WCSessionState(self))
+    }
+
+    // MARK: What the session says
+
+    public var activationState: WCSessionActivationState {
+        get { state.withLock { $0.activationState } }
+        set { change { $0.activationState = newValue } }
+    }
+    /// Setting it tells the delegate, as the system does.
+    public var isReachable: Bool {
+        get { state.withLock { $0.isReachable } }
+        set {
+            let hasChanged = state.withLock { state in
+                defer { state.isReachable = newValue }
+                return state.isReachable != newValue
+            }
+            if hasChanged { delegate.tellOfReachability() }
+        }
+    }
+    /// On iOS.
+    public var isPaired: Bool {
+        get { state.withLock { $0.isPaired } }
+        set { change { $0.isPaired = newValue } }
+    }
+    /// On iOS.
+    public var isWatchAppInstalled: Bool {
+        get { state.withLock { $0.isWatchAppInstalled } }
+        set { change { $0.isWatchAppInstalled = newValue } }
+    }
+    public var applicationContext: [String: Any] {
+        get { state.withLock { $0.applicationContext } }
+        set { state.withLock { $0.applicationContext = newValue } }
+    }
+    public var receivedApplicationContext: [String: Any] {
+        get { state.withLock { $0.receivedApplicationContext } }
+        set { state.withLock { $0.receivedApplicationContext = newValue } }
+    }
+    /// Held weakly.
+    public var delegate: (any WCSessionDelegate)? {
+        get { state.withLock { $0.delegate } }
+        set { state.withLock { $0.delegate = newValue } }
+    }
+    public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] {
+        get { state.withLock { $0.outstandingUserInfoTransfers } }
+        set { state.withLock { $0.outstandingUserInfoTransfers = newValue } }
+    }
+    public var outstandingFileTransfers: [WCSessionFileTransfer] {
+        get { state.withLock { $0.outstandingFileTransfers } }
+        set { state.withLock { $0.outstandingFileTransfers = newValue } }
+    }
+
+    // MARK: What goes wrong
+
+    /// What messages fail with; nil when they arrive.
+    public var sendMessageError: (any Error)? {
+        get { state.withLock { $0.sendMessageError } }
+        set { state.withLock { $0.sendMessageError = newValue } }
+    }
+    /// Whether messages are answered at all.
+    public var autoReply: Bool {
+        get { state.withLock { $0.autoReply } }
+        set { state.withLock { $0.autoReply = newValue } }
+    }
+    /// What writing the application context throws; nil when it is written.
+    public var updateContextError: (any Error)? {
+        get { state.withLock { $0.updateContextError } }
+        set { state.withLock { $0.updateContextError = newValue } }
+    }
+
+    // MARK: What is sent
+
+    /// Tells the delegate, soon, that the session is in its `activationState`.
+    public func activate() {
+        let delegate = delegate
+        let state = activationState
+        let call = UncheckedCall { delegate?.session(.default, activationDidCompleteWith: state, error: nil) }
+        Task.detached { call.perform() }
+    }
+
+    /// Does nothing: requests are sent as data.
+    public func sendMessage(
+        _ message: [String: Any], replyHandler: (([String: Any]) -> Void)?, errorHandler: ((any Error) -> Void)?
+    ) {}
+
+    public func sendMessageData(
+        _ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)?
+    ) {
+        let (isAnswered, error) = state.withLock { ($0.autoReply, $0.sendMessageError) }
+        guard isAnswered else { return }
+        if let error { errorHandler?(error) } else { replyHandler?(reply(to: data)) }
+    }
+
+    public func updateApplicationContext(_ applicationContext: [String: Any]) throws {
+        if let updateContextError { throw updateContextError }
+        self.applicationContext = applicationContext
+    }
+
+    /// - Returns: a transfer that is not under way.
+    @discardableResult
+    public func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer {
+        WCSession.default.transferUserInfo([:])
+    }
+
+    /// - Returns: a transfer that is not under way.
+    @discardableResult
+    public func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer {
+        WCSession.default.transferFile(file, metadata: metadata)
+    }
+
+    /// What the counterpart answers to a message.
+    func reply(to data: Data) -> Data {
+        let request = try? JSONDecoder().decode(WireRequest.self, from: data)
+        return Self.encoded(.success(Data(), requestID: request?.requestID ?? UUID()))
+    }
+
+    static func encoded(_ response: WireResponse) -> Data { (try? JSONEncoder().encode(response)) ?? Data() }
+
+    // MARK: What is received
+
+    /// - Parameter replyHandler: is given the answer, on whatever thread it is ready.
+    public func simulateReceivedMessage(_ data: Data, replyHandler: @escaping (Data) -> Void) {
+        delegate.receive(messageData: data, replyHandler: replyHandler)
+    }
+
+    public func simulateReachabilityChange(_ reachable: Bool) { isReachable = reachable }
+
+    public func simulateReceivedApplicationContext(_ context: [String: Any]) {
+        receivedApplicationContext = context
+        delegate.receive(applicationContext: context)
+    }
+}
+
+/// A call that is made once, on another thread.
+struct UncheckedCall: @unchecked Sendable {
+    let perform: () -> Void
+}

@@ -1,0 +1,108 @@
+public import Foundation
+public import MeshConnection
+public import MeshRequests
+import MeshTransport
+
+extension WatchConnection {
+    /// How long a request waits for the session to be activated.
+    static let activationPatience = Duration.seconds(5)
+    /// How long a request waits to learn how a counterpart is spoken to that can be reached.
+    static let dialectPatience = Duration.seconds(2)
+
+    /// Asks the counterpart.
+    /// - Parameters:
+    ///   - strategy: the lanes.
+    ///   - delivery: what happens while the counterpart cannot be reached.
+    ///   - retryPolicy: its timeout covers everything, also waiting for the session.
+    /// - Throws: `WatchConnectionError`, or one of the request's own `failures` as the handler threw it; `cancelled` at once
+    ///   when the calling task is cancelled.
+    public func send<R: WatchRequest>(
+        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback, delivery: DeliveryMode = .queued,
+        retryPolicy: RetryPolicy = .default
+    ) async throws -> R.Response {
+        let start = core.clock.elapsed
+        try await getReady(for: R.self, within: retryPolicy.timeout)
+        let left = retryPolicy.timeout - (core.clock.elapsed - start)
+        let policy = RetryPolicy(maxAttempts: retryPolicy.maxAttempts, timeout: left)
+        return try await requests.send(request, strategy: strategy, delivery: delivery, retryPolicy: policy)
+    }
+
+    /// Tells the counterpart. Returns when the request is on its way or waits; what comes of it, `diagnosticEvents`
+    /// say.
+    public func send<R: FireAndForgetRequest>(
+        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback
+    ) async {
+        try? await getReady(for: R.self, within: Self.activationPatience)
+        await requests.send(request, strategy: strategy)
+    }
+
+    /// Waits for the counterpart, asks it live, and does the same again when that fails on the way. The handler runs
+    /// once all the same.
+    /// - Parameter connectionTimeout: how long one attempt waits for the counterpart.
+    public func sendWhenReady<R: WatchRequest>(
+        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback, maxAttempts: Int = 3,
+        connectionTimeout: Duration = .seconds(30)
+    ) async throws -> R.Response {
+        try await getReady(for: R.self, within: connectionTimeout)
+        return try await requests.sendWhenReady(
+            request, strategy: strategy, maxAttempts: maxAttempts, connectionTimeout: connectionTimeout)
+    }
+
+    /// Handles requests of that type from now on, in place of the handler before.
+    public func register<R: WatchRequest>(
+        _ requestType: R.Type, handler: @escaping @Sendable (R) async throws -> R.Response
+    ) {
+        counterpart.names.note(requestType)
+        requests.register(requestType, handler: handler)
+    }
+
+    /// What waits is not sent; its callers get `cancelled`.
+    public func cancelAllQueuedRequests() {
+        requests.cancelAllQueuedRequests()
+        countRequests()
+    }
+
+    /// - Parameter id: one of `requests.queuedRequests`.
+    public func cancelQueuedRequest(id: UUID) {
+        requests.cancelQueuedRequest(id: id)
+        countRequests()
+    }
+
+    /// Whether the counterpart still has WatchConnectivitySwift 5, as far as is known: it is spoken to in that
+    /// library's frames.
+    public var counterpartIsOld: Bool { counterpart.dialect == .reference }
+
+    // MARK: Waiting
+
+    /// - Throws: `notActivated` when it takes longer; why the session could not be activated; `cancelled`.
+    public func waitForActivation(timeout: Duration = .seconds(10)) async throws {
+        let isActive = try await waiting.wait(until: core.clock.elapsed + timeout, core.clock) { [weak self] in
+            try self?.activationState.get() == .activated
+        }
+        guard isActive else { throw WatchConnectionError.notActivated }
+    }
+
+    /// Waits until the session is active and says that the counterpart takes messages.
+    /// - Parameter timeout: nil waits for as long as it takes, and 10 s for the session.
+    /// - Throws: `notActivated`, `timeout`, `cancelled`.
+    public func waitForConnection(timeout: Duration? = nil) async throws {
+        let deadline = timeout.map { core.clock.elapsed + $0 }
+        try await waitForActivation(timeout: min(timeout ?? .seconds(10), .seconds(10)))
+        let isThere = try await waiting.wait(until: deadline, core.clock) { [weak self] in self?.isReachable ?? true }
+        guard isThere else { throw WatchConnectionError.timeout }
+    }
+
+    /// Waits for the session, and until it is known how the counterpart is spoken to, if it can be reached.
+    /// - Throws: `notActivated`, `cancelled`.
+    private func getReady<R: WatchRequest>(for type: R.Type, within timeout: Duration) async throws {
+        counterpart.names.note(type)
+        try await waitForActivation(timeout: min(timeout, Self.activationPatience))
+        guard isReachable, !requests.isReachable() else { return }
+        await counterpart.settle()
+        do {
+            try await requests.waitUntilReachable(timeout: min(timeout / 2, Self.dialectPatience))
+        } catch ConnectionError.timeout {
+            // The session says that somebody is there, and nobody is: then what the strategy says of that happens.
+        }
+    }
+}
