@@ -34,8 +34,8 @@
             // Who reads what is printed may go before this peer does.
             signal(SIGPIPE, SIG_IGN)
             let (receive, changes) = (events.continuation, workout.changes)
-            let stops = SignalWatch([SIGINT, SIGTERM, SIGHUP]) { receive.yield(.signal($0)) }
-            let others = SignalWatch([SIGTSTP, SIGCONT, SIGWINCH]) { receive.yield(.signal($0)) }
+            let stops = await SignalWatch([SIGINT, SIGTERM, SIGHUP]) { receive.yield(.signal($0)) }
+            let others = await SignalWatch([SIGTSTP, SIGCONT, SIGWINCH]) { receive.yield(.signal($0)) }
             let tasks = [
                 Task { for await change in changes { receive.yield(.change(change)) } },
                 Task {

@@ -21,7 +21,7 @@
         /// - Throws: `ToolError` when a peer fails, crashes or says nothing for too long; `Interruption`.
         func run() async throws -> [PeerSummary] {
             let events = AsyncStream.makeStream(of: Event.self)
-            let signals = SignalWatch([SIGINT, SIGTERM, SIGHUP]) { events.continuation.yield(.interrupted($0)) }
+            let signals = await SignalWatch([SIGINT, SIGTERM, SIGHUP]) { events.continuation.yield(.interrupted($0)) }
             let ticks = Task {
                 while !Task.isCancelled {
                     try await Task.sleep(for: .seconds(1))

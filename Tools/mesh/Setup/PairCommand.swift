@@ -70,7 +70,7 @@
                 let window = try network.network.pairing(name, home: home, method: try method(report))
                 let pairing = Task { try await window.run { await report.compare($0) } }
                 let interruption = Locked<Int32?>(nil)
-                let signals = SignalWatch([SIGINT, SIGTERM, SIGHUP]) { number in
+                let signals = await SignalWatch([SIGINT, SIGTERM, SIGHUP]) { number in
                     interruption.withLock { $0 = number }
                     pairing.cancel()
                 }
