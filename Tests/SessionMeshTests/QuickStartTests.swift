@@ -58,7 +58,11 @@ struct ScoreReducer: SessionSyncReducer {
             UDPTransportPlugin()
             SessionPlugin()
             DiagnosticsPlugin()
+            ConnectionPlugin()
+            RequestsPlugin()
             SharedStatePlugin()
+            FileTransferPlugin()
+            WatchConnectivityTransportPlugin()
         }
         #expect(Set(bus.descriptors.map(\.module)).count == bus.descriptors.count)
     }

@@ -1,7 +1,9 @@
+import MeshSimulatedWatch
 import MeshSimulation
 import MeshTesting
 import PluginsToolKit
 import SessionMesh
+import SessionMeshWatchConnectivity
 import WorkoutExample
 
 #if Libdeflate
@@ -9,6 +11,11 @@ import WorkoutExample
 #endif
 #if SQLite
     import MeshSQLiteStorage
+#endif
+
+#if UDP
+    // The other process of `bench datagrams`.
+    if CommandLine.arguments.dropFirst().first == DatagramSink.command { try await DatagramSink.run() }
 #endif
 
 await PluginsTool.main {
@@ -32,7 +39,13 @@ await PluginsTool.main {
     UDPTransportPlugin()
     SessionPlugin()
     DiagnosticsPlugin()
+    ConnectionPlugin()
+    RequestsPlugin()
     SharedStatePlugin()
+    FileTransferPlugin()
+    WatchConnectivityTransportPlugin()
+    WatchConnectivityPlugin()
+    SimulatedWatchPlugin()
     TestingPlugin()
     WorkoutPlugin()
     SimulationPlugin()
