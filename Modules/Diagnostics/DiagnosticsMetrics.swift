@@ -50,12 +50,7 @@
                         ?? CoreMetrics.Timer(
                             label: "sessionmesh.round_trip", dimensions: [("peer", peer)], factory: factory)
                     timers[peer] = timer
-                    timer.recordNanoseconds(
-                        Int64(clamping: duration.components.attoseconds / 1_000_000_000)
-                            + Int64(clamping: duration.components.seconds).multipliedReportingOverflow(
-                                by: 1_000_000_000
-                            )
-                            .partialValue)
+                    timer.recordNanoseconds(Int64(clamping: duration.nanoseconds))
                 default: break
                 }
             }

@@ -184,12 +184,3 @@ extension UInt64 {
             ? Int64(clamping: self - other) : -Int64(clamping: other - self)
     }
 }
-
-extension Duration {
-    /// Whole ones, rounded down; saturates.
-    var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000_000_000
-    }
-}

@@ -229,9 +229,3 @@ extension SyncedSession {
     /// A queue that stays full for longer belongs to a peer that has stopped reading.
     private static var roomPatience: Duration { .seconds(2) }
 }
-
-extension Duration {
-    var seconds: TimeInterval {
-        TimeInterval(components.seconds) + TimeInterval(components.attoseconds) / 1e18
-    }
-}

@@ -21,8 +21,7 @@ final class VirtualClock: DeliveryClock {
     var passesByItself: Bool { false }
 
     var wall: Date {
-        let (seconds, attoseconds) = state.withLock { $0.elapsed + $0.wallOffset }.components
-        return Date(timeIntervalSince1970: 1_767_225_600 + Double(seconds) + Double(attoseconds) / 1e18)
+        Date(timeIntervalSince1970: 1_767_225_600 + state.withLock { $0.elapsed + $0.wallOffset }.seconds)
     }
 
     /// Calls that are to come.

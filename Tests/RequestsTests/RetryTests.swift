@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshConnection
 import MeshIdentity
 import MeshScenarioTransport

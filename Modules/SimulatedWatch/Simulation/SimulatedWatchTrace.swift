@@ -1,3 +1,5 @@
+import MeshBus
+
 /// What happened in a simulated pair, in order; two runs of one seed give the same.
 public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConvertible {
     public enum Lane: String, Hashable, Sendable {

@@ -23,21 +23,6 @@ public struct SimulatedWatchClock: DeliveryClock {
     }
 }
 
-extension Duration {
-    /// Whole nanoseconds of a virtual clock: 0 for negative durations, at most ten years.
-    var nanoseconds: UInt64 {
-        let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        return UInt64(min(seconds, 315_576_000)) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
-    }
-
-    init(nanoseconds: UInt64) {
-        self.init(
-            secondsComponent: Int64(nanoseconds / 1_000_000_000),
-            attosecondsComponent: Int64(nanoseconds % 1_000_000_000) * 1_000_000_000)
-    }
-}
-
 extension ClosedRange<Duration> {
     /// In nanoseconds. One draw, whatever its outcome.
     func draw(_ random: inout SplitMix64) -> UInt64 {

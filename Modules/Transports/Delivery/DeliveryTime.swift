@@ -1,3 +1,4 @@
+import MeshBus
 import MeshTransport
 
 #if canImport(FoundationEssentials)
@@ -19,14 +20,5 @@ extension DeliveryTime {
         elapsed = clock.elapsed.nanoseconds
         let milliseconds = clock.wall.timeIntervalSince1970 * 1000
         wall = milliseconds > 0 && milliseconds < 1e15 ? UInt64(milliseconds) : 0
-    }
-}
-
-extension Duration {
-    /// Whole nanoseconds: 0 for negative durations, at most a hundred years.
-    var nanoseconds: UInt64 {
-        let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        return UInt64(min(seconds, 3_155_760_000)) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
     }
 }

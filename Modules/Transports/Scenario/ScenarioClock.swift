@@ -24,9 +24,7 @@ public struct ScenarioClock: DeliveryClock {
             let member = peerID.flatMap { core.knownMember($0) }
             return (core.now, member.map { core.members[$0].clockOffset } ?? .zero)
         }
-        let (seconds, attoseconds) = offset.components
-        return start.addingTimeInterval(
-            Double(now) / 1_000_000_000 + Double(seconds) + Double(attoseconds) / 1_000_000_000_000_000_000)
+        return start.addingTimeInterval(Double(now) / 1_000_000_000 + offset.seconds)
     }
 
     /// Only `advance(by:)` and `runUntilIdle()` move it.

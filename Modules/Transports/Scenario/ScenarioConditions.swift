@@ -62,21 +62,6 @@ extension ScenarioLatency {
     }
 }
 
-extension Duration {
-    /// Whole nanoseconds of a virtual clock: 0 for negative durations, at most ten years.
-    var nanoseconds: UInt64 {
-        let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        return UInt64(min(seconds, 315_576_000)) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
-    }
-
-    init(nanoseconds: UInt64) {
-        self.init(
-            secondsComponent: Int64(nanoseconds / 1_000_000_000),
-            attosecondsComponent: Int64(nanoseconds % 1_000_000_000) * 1_000_000_000)
-    }
-}
-
 extension UInt64 {
     /// That much later on a virtual clock, whose last moment is never passed.
     func advanced(byNanoseconds delay: UInt64) -> UInt64 {

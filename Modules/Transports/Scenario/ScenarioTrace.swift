@@ -1,3 +1,4 @@
+import MeshBus
 public import MeshTransport
 
 /// What happened in a scenario network, in order; two runs of one seed give the same.

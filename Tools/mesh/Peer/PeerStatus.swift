@@ -80,7 +80,7 @@
                 }
             }
             self.behind = behind
-            roundTripMilliseconds = companion.isReachable ? roundTrip.map { $0.inSeconds * 1_000 } : nil
+            roundTripMilliseconds = companion.isReachable ? roundTrip.map { $0.seconds * 1_000 } : nil
         }
 
         fileprivate var withoutTime: [String] { [id, name, sync, "\(behind)", "\(isConnected)"] }

@@ -62,7 +62,7 @@
             return PeerSummary(
                 name: name.rawValue, session: session, bytesRaw: codec.encodedByteCount,
                 bytesOnWire: ends.link.bytesSent,
-                seconds: (ContinuousClock.now - started).inSeconds)
+                seconds: (ContinuousClock.now - started).seconds)
         }
 
         private var report: @Sendable (PeerReport) -> Void {

@@ -1,6 +1,7 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
+    import SessionMesh
     import WorkoutExample
 
     struct ReplayCommand: AsyncParsableCommand {
@@ -45,7 +46,7 @@
 
             let result = ReplayResult(
                 recording: RecordingSummary(file: options.gpx, plan: plan), peers: peers,
-                seconds: (ContinuousClock.now - started).inSeconds)
+                seconds: (ContinuousClock.now - started).seconds)
             print(json ? try result.json() : result.text())
             if !result.converged { throw ToolError("the peers do not agree") }
         }

@@ -85,8 +85,4 @@
             ]
         }
     }
-
-    extension Duration {
-        var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
-    }
 #endif

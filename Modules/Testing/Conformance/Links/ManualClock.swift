@@ -88,7 +88,3 @@ final class AdjustableClock: DeliveryClock {
     func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) { base.wake(at: deadline, body) }
     func jump(by duration: Duration) { offset.withLock { $0 += duration } }
 }
-
-extension Duration {
-    fileprivate var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
-}
