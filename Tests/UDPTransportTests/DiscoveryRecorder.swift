@@ -78,8 +78,11 @@ extension DiscoveryRecorder {
     /// Waits for an own announcement's new name.
     func newName() async -> String? {
         await until { $0.events.contains { $0.newName != nil } }
-        return events.compactMap(\.newName).first
+        return lastName
     }
+
+    /// What an own announcement was renamed to last.
+    var lastName: String? { events.compactMap(\.newName).last }
 
     /// Waits until looking is over.
     func failure() async -> DiscoveryError? {
