@@ -43,12 +43,9 @@ public struct TransportBench: Sendable {
     public func wait(
         in crowd: TransportCrowd? = nil, for expectation: @autoclosure () -> String, until condition: () -> Bool
     ) async throws {
-        for _ in 0..<patience {
-            if condition() { return }
-            try Task.checkCancellation()
-            await (crowd?.settle ?? pair.settle)()
+        guard try await Patience(turns: patience).settle(by: crowd?.settle ?? pair.settle, until: condition) else {
+            throw ConformanceFailure("waited in vain for \(expectation())")
         }
-        guard condition() else { throw ConformanceFailure("waited in vain for \(expectation())") }
     }
 
     /// Lets so much time pass that what is under way would have arrived.
@@ -98,9 +95,8 @@ extension TransportBench {
         keep(crowd.ends)
         try requireEqual(crowd.ends.count, count, "the number of peers in the fixture's crowd")
         try await crowd.connect()
-        for _ in 0..<patience {
-            if crowd.ends.allSatisfy({ $0.knownPeers.count >= count - 1 }) { break }
-            await crowd.settle()
+        _ = try await Patience(turns: patience).settle(by: crowd.settle) {
+            crowd.ends.allSatisfy { $0.knownPeers.count >= count - 1 }
         }
         try require(
             crowd.ends.allSatisfy { $0.knownPeers.count == count - 1 },

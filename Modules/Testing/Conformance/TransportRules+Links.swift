@@ -259,8 +259,8 @@ extension TransportConformance {
                 try await group.connect?()
                 for link in group.links { await link.close() }
             }
-            for _ in 0..<fixture.patience where observer != nil { await group.settle() }
-            try require(observer == nil, "a closed link holds its observer")
+            let isReleased = try await Patience(turns: fixture.patience).settle(by: group.settle) { observer == nil }
+            try require(isReleased, "a closed link holds its observer")
         }.needs(.link),
         ConformanceRule("link.queue.kept", "What is queued before the other side is there arrives, whole and in order")
         {

@@ -6,7 +6,7 @@ public import MeshIdentity
 /// A transport plugin contributes one to `ExtensionPoint.transportFixtures`; the conformance rules of MeshTesting run
 /// against it. The author of a link contributes MeshDelivery's `LinkFixture` instead and gets all of this for it.
 public struct TransportFixture: Sendable {
-    /// How many times a rule may call `settle` for one expectation before it gives up.
+    /// How many times a rule calls `settle` for one expectation before it gives up, half a second later.
     public let patience: Int
     /// Makes a pair that has not met yet and writes payloads with that codec, if it writes any. Called once for each
     /// rule; what it makes is closed afterwards.

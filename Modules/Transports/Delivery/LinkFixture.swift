@@ -13,7 +13,7 @@ public import MeshTransport
 public struct LinkFixture: Sendable {
     /// How many links one group can have: 1 where own packets come back, 2 for a link between two.
     public let countMax: Int
-    /// How many times a rule may call `settle` for one expectation before it gives up.
+    /// How many times a rule calls `settle` for one expectation before it gives up, half a second later.
     public let patience: Int
     /// How the transports over these links work. The codec is set by whoever examines.
     public let configuration: DeliveryConfiguration

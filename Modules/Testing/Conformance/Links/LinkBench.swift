@@ -54,12 +54,9 @@ struct LinkBench: Sendable {
     }
 
     func wait(for expectation: @autoclosure () -> String, until condition: () -> Bool) async throws {
-        for _ in 0..<patience {
-            if condition() { return }
-            try Task.checkCancellation()
-            await group.settle()
+        guard try await Patience(turns: patience).settle(by: group.settle, until: condition) else {
+            throw ConformanceFailure("waited in vain for \(expectation())")
         }
-        guard condition() else { throw ConformanceFailure("waited in vain for \(expectation())") }
     }
 
     func settle() async { for _ in 0..<50 { await group.settle() } }
