@@ -264,8 +264,7 @@
         private var timeoutMilliseconds: Int32? {
             let dates = inquiries.values.compactMap(\.retryAt) + [retryAt].compactMap(\.self)
             guard let date = dates.min() else { return nil }
-            let (seconds, attoseconds) = max(clock.now.duration(to: date), .zero).components
-            return Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+            return Int32(clamping: (max(clock.now.duration(to: date), .zero) + .milliseconds(1)).milliseconds)
         }
     }
 #endif
