@@ -10,9 +10,10 @@
     /// A way to announce and find services that this machine has.
     struct DiscoveryBackend: CustomTestStringConvertible, Sendable {
         let testDescription: String
+        var isOurs = false
         let make: @Sendable (ServiceType) -> any ServiceDiscovery
 
-        static let multicast = DiscoveryBackend(testDescription: "MulticastDNS") {
+        static let multicast = DiscoveryBackend(testDescription: "MulticastDNS", isOurs: true) {
             MulticastDNS(type: $0, options: MulticastDNSOptions(interfaces: [loopback]))
         }
 
@@ -45,6 +46,9 @@
     struct DiscoveryPair: CustomTestStringConvertible, Sendable {
         let announcer: DiscoveryBackend
         let seeker: DiscoveryBackend
+
+        /// Both are served by one program, which knows all names at once.
+        var isOneRespondersOwn: Bool { !announcer.isOurs && !seeker.isOurs }
 
         var testDescription: String { "\(announcer.testDescription) to \(seeker.testDescription)" }
 

@@ -106,11 +106,17 @@
             await seeker.recorder.untilServices { $0.values.map(\.port).sorted() == [1, 2] }
             await first.recorder.untilServices { $0.values.map(\.port) == [2] }
             await second.recorder.untilServices { $0.values.map(\.port) == [1] }
-            // The later one, unless the earlier one is too busy to answer its probes in time.
             let names = [first, second].map { $0.recorder.lastName ?? "phone" }
             #expect(names.count { $0 == "phone" } == 1)
             #expect(seeker.recorder.services.mapValues(\.port) == [names[0]: 1, names[1]: 2])
-            #expect([first, second].contains { $0.discovery.statistics.conflicts > 0 })
+            if pair.isOneRespondersOwn || pair.announcer.isOurs {
+                // The later one.
+                #expect(names[0] == "phone")
+                #expect(second.discovery.statistics.conflicts == 1)
+            } else {
+                // A busy daemon may defend its name too late, and give it up.
+                #expect([first, second].contains { $0.discovery.statistics.conflicts > 0 })
+            }
             await Party.stop(first, second, seeker)
         }
 
