@@ -41,27 +41,62 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
 
 /// Draws timestamps that exceed everything its owner has seen. A value without a clock of its own: the caller passes
 /// the wall time.
+///
+/// A peer's stamp is taken up to the **ceiling**, far beyond every wall clock. Between the ceiling and the **limit** lies
+/// the headroom, in which honest clocks go on that a peer has driven to the ceiling: there a clock follows others by small
+/// steps only, so that whatever peers send, it never comes near the limit, at which stamps are refused. A deviation from
+/// the paper, which trusts all clocks.
 public struct HybridLogicalClock: Sendable, Hashable, Codable {
     @usableFromInline var highest: HybridTimestamp
 
     private enum CodingKeys: String, CodingKey { case highest = "latest" }
 
-    @inlinable public init(latest: HybridTimestamp = .zero) { highest = latest }
+    /// - Parameter latest: where an earlier clock stood. One at or beyond the limit was poisoned, and starts at the ceiling.
+    @inlinable
+    public init(latest: HybridTimestamp = .zero) { highest = latest.isUsable ? latest : .ceiling }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(latest: try container.decode(HybridTimestamp.self, forKey: .highest))
+    }
 
     /// The highest timestamp drawn or seen.
     @inlinable public var latest: HybridTimestamp { highest }
 
-    /// A timestamp for something that happens now.
+    /// A timestamp for something that happens now. A wall clock beyond the ceiling counts as being there.
     @inlinable
     public mutating func tick(wallMilliseconds: UInt64) -> HybridTimestamp {
-        let wall = HybridTimestamp(milliseconds: wallMilliseconds)
+        let wall = min(HybridTimestamp(milliseconds: wallMilliseconds), .ceiling)
         highest = wall > highest ? wall : highest.successor
         return highest
     }
 
-    /// Takes note of a timestamp that another peer drew: later ones exceed it.
-    @inlinable
-    public mutating func observe(_ timestamp: HybridTimestamp) {
-        highest = max(highest, timestamp)
+    /// Takes note of a timestamp that another peer drew: later ones exceed it, unless it lies in the headroom and more
+    /// than 65,536 steps ahead.
+    /// - Returns: whether later ones exceed it. Where the newest value wins, one that later ones cannot exceed is not taken.
+    @inlinable @discardableResult
+    public mutating func observe(_ timestamp: HybridTimestamp) -> Bool {
+        guard timestamp.rawValue > highest.rawValue else { return true }
+        if timestamp.rawValue <= HybridTimestamp.ceiling.rawValue { highest = timestamp } else { follow(timestamp) }
+        return highest.rawValue >= timestamp.rawValue
     }
+
+    @usableFromInline
+    mutating func follow(_ timestamp: HybridTimestamp) {
+        guard timestamp.isUsable else { return }
+        let start = max(highest.rawValue, HybridTimestamp.ceiling.rawValue)
+        highest = HybridTimestamp(rawValue: min(timestamp.rawValue, start + Self.stepMax))
+    }
+
+    /// 2^46 messages of a peer until the headroom is used up.
+    private static var stepMax: UInt64 { 1 << 16 }
+}
+
+extension HybridTimestamp {
+    /// The year 4199: up to here a clock follows whoever says so, and its own wall.
+    @inlinable public static var ceiling: HybridTimestamp { HybridTimestamp(rawValue: 1 << 62) }
+    /// The year 6429: what is stamped at or beyond it is refused.
+    @inlinable public static var limit: HybridTimestamp { HybridTimestamp(rawValue: 1 << 63) }
+
+    @inlinable public var isUsable: Bool { rawValue < Self.limit.rawValue }
 }

@@ -19,6 +19,8 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case notReachable
     /// The session knows as many peers and incarnations as it may; nothing was taken.
     case tooManySources(limit: Int)
+    /// A peer states a number that nobody counts to, or a moment that is none; nothing was taken.
+    case outOfRange(field: String)
     /// A bounded queue is full; nothing was taken.
     case queueFull(limit: Int)
     /// As many own events as the log may hold are not confirmed; no sequence was taken.
@@ -45,6 +47,7 @@ extension SessionSyncError: CustomStringConvertible {
         case .unknownPeer(let id): "peer '\(id)' is not known to this transport"
         case .notReachable: "no peer can be reached now"
         case .tooManySources(let limit): "the session knows \(limit) sources already"
+        case .outOfRange(let field): "the peer's \(field) is out of range"
         case .queueFull(let limit): "the queue is full at \(limit) entries"
         case .logFull(let limit): "\(limit) own events wait to be confirmed, as many as the log may hold"
         case .sessionEnded: "the session has ended"

@@ -49,11 +49,38 @@ import Testing
         }
     }
 
-    @Test func `A clock at its end neither traps nor goes back`() {
-        var clock = HybridLogicalClock(latest: HybridTimestamp(rawValue: .max))
-        #expect(clock.tick(wallMilliseconds: .max) == HybridTimestamp(rawValue: .max))
-        clock.observe(.zero)
-        #expect(clock.latest == HybridTimestamp(rawValue: .max))
+    /// The largest stamps that a peer can send, then a million more: whatever it does, our next stamp is accepted, exceeds
+    /// what it did before, and others go on following it.
+    @Test func `A peer's largest stamps use up no clock`() {
+        var clock = HybridLogicalClock()
+        for raw in [1 << 62 - 1, 1 << 62, 1 << 62 + 1, 1 << 63 - 1, 1 << 63, .max - 1, .max] as [UInt64] {
+            let before = clock.latest
+            clock.observe(HybridTimestamp(rawValue: raw))
+            #expect(clock.latest >= before)
+            #expect(clock.tick(wallMilliseconds: 0).isUsable)
+        }
+        for _ in 0..<1_000_000 { clock.observe(HybridTimestamp(rawValue: HybridTimestamp.limit.rawValue - 1)) }
+        let drawn = clock.tick(wallMilliseconds: .max)
+        #expect(drawn.rawValue < HybridTimestamp.ceiling.rawValue + 1 << 37)
+        var other = HybridLogicalClock(latest: HybridTimestamp(rawValue: drawn.rawValue - 1))
+        other.observe(drawn)
+        #expect(other.latest == drawn)
+    }
+
+    @Test func `A wall clock beyond the ceiling stays in the room that others accept`() {
+        var clock = HybridLogicalClock()
+        #expect(clock.tick(wallMilliseconds: .max) == .ceiling)
+        #expect(clock.tick(wallMilliseconds: .max) == HybridTimestamp.ceiling.successor)
+    }
+
+    @Test func `A poisoned clock that was stored heals, and a healthy one goes on where it was`() throws {
+        for raw in [1 << 63, .max] as [UInt64] {
+            #expect(HybridLogicalClock(latest: HybridTimestamp(rawValue: raw)).latest == .ceiling)
+            let stored = Data(#"{"latest":\#(raw)}"#.utf8)
+            #expect(try JSONDecoder().decode(HybridLogicalClock.self, from: stored).latest == .ceiling)
+        }
+        let healthy = HybridLogicalClock(latest: HybridTimestamp(rawValue: 1 << 62 + 12_345_678))
+        #expect(try JSONDecoder().decode(HybridLogicalClock.self, from: JSONEncoder().encode(healthy)) == healthy)
     }
 
     @Test func `A stamp is one number in JSON`() throws {
