@@ -37,6 +37,14 @@ extension EngineMutations {
         ("confirmByAny", .confirmByAny, "one acknowledgement is enough to confirm"),
         ("orderByArrival", .orderByArrival, "equal milliseconds keep the order of arrival"),
         ("clockDeaf", .clockDeaf, "the clock does not observe remote stamps"),
+        ("unboundedNumbers", .unboundedNumbers, "a peer's numbers are taken as they come"),
+        ("strangersHeard", .strangersHeard, "who is no member has a say"),
+        ("anyStamp", .anyStamp, "the clock follows every stamp that is not refused"),
+        ("duplicateWhenShown", .duplicateWhenShown, "an event that ends a peer's shown state is a duplicate"),
+        ("relaunchForgets", .relaunchForgets, "a shown state goes although its events are not held"),
+        ("foldsReference", .foldsReference, "a group folds what is unconfirmed when nothing ticks"),
+        ("sourcesKept", .sourcesKept, "earlier lives of a peer are never forgotten"),
+        ("deadGapKept", .deadGapKept, "a gap of who is no member stays missing"),
     ]
 
     @inlinable package static var confirmAtCut: EngineMutations { EngineMutations(rawValue: 1 << 0) }
@@ -67,4 +75,12 @@ extension EngineMutations {
     @inlinable package static var confirmByAny: EngineMutations { EngineMutations(rawValue: 1 << 25) }
     @inlinable package static var orderByArrival: EngineMutations { EngineMutations(rawValue: 1 << 26) }
     @inlinable package static var clockDeaf: EngineMutations { EngineMutations(rawValue: 1 << 27) }
+    @inlinable package static var unboundedNumbers: EngineMutations { EngineMutations(rawValue: 1 << 28) }
+    @inlinable package static var strangersHeard: EngineMutations { EngineMutations(rawValue: 1 << 29) }
+    @inlinable package static var anyStamp: EngineMutations { EngineMutations(rawValue: 1 << 30) }
+    @inlinable package static var duplicateWhenShown: EngineMutations { EngineMutations(rawValue: 1 << 31) }
+    @inlinable package static var relaunchForgets: EngineMutations { EngineMutations(rawValue: 1 << 32) }
+    @inlinable package static var foldsReference: EngineMutations { EngineMutations(rawValue: 1 << 33) }
+    @inlinable package static var sourcesKept: EngineMutations { EngineMutations(rawValue: 1 << 34) }
+    @inlinable package static var deadGapKept: EngineMutations { EngineMutations(rawValue: 1 << 35) }
 }

@@ -58,8 +58,7 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
     /// - Returns: whether it is the newest of its key now.
     @discardableResult
     public mutating func receive(_ sample: Sample) -> Bool {
-        guard sample.stamp.rawValue < StampLimits.unusable else { return false }
-        clock.observe(sample.stamp)
+        guard clock.observe(sample.stamp) else { return false }
         if let known = newest[sample.key], known.order >= sample.order { return false }
         keep(sample)
         return true

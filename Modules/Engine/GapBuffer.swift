@@ -25,6 +25,8 @@ struct GapBuffer<Event: Sendable>: Sendable {
         entries.insert(entry, at: place)
     }
 
+    mutating func move(to slot: Int) { entries = entries.map { $0.moved(to: slot) } }
+
     /// The entry of that sequence; earlier ones are dropped.
     mutating func next(_ sequence: UInt64) -> LogEntry<Event>? {
         if entries.isEmpty { return nil }

@@ -15,6 +15,7 @@ struct PromiseTable: Sendable {
 
     @inlinable
     mutating func take(_ promise: SequencePromise, held: UInt64) {
+        guard promise.isUsable else { return }
         if promise.sequence <= held {
             if promise.stamp.rawValue > usable.rawValue { usable = promise.stamp }
         } else {

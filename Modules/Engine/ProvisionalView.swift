@@ -9,6 +9,8 @@ struct ProvisionalView<State: Codable & Sendable, Event: Codable & Sendable>: Se
     @usableFromInline var log: EventLog<State, Event>
     /// What is shown of each source, by the reference's keys.
     var vector: [String: UInt64]
+    /// How many events of an earlier life of the local peer are shown; the peer that showed them knows its name.
+    var earlierLife: UInt64 = 0
 }
 
 extension SessionSyncEngine {
@@ -19,8 +21,9 @@ extension SessionSyncEngine {
     }
 
     /// Shows a peer's state and replays on top of it what it lacks of the local log.
-    mutating func show(_ state: State, including included: [String: UInt64]) {
-        var view = ProvisionalView<State, Event>(log: EventLog(base: ReducedState(state: state)), vector: included)
+    mutating func show(_ state: State, including included: [String: UInt64], _ earlierLife: UInt64) {
+        var view = ProvisionalView<State, Event>(
+            log: EventLog(base: ReducedState(state: state)), vector: included, earlierLife: earlierLife)
         for entry in log.entries {
             let key = sources.vectorKey(entry.slot)
             guard entry.sequence > included[key] ?? 0 else { continue }
@@ -60,6 +63,8 @@ extension SessionSyncEngine {
             if shownOutcome != nil, outcome == nil { outcome = shownOutcome }
         }
         dropProvisionalWhenHeld()
+        // The events are held now, in their order: that is another state than the one that was shown.
+        if !isProvisionalShown, !mutations.contains(.duplicateWhenShown) { return .applied(state) }
         if let outcome { return result(of: outcome) }
         if case .ignored = held { return held }
         return entry.sequence <= shown
@@ -78,13 +83,15 @@ extension SessionSyncEngine {
         bound(&view.log)
         provisional = view
         // It is seen: what the user does next comes after it.
-        observe(entry.stamp)
+        observe(entry.stamp, of: entry.slot)
         applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
         return outcome
     }
 
     private mutating func dropProvisionalWhenHeld() {
-        guard let provisional else { return }
+        // Events that were skipped are in the shown state only.
+        guard let provisional, skipped == 0 else { return }
+        guard provisional.earlierLife == 0 else { return }
         let held = sources.referenceVector
         if provisional.vector.allSatisfy({ held[$0.key] ?? 0 >= $0.value }) { self.provisional = nil }
     }

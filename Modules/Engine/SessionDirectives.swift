@@ -110,6 +110,12 @@ public enum SessionAlarm: Hashable, Sendable {
     case foldedUnconfirmed(count: Int)
     /// A stamp that no clock shows; the event was refused.
     case unusableStamp(SourceSequence)
+    /// A peer stated a number that nobody counts to, or a moment that is none; its message was refused. Raised by the
+    /// session, once for each peer: the engine throws `SessionSyncError.outOfRange`.
+    case outOfRange(peerID: String, field: String)
+    /// A source's stamps are that far ahead of the local wall clock: one of the two clocks is wrong. Its events count, and
+    /// what is written here goes on after them. Told once for each source.
+    case clockFarAhead(SessionSource, milliseconds: UInt64)
     /// The reducer gave two results for the same input.
     case nondeterministicReducer(eventSequence: SourceSequence)
     /// A peer that is neither a member nor follows one wants to join; two-member groups have no place for it.

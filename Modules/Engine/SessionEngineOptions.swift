@@ -15,6 +15,8 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     public var confirmedMax = 4096
     /// How far ahead the clock is persisted, so that an idle promise costs no write.
     public var clockLeaseMilliseconds: UInt64 = 500
+    /// A source whose stamps are further ahead of the wall clock is told of: a day.
+    public var clockAheadMilliseconds: UInt64 = 86_400_000
     /// Keep confirmed events in the image until `markSideEffects(through:)`, so that a crash runs them again.
     public var keepsSideEffects = false
     /// Reduce every event twice and compare by `stateDigest`: finds reducers that are not deterministic. Slow.

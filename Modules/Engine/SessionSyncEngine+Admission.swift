@@ -1,6 +1,16 @@
 public import MeshIdentity
 
 extension SessionSyncEngine {
+    /// Whether that peer has a say here, and may know what is said: once the group is for good its members have, in
+    /// whichever of their lives, and before that everybody.
+    package func hears(_ peerID: String) -> Bool {
+        !sealed || isMember(peerID) || mutations.contains(.strangersHeard)
+    }
+
+    func isMember(_ peerID: String) -> Bool {
+        sources.records.contains { $0.isOpen && $0.source.peerID == peerID }
+    }
+
     /// Whose events enter the log.
     ///
     /// Members' always. Strangers' on sight while unsealed, because nothing is confirmed then and nothing is lost by
@@ -26,7 +36,7 @@ extension SessionSyncEngine {
         if !isReferenceOnly, sources.heldIncarnation(of: source) != nil { return nil }
         if let known { return known }
         renameShownIncarnation(of: source.peerID)
-        return try sources.slot(adding: source)
+        return try slot(adding: source)
     }
 
     /// The peer's bare id will mean its new incarnation.

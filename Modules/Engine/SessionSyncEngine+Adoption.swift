@@ -18,8 +18,7 @@ extension SessionSyncEngine {
         _ checkpoint: SessionCheckpoint<State, Event>, _ message: EngineMessage<State, Event>, _ slot: Int
     ) throws -> Bool {
         guard !sources[0].isForked, let floor = checkpoint.membership.open.first(where: { $0.source == source })?.floor,
-            checkpoint.membership.open.contains(where: { $0.source == message.source }),
-            (0...checkpoint.log.count).contains(checkpoint.settledCount)
+            checkpoint.membership.open.contains(where: { $0.source == message.source })
         else { return false }
         let mine = log.entries.map { $0.record(of: sources[$0.slot].source) }
         let oldSequence = sources[0].held
@@ -51,8 +50,8 @@ extension SessionSyncEngine {
         due = []
         pending.replaceEverything()
         seal()
-        observe(message.promise?.stamp ?? .zero)
-        for entry in log.entries { observe(entry.stamp) }
+        if let copier = sources.slot(of: message.source) { observe(message.promise?.stamp ?? .zero, of: copier) }
+        for entry in log.entries { observe(entry.stamp, of: entry.slot) }
         for entry in log.entries { applied.append(AppliedEntry(entry: entry, outcome: entry.outcome ?? .applied)) }
         recountOwn()
 
@@ -141,14 +140,14 @@ extension SessionSyncEngine {
         }
         var last: LogEntry<Event>?
         for record in checkpoint.log {
-            guard let slot = table.slot(of: record.source), record.stamp.rawValue < StampLimits.unusable else {
-                return nil
-            }
+            guard let slot = table.slot(of: record.source) else { return nil }
             let entry = LogEntry(record, slot: slot)
             if let last, !EventLog<State, Event>.precedes(last, entry, in: table) { return nil }
             last = entry
             table[slot].held = max(table[slot].held, record.sequence)
         }
+        // A copy may know more of this source than an older store does, but leaves it room to go on.
+        guard table[0].held <= max(SequenceBounds.hearsay, sources[0].held) else { return nil }
         return table
     }
 }

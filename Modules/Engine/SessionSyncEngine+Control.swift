@@ -6,15 +6,6 @@ public import MeshIdentity
     public import Foundation
 #endif
 
-/// What a message between engines says, whether it came as a control or with a copy.
-struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
-    var source: SessionSource
-    var sentAt: Date
-    var promise: SequencePromise?
-    var control: SessionControl
-    var checkpoint: SessionCheckpoint<State, Event>?
-}
-
 extension SessionSyncEngine {
     /// Takes another engine's control: acknowledgements, promise, membership, requests.
     ///
@@ -35,9 +26,7 @@ extension SessionSyncEngine {
         _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata, at moment: Date
     ) throws -> Bool {
         try check(metadata, payloadType: snapshotPayloadType)
-        let message = EngineMessage(
-            source: SessionSource(metadata), sentAt: metadata.causalTimestamp, promise: metadata.promise,
-            control: checkpoint.control, checkpoint: checkpoint)
+        let message = try EngineMessage(metadata, checkpoint.control, checkpoint, mutations: mutations)
         let isAdopted = try take(message, at: moment)
         advance()
         return isAdopted
@@ -58,27 +47,25 @@ extension SessionSyncEngine {
     @usableFromInline
     mutating func takeControl(_ envelope: SessionSyncEnvelope<SessionControl>, at moment: Date) throws {
         try check(envelope.metadata, payloadType: SessionControl.payloadType)
-        _ = try take(
-            EngineMessage(
-                source: SessionSource(envelope.metadata), sentAt: envelope.metadata.causalTimestamp,
-                promise: envelope.metadata.promise, control: envelope.payload),
-            at: moment)
+        _ = try take(EngineMessage(envelope.metadata, envelope.payload, mutations: mutations), at: moment)
     }
 
     private mutating func take(_ message: EngineMessage<State, Event>, at moment: Date) throws -> Bool {
         isReferenceOnly = false
         forgetApplied()
         wallMilliseconds = max(wallMilliseconds, moment.wallMilliseconds)
-        guard message.source != source, message.isWithinBounds else { return false }
-        let slot = try sources.slot(adding: message.source)
+        guard message.source != source else { return false }
+        guard hears(message.source.peerID) else {
+            pending.raise(.notAdmitted(message.source))
+            return false
+        }
+        let slot = try slot(adding: message.source)
         // An old incarnation, late.
         guard !sources[slot].isClosed || mutations.contains(.lateOld) else { return false }
         measureClock(message, slot, moment)
         pending.changesMembership = true
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
-        for fork in message.control.forked where fork.source == source { raiseFork(0, fork.sequence) }
-        // Somebody holds more of this source than its store has ever written: it is an older copy of itself.
-        if message.control.held[source] > sources[0].held { raiseFork(0, message.control.held[source]) }
+        takeForks(message.control, of: message.source.peerID)
         let isMember = message.control.group != nil && message.control.group == groupName && sources[slot].isOpen
         if isMember, message.control.members.contains(source) {
             takeFromMember(message, slot)
@@ -88,6 +75,14 @@ extension SessionSyncEngine {
             raiseFork(0, sources[0].held)
         }
         return try takeFromStranger(message, slot)
+    }
+
+    /// What a peer knows of a second store of this source.
+    private mutating func takeForks(_ control: SessionControl, of peerID: String) {
+        guard groupName == nil || isMember(peerID) || mutations.contains(.strangersHeard) else { return }
+        for fork in control.forked where fork.source == source { raiseFork(0, fork.sequence) }
+        // Somebody holds more of this source than its store has ever written: it is an older copy of itself.
+        if control.held[source] > sources[0].held { raiseFork(0, control.held[source]) }
     }
 
     /// A member that knows as much as this one does, and said it after this one joined, has replaced it: this store was
@@ -118,8 +113,8 @@ extension SessionSyncEngine {
         // It never goes back; that of a store that did would leave a hole below what is here.
         sources[slot].first = max(sources[slot].first, control.firstSequence)
         if control.firstSequence > 0 { sources[slot].held = max(sources[slot].held, control.firstSequence - 1) }
-        if let promise = message.promise, promise.stamp.rawValue < StampLimits.unusable {
-            observe(promise.stamp)
+        if let promise = message.promise {
+            observe(promise.stamp, of: slot)
             sources[slot].promises.take(promise, held: sources[slot].held)
         }
         takeAcknowledgements(control.held, slot, message.promise?.stamp ?? .zero)
@@ -189,22 +184,9 @@ extension SessionSyncEngine {
     mutating func seal() {
         sealed = true
         provisional = nil
+        skipped = 0
+        forgetGapsOfOthers()
         pending.changesMembership = true
-    }
-}
-
-extension EngineMessage {
-    /// Lists that no honest engine sends are not read at all.
-    fileprivate var isWithinBounds: Bool {
-        let limit = SourceTable.countMax
-        let lists = [
-            control.members.count, control.held.entries.count, control.asks.count, control.echoes.count,
-            control.wants.count, control.replacements.count, control.forked.count,
-            control.clockEchoes.count,
-            checkpoint?.membership.open.count ?? 0, checkpoint?.membership.closed.count ?? 0,
-            checkpoint?.membership.first.count ?? 0, checkpoint?.base.vector.entries.count ?? 0,
-        ]
-        return lists.allSatisfy { $0 <= limit }
     }
 }
 

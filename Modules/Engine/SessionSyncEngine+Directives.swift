@@ -203,14 +203,18 @@ extension SessionSyncEngine {
     ) -> SessionSyncEnvelope<SessionControl> {
         let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
         extendLease(beyond: stamp)
+        let isSpokenOf = mutations.contains(.sourcesKept) ? sources.records.map { _ in true } : spokenOf
+        let spoken = sources.indices.filter { isSpokenOf[$0] }
         let control = SessionControl(
             group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
-            held: mutations.contains(.gapHeld) ? heldWithGaps : held, asks: tokens { $0.token },
+            held: mutations.contains(.gapHeld) ? heldWithGaps : sources.vector(of: spoken) { $0.held },
+            asks: tokens { $0.token },
             echoes: tokens { $0.echo },
             wants: missing, isDigest: isDigest, replacements: (replacements ?? []).compactMap(replacementRecord),
             position: confirmationChain.position, chain: confirmationChain.value,
-            clockEchoes: sources.records.compactMap { $0.lastHeard },
-            forked: sources.records.filter { $0.isForked }.map { SourceSequence(source: $0.source, sequence: $0.held) })
+            clockEchoes: spoken.compactMap { sources[$0].lastHeard },
+            forked: spoken.filter { sources[$0].isForked }
+                .map { SourceSequence(source: sources[$0].source, sequence: sources[$0].held) })
         let metadata = SessionSyncMetadata(
             sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, eventID: controlID(stamp),
             sequence: 0, causalTimestamp: moment, payloadType: SessionControl.payloadType, stamp: stamp,

@@ -85,6 +85,7 @@ extension SessionSyncEngine {
         found()
         sources[slot].isOpen = true
         sources[slot].floor = .zero
+        forgetGapsOfOthers()
         if !mutations.contains(.tokensKept) { forgetTokens() }
         return true
     }

@@ -55,7 +55,7 @@ extension SessionSyncEngine {
     /// Goes on where the store ended. The state follows from base and log, so reducer and policy have to be the same.
     ///
     /// - Parameter seed: random, another one for each launch.
-    /// - Throws: `SessionSyncError.tooManySources` for an image that no engine made.
+    /// - Throws: `SessionSyncError.tooManySources` and `outOfRange` for an image that no engine made.
     public init(
         restoring image: SessionEngineImage<State, Event>, reducer: Reducer, conflictPolicy: ConflictPolicy,
         seed: UInt64, options: SessionEngineOptions<State, Event> = .init()
@@ -73,18 +73,19 @@ extension SessionSyncEngine {
         ended = head.hasEnded
         isReferenceOnly = false
         snapshotRevision = head.snapshotRevision
-        // Everything promised lies at or below the lease.
-        if !mutations.contains(.clockForgotten) { clock.observe(head.clock) }
-        if !mutations.contains(.promiseUnpersisted), !mutations.contains(.clockForgotten) {
-            clock.observe(head.clockLease)
+        if !mutations.contains(.clockForgotten) {
+            // Everything promised lies at or below the lease.
+            let lease = mutations.contains(.promiseUnpersisted) ? .zero : head.clockLease
+            clock = HybridLogicalClock(latest: max(head.clock, lease))
         }
-        clockLease = head.clockLease
+        clockLease = head.clockLease.isUsable ? head.clockLease : clock.latest
         log = EventLog(base: image.base.reduced, baseCount: image.base.count)
-        log.entries = try entries(image.log)
+        let (records, areHealed) = restamped(image.log)
+        log.entries = try entries(records)
         log.replay(by: interpreter, sources: sources)
         settledCount = min(max(0, head.settledCount), log.entries.count)
         announcedCount = settledCount
-        cutStamp = head.cut
+        cutStamp = head.cut.isUsable ? head.cut : log.entries.prefix(settledCount).last?.stamp ?? .zero
         confirmationChain = head.chain
         due = try head.sideEffectsDue.map { due in
             let slot = try sources.slot(adding: due.record.source)
@@ -93,9 +94,25 @@ extension SessionSyncEngine {
             return ConfirmedEntry(position: due.position, entry: entry)
         }
         recountOwn()
-        pending.replacesEverything = false
+        pending.replacesEverything = areHealed
         // The mark was written before the caller could act on the alarm.
         if sources[0].isForked { pending.raise(.forked(SourceSequence(source: source, sequence: sources[0].held))) }
+    }
+
+    /// Own events of a clock that a peer had driven to its end: nobody has taken them. They are stamped anew under the ids
+    /// that the caller knows.
+    private mutating func restamped(
+        _ records: [SessionRecord<Event>]
+    ) -> (records: [SessionRecord<Event>], areHealed: Bool) {
+        guard records.contains(where: { !$0.stamp.isUsable }) else { return (records, false) }
+        let restamped = records.map { record in
+            guard !record.stamp.isUsable, record.source == source else { return record }
+            var record = record
+            record.eventID = eventID(of: LogEntry(record, slot: 0))
+            record.stamp = clock.tick(wallMilliseconds: record.causalTimestamp.wallMilliseconds)
+            return record
+        }
+        return (restamped.sorted { ($0.stamp, $0.source, $0.sequence) < ($1.stamp, $1.source, $1.sequence) }, true)
     }
 
     private mutating func entries(_ records: [SessionRecord<Event>]) throws -> [LogEntry<Event>] {
@@ -104,6 +121,11 @@ extension SessionSyncEngine {
 
     private mutating func restoreSources(_ image: SessionEngineImage<State, Event>) throws {
         let head = image.head
+        guard max(head.sequence, image.base.count, head.chain.position, head.snapshotRevision) <= SequenceBounds.highest
+        else { throw SessionSyncError.outOfRange(field: "sequence") }
+        for record in image.log where record.sequence > SequenceBounds.highest {
+            throw SessionSyncError.outOfRange(field: "\(record.source)")
+        }
         for entry in head.membership.closed {
             let slot = try sources.slot(adding: entry.source)
             sources[slot].isClosed = true
@@ -129,8 +151,8 @@ extension SessionSyncEngine {
         for entry in head.membership.first { sources[try sources.slot(adding: entry.source)].first = entry.sequence }
         for promises in head.promises {
             let slot = try sources.slot(adding: promises.source)
-            sources[slot].promises.usable = promises.usable
-            sources[slot].promises.pending = promises.pending
+            sources[slot].promises.usable = promises.usable.isUsable ? promises.usable : .zero
+            sources[slot].promises.pending = promises.pending.filter(\.isUsable)
         }
         for acknowledgements in head.acknowledgements {
             let slot = try sources.slot(adding: acknowledgements.source)

@@ -29,7 +29,7 @@ extension SessionSyncEngine {
             let slot = sources.slot(of: envelope.metadata.sourcePeerID, envelope.metadata.incarnation), slot != 0,
             sources.records[slot].isOpen, envelope.metadata.sequence == sources.records[slot].held &+ 1,
             gaps.isEmpty, envelope.metadata.stamp.rawValue > cutStamp.rawValue,
-            envelope.metadata.stamp.rawValue < StampLimits.unusable, log.endsBefore(envelope.metadata.stamp)
+            envelope.metadata.stamp.isUsable, log.endsBefore(envelope.metadata.stamp)
         else { return nil }
         let header = EntryHeader(
             stamp: envelope.metadata.stamp, sequence: envelope.metadata.sequence, slot: slot,
@@ -40,7 +40,7 @@ extension SessionSyncEngine {
         let outcome = log.appendRegardless(envelope.payload, header, by: interpreter, sources: sources)
         if options.reducesTwice { reduceAgain() }
         sources.records[slot].held &+= 1
-        observe(envelope.metadata.stamp)
+        observe(envelope.metadata.stamp, of: slot)
         isLastApplied = true
         settlePromises(slot, envelope.metadata.promise)
         if sealed { advance() }
@@ -68,7 +68,7 @@ extension SessionSyncEngine {
                 causalTimestamp: metadata.causalTimestamp, monotonicTimestamp: metadata.monotonicTimestamp,
                 eventID: metadata.explicitID(in: payloadType)),
             content)
-        guard entry.stamp.rawValue < StampLimits.unusable else {
+        guard entry.stamp.isUsable else {
             pending.raise(.unusableStamp(SourceSequence(source: sources[slot].source, sequence: entry.sequence)))
             return .ignored(state)
         }
@@ -95,6 +95,8 @@ extension SessionSyncEngine {
         }
         guard let outcome = insert(entry) else { return .ignored(state) }
         drainGap(entry.slot)
+        // What waited for it may have had an effect where it had none.
+        if outcome != .applied, applied.contains(where: { $0.outcome == .applied }) { return .applied(state) }
         return result(of: outcome)
     }
 
@@ -132,7 +134,7 @@ extension SessionSyncEngine {
         }
         let (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
         if options.reducesTwice { reduceAgain() }
-        observe(entry.stamp)
+        observe(entry.stamp, of: entry.slot)
         sources[entry.slot].held = entry.sequence
         sources[entry.slot].promises.settle(held: entry.sequence)
         if entry.slot == 0 { countOwn(entry) }
@@ -146,9 +148,27 @@ extension SessionSyncEngine {
         sources[entry.slot].isOpen && log.entries[place...].contains { $0.slot == entry.slot }
     }
 
+    /// What is written here from now on comes after what that source has written.
     @inlinable
-    mutating func observe(_ stamp: HybridTimestamp) {
-        if !interpreter.mutations.contains(.clockDeaf) { clock.observe(stamp) }
+    mutating func observe(_ stamp: HybridTimestamp, of slot: Int) {
+        guard stamp.rawValue > clock.latest.rawValue else { return }
+        if !interpreter.mutations.isEmpty, isMisled(by: stamp) { return }
+        clock.observe(stamp)
+        if stamp.milliseconds > wallMilliseconds &+ options.clockAheadMilliseconds { tellFarAhead(stamp, slot) }
+    }
+
+    @usableFromInline
+    mutating func isMisled(by stamp: HybridTimestamp) -> Bool {
+        if mutations.contains(.anyStamp) { clock = HybridLogicalClock(latest: stamp) }
+        return mutations.contains(.clockDeaf) || mutations.contains(.anyStamp)
+    }
+
+    /// Once for each source. A clock that shows no time yet, such as that of a watch that has just booted, tells nothing.
+    @usableFromInline
+    mutating func tellFarAhead(_ stamp: HybridTimestamp, _ slot: Int) {
+        guard wallMilliseconds > 0, !sources[slot].isToldFarAhead else { return }
+        sources[slot].isToldFarAhead = true
+        pending.raise(.clockFarAhead(sources[slot].source, milliseconds: stamp.milliseconds - wallMilliseconds))
     }
 
     @inlinable
@@ -187,12 +207,6 @@ extension SessionSyncEngine {
     mutating func countForkedMembers() {
         hasForkedMember = sources.records.contains { $0.isForked && $0.isOpen }
     }
-}
-
-@usableFromInline
-enum StampLimits {
-    /// The year 6429: no clock shows it, and a clock that followed it could not go on.
-    @inlinable static var unusable: UInt64 { 1 << 63 }
 }
 
 extension SessionSyncMetadata {

@@ -19,44 +19,48 @@ extension SessionSyncEngine {
     > {
         let metadata = snapshot.metadata
         try check(metadata, payloadType: snapshotPayloadType)
-        let included = snapshot.includedSequences
+        if !mutations.contains(.unboundedNumbers) { try snapshot.checkNumbers() }
+        var included = snapshot.includedSequences
         guard included.count <= SessionSyncStore<State>.sourcesMax else {
             throw SessionSyncError.tooManySources(limit: SessionSyncStore<State>.sourcesMax)
         }
         forgetApplied()
+        let earlierLife = takeEarlierLife(outOf: &included)
         let shown = visibleVector
-        let saysMore = included.contains { $0.value > shown[$0.key] ?? 0 }
+        let saysMore =
+            included.contains { $0.value > shown[$0.key] ?? 0 } || earlierLife > provisional?.earlierLife ?? 0
         let saysLess = shown.contains { $0.value > included[$0.key] ?? 0 }
 
         if sealed {
-            if saysMore { pending.controls.insert(metadata.sourcePeerID) }
+            if saysMore, hears(metadata.sourcePeerID) { pending.controls.insert(metadata.sourcePeerID) }
             return .staleIgnored(state: state, currentRevision: snapshotRevision)
         }
         // Neither says more: shown states may differ, but nothing supersedes events that are held.
         let isTie = !saysMore && !saysLess && provisional != nil && isPreferred(snapshot)
         guard saysMore || isTie else {
             let revision = snapshotRevision
-            if !saysLess { snapshotRevision = max(snapshotRevision, snapshot.revision) }
+            if !saysLess { follow(snapshot.revision) }
             return .staleIgnored(state: state, currentRevision: revision)
         }
-        snapshotRevision = max(snapshotRevision, snapshot.revision)
+        let slot =
+            try sources.slot(of: SessionSource(metadata))
+            ?? sources.records.lastIndex { $0.source.peerID == metadata.sourcePeerID }
+            ?? slot(adding: SessionSource(metadata))
+        follow(snapshot.revision)
         snapshotSourcePeerID = metadata.sourcePeerID
-        if !sources.records.contains(where: { $0.source.peerID == metadata.sourcePeerID }) {
-            _ = try sources.slot(adding: SessionSource(metadata))
-        }
-        observe(metadata.stamp.rawValue < StampLimits.unusable ? metadata.stamp : .zero)
+        observe(metadata.stamp, of: slot)
         continueSequence(after: included[localPeerID] ?? 0)
         if mutations.contains(.snapshotAsBase), !saysLess {
             takeAsBase(snapshot.state, included)
         } else {
-            show(snapshot.state, including: included)
+            show(snapshot.state, including: included, earlierLife)
         }
         return .applied(state)
     }
 
     /// The revision for a snapshot that is about to be sent: higher than any sent or applied here.
     public mutating func allocateOutgoingSnapshotRevision() -> UInt64 {
-        snapshotRevision += 1
+        snapshotRevision = snapshotRevision < SequenceBounds.highest ? snapshotRevision + 1 : SequenceBounds.hearsay
         snapshotSourcePeerID = localPeerID
         return snapshotRevision
     }
@@ -72,16 +76,46 @@ extension SessionSyncEngine {
             peerSequenceVector: visibleVector)
     }
 
+    private mutating func follow(_ revision: UInt64) {
+        let limit = mutations.contains(.unboundedNumbers) ? .max : SequenceBounds.hearsay
+        snapshotRevision = max(snapshotRevision, min(revision, limit))
+    }
+
     private func isPreferred(_ snapshot: SessionSyncSnapshot<State>) -> Bool {
         if snapshot.revision != snapshotRevision { return snapshot.revision > snapshotRevision }
         return snapshot.metadata.sourcePeerID < snapshotSourcePeerID
     }
 
-    /// Without an incarnation a relaunched peer is the same source: it goes on behind what its peers have of it.
+    /// Nobody has more of this source than it has written: what a peer has under the bare id is an earlier life's, whose
+    /// name this one does not know.
+    /// - Returns: how many events of it the state includes.
+    private func takeEarlierLife(outOf included: inout [String: UInt64]) -> UInt64 {
+        guard incarnation != 0, let sequence = included[localPeerID], sequence > sources[0].held else { return 0 }
+        included[localPeerID] = nil
+        return sequence
+    }
+
+    /// Without an incarnation a relaunched peer is the same source: it goes on behind what its peers have of it, and what
+    /// it has written since is none of that.
     private mutating func continueSequence(after sequence: UInt64) {
-        guard incarnation == 0, sequence > sources[0].held, sequence < .max else { return }
-        sources[0].held = sequence
+        guard incarnation == 0, sequence > sources[0].held, sequence <= SequenceBounds.hearsay else { return }
+        renumberOwn(behind: sequence)
+        if sources[0].folded > 0 { sources[0].folded += sequence }
+        sources[0].held += sequence
+        pending.replaceEverything()
         sources[0].first = sequence + 1
+        skipped = mutations.contains(.relaunchForgets) ? 0 : sequence
+    }
+
+    /// Own events go on under the ids that the caller knows.
+    private mutating func renumberOwn(behind sequence: UInt64) {
+        for index in log.entries.indices where log.entries[index].slot == 0 {
+            let entry = log.entries[index]
+            var header = entry.header
+            header.eventID = eventID(of: entry)
+            header.sequence += sequence
+            log.entries[index] = LogEntry(header, entry.content, outcome: entry.outcome)
+        }
     }
 
     private mutating func takeAsBase(_ state: State, _ included: [String: UInt64]) {

@@ -26,18 +26,24 @@ extension SessionSyncEngine {
         let stamp = advanced.tick(wallMilliseconds: wallMilliseconds)
         let sequence = sources.records[0].held &+ 1
         let header = EntryHeader(stamp: stamp, sequence: sequence, slot: 0, causalTimestamp: moment)
+        let isLast = log.endsBefore(stamp)
         if isProvisionalShown {
             // What the user sees decides whether the event is refused.
             try submitProvisionally(event, header)
-            _ = log.appendRegardless(event, header, by: interpreter, sources: sources)
-        } else {
+            if isLast { _ = log.appendRegardless(event, header, by: interpreter, sources: sources) }
+        } else if isLast {
             try log.append(event, header, by: interpreter, sources: sources)
+        } else {
+            // What the reducer says to it as things stand decides here too.
+            var trial = log
+            try trial.append(event, header, by: interpreter, sources: sources)
         }
+        if !isLast { insertOwn(LogEntry(header, .event(event))) }
         clock = advanced
         sources.records[0].held &+= 1
         ownUnconfirmed += 1
         ownUnconfirmedBytes += bytes(of: event)
-        isLastApplied = true
+        isLastApplied = isLast
         extendLease(beyond: stamp)
         if options.reducesTwice { reduceAgain() }
         if sealed { advance() }
@@ -62,19 +68,28 @@ extension SessionSyncEngine {
                 stamp: stamp, sequence: sources[0].held + 1, slot: 0, causalTimestamp: causalTimestamp,
                 monotonicTimestamp: monotonicTimestamp, eventID: eventID),
             content)
-        let outcome = log.insert(entry, at: log.entries.count, by: interpreter, sources: sources).outcome
+        insertOwn(entry)
         sources[0].held += 1
         countOwn(entry)
-        applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: 0))
         extendLease(beyond: stamp)
         return entry
+    }
+
+    /// At its place, which is the end unless a peer has stamped an event so far ahead that the clock does not follow.
+    @usableFromInline
+    mutating func insertOwn(_ entry: LogEntry<Event>) {
+        let place = log.endsBefore(entry.stamp) ? log.entries.count : log.place(of: entry, in: sources, mutations)
+        let (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
+        applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
     }
 
     /// At the bound a group refuses; an engine without one, whose caller may never make one, folds.
     @usableFromInline
     mutating func makeRoom() throws {
         if mutations.contains(.silentDrop) { return dropOldestOwn() }
-        guard isReferenceOnly else { throw SessionSyncError.logFull(limit: options.ownUnconfirmedMax) }
+        guard isReferenceOnly, !sealed || mutations.contains(.foldsReference) else {
+            throw SessionSyncError.logFull(limit: options.ownUnconfirmedMax)
+        }
         foldUnconfirmed()
     }
 

@@ -75,6 +75,8 @@ where
     @usableFromInline var provisional: ProvisionalView<State, Event>? {
         didSet { isProvisionalShown = provisional != nil }
     }
+    /// Own events of a life without a store, up to this sequence: they are known from a peer's state only.
+    var skipped: UInt64 = 0
     /// Beside it, because looking into it copies it.
     @usableFromInline var isProvisionalShown = false
     var snapshotSourcePeerID: String
@@ -86,12 +88,13 @@ where
     @usableFromInline var wallMilliseconds: UInt64 = 0
 
     /// - Parameters:
-    ///   - incarnation: 32 random bits drawn when this peer's store was created, kept with it.
+    ///   - incarnation: 32 random bits drawn when this peer's store was created, kept with it. nil is for an engine
+    ///     without a store: it is drawn here, so that peers tell its lives apart, unless `members` names it.
     ///   - seed: random, another one for each launch; tokens that prove liveness are drawn from it.
     ///   - members: sources that were paired beforehand, the local one among them: the group is sealed from the start.
     public init(
         sessionID: UUID, featureID: String, localPeerID: String, payloadType: String, snapshotPayloadType: String,
-        initialState: State, reducer: Reducer, conflictPolicy: ConflictPolicy, incarnation: UInt32 = 0,
+        initialState: State, reducer: Reducer, conflictPolicy: ConflictPolicy, incarnation: UInt32? = nil,
         seed: UInt64 = 0, members: [SessionSource] = [], options: SessionEngineOptions<State, Event> = .init()
     ) {
         self.sessionID = sessionID
@@ -99,6 +102,8 @@ where
         self.localPeerID = localPeerID
         self.payloadType = payloadType
         self.snapshotPayloadType = snapshotPayloadType
+        let incarnation =
+            incarnation ?? members.first { $0.peerID == localPeerID }?.incarnation ?? .random(in: 1 ... .max)
         self.incarnation = incarnation
         self.options = options
         interpreter = EventInterpreter(
@@ -136,7 +141,8 @@ where
     @inlinable
     mutating func check(_ metadata: SessionSyncMetadata, payloadType: String) throws {
         if metadata.protocolVersion == SessionSyncProtocol.currentVersion, metadata.sessionID == sessionID,
-            metadata.featureID == featureID, metadata.payloadType == payloadType
+            metadata.featureID == featureID, metadata.payloadType == payloadType,
+            metadata.isInRange || mutations.contains(.unboundedNumbers)
         {
             if ended { throw SessionSyncError.sessionEnded }
             return
@@ -153,6 +159,7 @@ where
             throw SessionSyncError.unsupportedProtocolVersion(
                 received: metadata.protocolVersion, supported: SessionSyncProtocol.currentVersion)
         }
+        guard metadata.isInRange else { throw SessionSyncError.outOfRange(field: "metadata") }
         try checkNotEnded()
     }
 

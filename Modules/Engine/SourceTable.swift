@@ -37,6 +37,8 @@ struct SourceRecord: Sendable {
     /// The number that it wants to have returned.
     @usableFromInline var echo: UInt32?
     @usableFromInline var isForked = false
+    /// Its clock is far ahead of the local one, and the caller knows.
+    @usableFromInline var isToldFarAhead = false
     @usableFromInline var lastHeard: ClockEcho?
     var roundTrips = RoundTrips()
 
@@ -91,6 +93,7 @@ struct SourceTable: Sendable {
 
     func slot(of source: SessionSource) -> Int? { slot(of: source.peerID, source.incarnation) }
 
+    /// Without regard to a peer's share of the table.
     /// - Throws: `SessionSyncError.tooManySources`.
     mutating func slot(adding source: SessionSource) throws -> Int {
         if let slot = slot(of: source) { return slot }
@@ -126,11 +129,13 @@ struct SourceTable: Sendable {
 
     var openSources: [SessionSource] { records.filter { $0.isOpen }.map { $0.source } }
 
-    func vector(_ sequence: (SourceRecord) -> UInt64) -> SequenceVector {
+    func vector(_ sequence: (SourceRecord) -> UInt64) -> SequenceVector { vector(of: Array(indices), sequence) }
+
+    func vector(of slots: [Int], _ sequence: (SourceRecord) -> UInt64) -> SequenceVector {
         SequenceVector(
-            records.compactMap { record in
-                let value = sequence(record)
-                return value > 0 ? SourceSequence(source: record.source, sequence: value) : nil
+            slots.compactMap { slot in
+                let value = sequence(records[slot])
+                return value > 0 ? SourceSequence(source: records[slot].source, sequence: value) : nil
             })
     }
 

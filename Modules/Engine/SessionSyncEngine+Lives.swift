@@ -1,0 +1,128 @@
+import MeshIdentity
+
+/// How many lives of a peer a session remembers.
+///
+/// A peer that loses its store, or never had one, comes back as another source. Its earlier ones are of use for a while:
+/// they tell an old copy of its store from a new one. A session keeps the last few; the oldest are forgotten once their
+/// events are in the base and nothing here refers to them. So one peer, however often it begins anew or pretends to, takes
+/// up a bounded part of the table and of each control.
+extension SessionSyncEngine {
+    /// - Throws: `SessionSyncError.tooManySources`; only the peer that has used up its share is refused for that.
+    @usableFromInline
+    mutating func slot(adding source: SessionSource) throws -> Int {
+        if let slot = sources.slot(of: source) { return slot }
+        if !mutations.contains(.sourcesKept) {
+            if sources.lives(of: source.peerID) >= SourceTable.livesMax { try forgetLives(of: source.peerID) }
+        }
+        return try sources.slot(adding: source)
+    }
+
+    private mutating func forgetLives(of peerID: String) throws {
+        var forgettable = forgettableLives(of: peerID)
+        if forgettable.isEmpty, isReferenceOnly, !sealed {
+            foldUnconfirmed()
+            forgettable = forgettableLives(of: peerID)
+        }
+        guard !forgettable.isEmpty else { throw SessionSyncError.tooManySources(limit: SourceTable.livesMax) }
+        // Half of them at once: each time moves what refers to later slots.
+        remove(Set(forgettable.prefix((forgettable.count + 1) / 2)))
+    }
+
+    /// Slots, the earliest first.
+    private func forgettableLives(of peerID: String) -> [Int] {
+        var inUse = Set(log.entries.map(\.slot))
+        for entry in due { inUse.insert(entry.entry.slot) }
+        for entry in applied { inUse.insert(entry.entry.slot) }
+        for entry in provisional?.log.entries ?? [] { inUse.insert(entry.slot) }
+        return sources.indices.dropFirst().filter { slot in
+            sources[slot].source.peerID == peerID && !sources[slot].isOpen && gaps[slot] == nil && !inUse.contains(slot)
+        }
+    }
+
+    private mutating func remove(_ removed: Set<Int>) {
+        var moved: [Int?] = []
+        var kept = 0
+        for slot in sources.indices {
+            moved.append(removed.contains(slot) ? nil : kept)
+            if !removed.contains(slot) { kept += 1 }
+        }
+        // Nothing refers to a removed slot, see `forgettableLives`.
+        func move(_ entry: inout LogEntry<Event>) {
+            if let slot = moved[entry.slot] { entry = entry.moved(to: slot) }
+        }
+        sources.remove(removed)
+        for index in log.entries.indices { move(&log.entries[index]) }
+        for index in due.indices { move(&due[index].entry) }
+        for index in applied.indices { move(&applied[index].entry) }
+        if var view = provisional {
+            for index in view.log.entries.indices { move(&view.log.entries[index]) }
+            provisional = view
+        }
+        var movedGaps: [Int: GapBuffer<Event>] = [:]
+        for (slot, gap) in gaps {
+            guard let slot = moved[slot] else { continue }
+            movedGaps[slot] = gap.moved(to: slot)
+        }
+        gaps = movedGaps
+        pending.changesMembership = true
+    }
+
+    /// Nobody will fill the gaps of sources whose events are not taken any more.
+    mutating func forgetGapsOfOthers() {
+        guard !mutations.contains(.deadGapKept) else { return }
+        gaps = gaps.filter { sources[$0.key].isOpen }
+    }
+
+    /// Sources that a control speaks of: members, sources of events that are not confirmed everywhere, and of each peer the
+    /// lives that were last met.
+    var spokenOf: [Bool] {
+        var isSpokenOf = sources.records.map(\.isOpen)
+        isSpokenOf[0] = true
+        for entry in log.entries { isSpokenOf[entry.slot] = true }
+        var met: [String: Int] = [:]
+        for slot in sources.indices.reversed() {
+            let peerID = sources[slot].source.peerID
+            met[peerID, default: 0] += 1
+            if met[peerID, default: 0] <= SourceTable.livesSpokenOf { isSpokenOf[slot] = true }
+        }
+        return isSpokenOf
+    }
+}
+
+extension SourceTable {
+    /// Lives of one peer.
+    static var livesMax: Int { 64 }
+    static var livesSpokenOf: Int { 4 }
+
+    func lives(of peerID: String) -> Int { records.count { $0.source.peerID == peerID } }
+
+    mutating func remove(_ removed: Set<Int>) {
+        for slot in records.indices {
+            var acknowledged: [UInt64] = []
+            for (known, sequence) in records[slot].acknowledged.enumerated() where !removed.contains(known) {
+                acknowledged.append(sequence)
+            }
+            records[slot].acknowledged = acknowledged
+        }
+        records = records.enumerated().filter { !removed.contains($0.offset) }.map(\.element)
+        for (rank, slot) in records.indices.sorted(by: { records[$0].source < records[$1].source }).enumerated() {
+            records[slot].rank = rank
+        }
+    }
+}
+
+extension LogEntry {
+    func moved(to slot: Int) -> Self {
+        var header = header
+        header.slot = slot
+        return LogEntry(header, content, outcome: outcome)
+    }
+}
+
+extension GapBuffer {
+    func moved(to slot: Int) -> Self {
+        var moved = self
+        moved.move(to: slot)
+        return moved
+    }
+}

@@ -1,0 +1,398 @@
+import Foundation
+import MeshIdentity
+import Testing
+
+@testable import MeshEngine
+
+/// Paired peers that send the ends of every range, speak without being members, or never stop beginning anew.
+@Suite struct HostilePeerTests {
+    static let extremes: [UInt64] = [
+        0, 1, 1 << 31, 1 << 32 - 1, 1 << 48, 1 << 48 + 1, 1 << 53 - 1, 1 << 53, 1 << 63 - 1, 1 << 63, .max - 1, .max,
+    ]
+
+    // MARK: - Numbers
+
+    /// Every number of a control, at every end of its range, from a member, a founder's guest and a stranger.
+    @Test(arguments: extremes)
+    func `A peer's largest numbers in a control kill nobody`(number: UInt64) throws {
+        let phone = SessionSource(peerID: "phone", incarnation: 1)
+        let watch = SessionSource(peerID: "watch", incarnation: 2)
+        let changes: [(inout SessionControl) -> Void] = [
+            { $0.held = SequenceVector([SourceSequence(source: watch, sequence: number)]) },
+            { $0.held = SequenceVector([SourceSequence(source: phone, sequence: number)]) },
+            { $0.firstSequence = number },
+            { $0.position = number },
+            { $0.wants = [SessionRange(source: phone, first: 0, last: number)] },
+            { $0.wants = [SessionRange(source: phone, first: number, last: number)] },
+            { $0.forked = [SourceSequence(source: phone, sequence: number)] },
+            {
+                $0.replacements = [
+                    SessionRecord(
+                        source: watch, sequence: number, stamp: HybridTimestamp(rawValue: number),
+                        causalTimestamp: noon,
+                        content: .replacement(SessionReplacement(old: phone, new: watch, final: number)))
+                ]
+            },
+            { $0.clockEchoes = [ClockEcho(source: phone, sentAt: .distantFuture, receivedAt: .distantPast)] },
+        ]
+        for (index, change) in changes.enumerated() {
+            for promise in [nil, SequencePromise(sequence: number, stamp: HybridTimestamp(rawValue: number))] {
+                for (name, pair) in try situations() {
+                    var pair = pair
+                    var (metadata, control) = honestControl(of: &pair.watch, at: pair.now)
+                    change(&control)
+                    metadata.promise = promise ?? metadata.promise
+                    for sequence in [0, number] {
+                        metadata.sequence = sequence
+                        _ = try? pair.phone.receiveControl(
+                            SessionSyncEnvelope(metadata: metadata, payload: control), at: pair.now)
+                    }
+                    try expectAlive(&pair.phone, "\(name), change \(index), \(number)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: extremes)
+    func `A peer's largest numbers in a snapshot kill nobody`(number: UInt64) throws {
+        for victim in ["phone", "watch", "else"] {
+            for (name, pair) in try situations() {
+                var pair = pair
+                var snapshot = pair.watch.makeSnapshot(at: pair.now)
+                snapshot = SessionSyncSnapshot(
+                    metadata: snapshot.metadata, revision: number, state: ["theirs"],
+                    peerSequenceVector: [victim: number])
+                snapshot.metadata.sequence = number
+                _ = try? pair.phone.applySnapshot(snapshot)
+                try expectAlive(&pair.phone, "\(name), \(victim), \(number)")
+                // And its next event, while its state may be shown.
+                for sequence in [1, number] {
+                    var envelope = try pair.watch.submitLocal("next", at: pair.now)
+                    envelope.metadata.sequence = sequence
+                    envelope.metadata.promise = SequencePromise(
+                        sequence: number, stamp: HybridTimestamp(rawValue: number))
+                    _ = try? pair.phone.receive(envelope)
+                }
+                try expectAlive(&pair.phone, "\(name), an event after \(victim), \(number)")
+            }
+        }
+    }
+
+    @Test(arguments: extremes)
+    func `A peer's largest numbers in a copy kill nobody`(number: UInt64) throws {
+        var founder = makeEngine("a", incarnation: 3)
+        var joiner = makeEngine("b", incarnation: 4)
+        _ = try joiner.submitLocal("mine", at: noon)
+        let (checkpoint, metadata) = try copy(by: &founder, for: &joiner)
+        let stamp = HybridTimestamp(rawValue: number)
+        let changes: [(inout SessionCheckpoint<[String], String>) -> Void] = [
+            { $0.base.count = number },
+            { $0.base.vector = SequenceVector([SourceSequence(source: joiner.source, sequence: number)]) },
+            { $0.base.vector = SequenceVector([SourceSequence(source: founder.source, sequence: number)]) },
+            { $0.chain = ConfirmationChain(position: number) },
+            { $0.membership.first = [SourceSequence(source: joiner.source, sequence: number)] },
+            { $0.membership.first = [SourceSequence(source: founder.source, sequence: number)] },
+            { $0.membership.closed = [SourceSequence(source: SessionSource(peerID: "c"), sequence: number)] },
+            { $0.settledCount = Int(truncatingIfNeeded: number) },
+            { $0.cut = stamp },
+            { for index in $0.membership.open.indices { $0.membership.open[index].floor = stamp } },
+            { for index in $0.log.indices { $0.log[index].sequence = number } },
+            { for index in $0.log.indices { $0.log[index].stamp = stamp } },
+        ]
+        for (index, change) in changes.enumerated() {
+            var joiner = joiner
+            var checkpoint = checkpoint
+            change(&checkpoint)
+            _ = try? joiner.adopt(checkpoint, from: metadata, at: noon)
+            try expectAlive(&joiner, "change \(index), \(number)")
+        }
+    }
+
+    @Test func `Moments that are none are refused`() throws {
+        for seconds in [Double.nan, .infinity, -.infinity] {
+            var phone = makeEngine("phone")
+            var watch = makeEngine("watch")
+            var envelope = try watch.submitLocal("when?", at: noon)
+            envelope.metadata.causalTimestamp = Date(timeIntervalSince1970: seconds)
+            #expect(throws: SessionSyncError.outOfRange(field: "metadata")) { try phone.receive(envelope) }
+        }
+    }
+
+    // MARK: - Clocks
+
+    /// What a stamp does to the victim shows in whether others go on taking what the victim writes.
+    @Test(arguments: [1 << 62, 1 << 62 + 1, 1 << 63 - 2, 1 << 63 - 1, 1 << 63, .max] as [UInt64])
+    func `A clock at its end is survived by everybody`(raw: UInt64) throws {
+        var (phone, tablet, watch) = try sealedThree()
+        for number in 0..<50 {
+            var poison = try watch.submitLocal("poison \(number)", at: noon)
+            poison.metadata.stamp = HybridTimestamp(rawValue: raw &- UInt64(50 - number))
+            poison.metadata.promise = SequencePromise(
+                sequence: poison.metadata.sequence, stamp: HybridTimestamp(rawValue: .max))
+            // The phone hears it all, the tablet nothing.
+            _ = try? phone.receive(poison)
+            phone.tick(at: noon)
+            _ = phone.takeDirectives()
+        }
+        for number in 0..<10 {
+            let tap = try phone.submitLocal("tap \(number)", at: noon + Double(number))
+            #expect(try tablet.receive(tap) == .applied(tablet.state))
+            #expect(tap.metadata.stamp.isUsable)
+            let answer = try tablet.submitLocal("answer \(number)", at: noon + Double(number))
+            _ = try phone.receive(answer)
+            #expect(phone.state.contains("answer \(number)"))
+        }
+    }
+
+    @Test func `A clock that followed every stamp would end what its owner may say`() throws {
+        var (phone, tablet, watch) = try sealedThree(mutations: .anyStamp)
+        var poison = try watch.submitLocal("far ahead", at: noon)
+        poison.metadata.stamp = HybridTimestamp(rawValue: 1 << 63 - 1)
+        _ = try phone.receive(poison)
+        let tap = try phone.submitLocal("tap", at: noon)
+        #expect(try tablet.receive(tap) == .ignored([]), "the repair is undone, and nothing notices")
+    }
+
+    @Test func `A stamp far ahead of the wall clock is told, once for each source`() throws {
+        var (phone, _, watch) = try sealedThree()
+        for day in 0..<5 { _ = try phone.receive(watch.submitLocal("ahead", at: noon + 200_000 + Double(day))) }
+        let told = phone.takeDirectives().alarms
+        #expect(told == [.clockFarAhead(watch.source, milliseconds: 200_000_000)])
+        let before = try phone.submitLocal("mine", at: noon)
+        #expect(before.metadata.stamp.milliseconds >= (noon + 200_000).wallMilliseconds, "it comes after what it saw")
+    }
+
+    @Test func `A store that a peer had poisoned heals, and what waited in it arrives`() throws {
+        var (phone, tablet, _) = try sealedThree()
+        let stuck = try ["one", "two"].map { try phone.submitLocal($0, at: noon) }
+        var image = phone.image
+        image.head.clock = HybridTimestamp(rawValue: 1 << 63 + 7)
+        image.head.clockLease = HybridTimestamp(rawValue: .max)
+        image.head.cut = HybridTimestamp(rawValue: 1 << 63)
+        for index in image.log.indices { image.log[index].stamp = HybridTimestamp(rawValue: 1 << 63 + UInt64(index)) }
+        var healed = try ListEngine(
+            restoring: image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 1)
+        #expect(healed.state == ["one", "two"])
+        #expect(healed.takeDirectives().persist?.replacesEverything == true)
+        let next = try healed.submitLocal("three", at: noon)
+        #expect(try tablet.receive(next) == .snapshotRequired(expectedSequence: 1, receivedSequence: 3))
+        tablet.tick(at: noon)
+        for message in tablet.takeDirectives().outgoing { try EnginePair.deliver(message, to: &healed, at: noon) }
+        for message in healed.takeDirectives().outgoing { try EnginePair.deliver(message, to: &tablet, at: noon) }
+        #expect(tablet.state == ["one", "two", "three"])
+        #expect(tablet.records.map { $0.eventID ?? next.metadata.eventID }.count == stuck.count + 1)
+    }
+
+    // MARK: - Who has a say
+
+    /// A peer that is trusted on the network but no member: each thing that it may say, to a member.
+    @Test func `Who is no member moves nothing, learns nothing and takes up no room`() throws {
+        var pair = try EnginePair.joined()
+        _ = try pair.watch.receive(pair.phone.submitLocal("secret", at: pair.now))
+        try pair.exchange()
+        let before = (pair.phone.outline, pair.phone.state, pair.phone.membership)
+        for life in 1...100 as ClosedRange<UInt32> {
+            var stranger = makeEngine("stranger", incarnation: life)
+            _ = try stranger.submitLocal("mine", at: pair.now)
+            var (metadata, control) = honestControl(of: &stranger, at: pair.now)
+            control.group = pair.phone.group
+            control.members = [pair.phone.source, pair.watch.source, stranger.source]
+            control.forked = [SourceSequence(source: pair.phone.source, sequence: 1)]
+            control.held = SequenceVector([SourceSequence(source: pair.phone.source, sequence: 40)])
+            control.isDigest = true
+            metadata.epoch = pair.phone.epoch
+            try pair.phone.receiveControl(SessionSyncEnvelope(metadata: metadata, payload: control), at: pair.now)
+            var event = try stranger.submitLocal("theirs", at: pair.now)
+            event.metadata.epoch = pair.phone.epoch
+            #expect(try pair.phone.receive(event) == .ignored(["secret"]))
+            var snapshot = stranger.makeSnapshot(at: pair.now)
+            snapshot.metadata.epoch = pair.phone.epoch
+            _ = try pair.phone.applySnapshot(snapshot)
+            let directives = pair.phone.takeDirectives()
+            #expect(directives.outgoing.isEmpty)
+            #expect(directives.alarms == [.notAdmitted(stranger.source)])
+        }
+        #expect(pair.phone.outline.sourceCount == before.0.sourceCount)
+        #expect(pair.phone.outline.heldDigest == before.0.heldDigest)
+        #expect(pair.phone.state == before.1)
+        #expect(pair.phone.membership == before.2)
+        #expect(!pair.phone.hears("stranger"))
+    }
+
+    @Test func `A founder is not renamed by who is no guest of its group`() throws {
+        var phone = makeEngine("phone", incarnation: 1)
+        var watch = makeEngine("watch", incarnation: 2)
+        _ = try copy(by: &phone, for: &watch)
+        var stranger = makeEngine("stranger", incarnation: 3)
+        var (metadata, control) = honestControl(of: &stranger, at: noon)
+        control.forked = [SourceSequence(source: phone.source, sequence: 1)]
+        metadata.promise = nil
+        try phone.receiveControl(SessionSyncEnvelope(metadata: metadata, payload: control), at: noon)
+        #expect(phone.takeDirectives().alarms.filter { if case .forked = $0 { true } else { false } }.isEmpty)
+    }
+
+    // MARK: - Many lives
+
+    /// 1,100 launches of a watch that keeps nothing, and a phone that takes each of them in.
+    @Test func `A peer without a store comes back as often as it likes`() throws {
+        var pair = EnginePair()
+        var controlBytes = 0
+        for life in 2...1101 as ClosedRange<UInt32> {
+            pair.watch = makeEngine("watch", incarnation: life)
+            for _ in 0..<3 { try pair.exchange() }
+            #expect(pair.watch.isSealed, "life \(life)")
+            _ = try pair.phone.receive(pair.watch.submitLocal("life \(life)", at: pair.now))
+            guard pair.phone.state.last == "life \(life)" else {
+                Issue.record("life \(life) was not taken")
+                return
+            }
+            let (_, control) = honestControl(of: &pair.phone, at: pair.now)
+            controlBytes = max(controlBytes, try JSONEncoder().encode(control).count)
+        }
+        for _ in 0..<3 { try pair.exchange() }
+        #expect(pair.phone.state.count == 1100)
+        #expect(pair.phone.state == pair.watch.state)
+        #expect(pair.phone.outline.sourceCount <= SourceTable.livesMax + 2)
+        #expect(controlBytes < 16_384, "\(controlBytes) bytes")
+        #expect(pair.alarms.isEmpty)
+    }
+
+    @Test func `A peer that draws a name for each message uses up its own share only`() throws {
+        var phone = makeEngine("phone", incarnation: 1)
+        for life in 1...3000 as ClosedRange<UInt32> {
+            var liar = makeEngine("liar", incarnation: life)
+            let (metadata, control) = honestControl(of: &liar, at: noon)
+            _ = try? phone.receiveControl(SessionSyncEnvelope(metadata: metadata, payload: control), at: noon)
+            _ = phone.takeDirectives()
+            _ = try? phone.receive(liar.submitLocal("mine", at: noon))
+        }
+        #expect(phone.outline.sourceCount <= SourceTable.livesMax + 1)
+        let watch = makeEngine("watch", incarnation: 2)
+        var envelope = watch
+        #expect(try phone.receive(envelope.submitLocal("honest", at: noon)) != .ignored([]))
+        #expect(phone.outline.sourceCount <= SourceTable.livesMax + 2)
+    }
+
+    /// The caller of the reference's calls only, whose peer is launched again and again.
+    @Test func `Forgotten lives leave the state and the order as they were`() throws {
+        var phone = makeEngine("phone")
+        var expected: [String] = []
+        for life in 1...300 as ClosedRange<UInt32> {
+            var watch = makeEngine("watch", incarnation: life)
+            _ = try phone.receive(watch.submitLocal("\(life)", at: noon + Double(life)))
+            expected.append("\(life)")
+            if life.isMultiple(of: 7) {
+                _ = try phone.submitLocal("p\(life)", at: noon + Double(life) + 0.5)
+                expected.append("p\(life)")
+            }
+        }
+        #expect(phone.state == expected)
+        #expect(phone.outline.sourceCount <= SourceTable.livesMax + 1)
+        #expect(phone.store.lastSequenceByPeerID["phone"] == 42)
+    }
+
+    @Test func `A gap of who is no member is not asked for`() throws {
+        var pair = EnginePair()
+        var dead = makeEngine("watch", incarnation: 9)
+        _ = try dead.submitLocal("lost", at: noon)
+        _ = try pair.phone.receive(dead.submitLocal("waits", at: noon))
+        #expect(pair.phone.missing.count == 1)
+        for _ in 0..<4 { try pair.exchange() }
+        #expect(pair.phone.isSealed)
+        #expect(pair.phone.missing.isEmpty)
+    }
+
+    @Test func `A group refuses at its bound and never folds what is unconfirmed`() throws {
+        var options = SessionEngineOptions<[String], String>()
+        options.ownUnconfirmedMax = 64
+        let sources = ["phone", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
+        func full(_ mutations: EngineMutations) throws -> ListEngine {
+            options.mutations = mutations
+            var engine = ListEngine(
+                sessionID: session, featureID: "list", localPeerID: "phone", payloadType: "list.event",
+                snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
+                conflictPolicy: NoRepeatPolicy(), members: sources, options: options)
+            for number in 0..<64 { _ = try engine.submitLocal("\(number)", at: noon) }
+            return engine
+        }
+        var engine = try full([])
+        #expect(throws: SessionSyncError.logFull(limit: 64)) { try engine.submitLocal("more", at: noon) }
+        #expect(engine.logCount == 64)
+        var folding = try full(.foldsReference)
+        _ = try folding.submitLocal("more", at: noon)
+        #expect(folding.logCount < 64, "the repair is undone, and nothing notices")
+    }
+}
+
+extension HostilePeerTests {
+    /// Phone and watch before they have met, while one has taken the other in, and as members.
+    private func situations() throws -> [(name: String, pair: EnginePair)] {
+        var strangers = EnginePair()
+        _ = try strangers.phone.submitLocal("first", at: noon)
+        var founded = strangers
+        _ = try copy(by: &founded.phone, for: &founded.watch)
+        var members = try EnginePair.joined()
+        _ = try members.watch.receive(members.phone.submitLocal("first", at: members.now))
+        _ = try members.phone.receive(members.watch.submitLocal("second", at: members.now))
+        return [("strangers", strangers), ("founded", founded), ("members", members)]
+    }
+
+    /// What an engine that means well says now.
+    private func honestControl(
+        of engine: inout ListEngine, at moment: Date
+    ) -> (SessionSyncMetadata, SessionControl) {
+        var copy = engine
+        copy.tick(at: moment)
+        for case .control(let envelope, _) in copy.takeDirectives().outgoing {
+            return (envelope.metadata, envelope.payload)
+        }
+        preconditionFailure("a tick makes a control")
+    }
+
+    /// The founder's copy on its way to the joiner.
+    private func copy(
+        by founder: inout ListEngine, for joiner: inout ListEngine
+    ) throws -> (SessionCheckpoint<[String], String>, SessionSyncMetadata) {
+        joiner.tick(at: noon)
+        for message in joiner.takeDirectives().outgoing { try EnginePair.deliver(message, to: &founder, at: noon) }
+        for case .checkpoint(let checkpoint, let metadata, _) in founder.takeDirectives().outgoing {
+            return (checkpoint, metadata)
+        }
+        throw SessionSyncError.notReachable
+    }
+
+    /// Three members that were paired beforehand.
+    private func sealedThree(
+        mutations: EngineMutations = []
+    ) throws -> (phone: ListEngine, tablet: ListEngine, watch: ListEngine) {
+        let members = ["phone", "tablet", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
+        var options = SessionEngineOptions<[String], String>()
+        options.mutations = mutations
+        let engines = members.map { member in
+            var engine = ListEngine(
+                sessionID: session, featureID: "list", localPeerID: member.peerID, payloadType: "list.event",
+                snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
+                conflictPolicy: NoRepeatPolicy(), incarnation: 1, members: members, options: options)
+            engine.tick(at: noon)
+            _ = engine.takeDirectives()
+            return engine
+        }
+        return (engines[0], engines[1], engines[2])
+    }
+
+    /// It taps, ticks, shows and can be stored: with sums over everything that it was told.
+    private func expectAlive(_ engine: inout ListEngine, _ place: String) throws {
+        let before = engine.held[engine.source]
+        for number in 0..<3 { _ = try engine.submitLocal("alive \(number)", at: noon + 100 + Double(number)) }
+        #expect(engine.held[engine.source] == before + 3, "\(place)")
+        #expect(engine.state.suffix(3).contains("alive 2"), "\(place)")
+        engine.tick(at: noon + 200)
+        _ = engine.takeDirectives()
+        _ = engine.makeSnapshot(at: noon + 200)
+        _ = (engine.confirmedCount, engine.missing, engine.outline, engine.store.nextLocalSequence)
+        _ = engine.records(in: SessionRange(source: engine.source, first: 0, last: .max))
+        let restored = try ListEngine(
+            restoring: engine.image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 1)
+        #expect(restored.state == (engine.isProvisional ? restored.state : engine.state), "\(place)")
+    }
+}

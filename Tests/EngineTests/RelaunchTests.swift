@@ -1,0 +1,103 @@
+import Foundation
+import MeshIdentity
+import Testing
+
+@testable import MeshEngine
+
+/// The original's calls, by devices that keep nothing and are launched again.
+@Suite struct RelaunchTests {
+    /// As the original's initialiser makes it: without a word about lives.
+    private func launch(_ peer: String, mutations: EngineMutations = []) -> ListEngine {
+        var options = SessionEngineOptions<[String], String>()
+        options.mutations = mutations
+        return ListEngine(
+            sessionID: session, featureID: "list", localPeerID: peer, payloadType: "list.event",
+            snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
+            conflictPolicy: NoRepeatPolicy(), options: options)
+    }
+
+    private func pair(laps: Int) throws -> (phone: ListEngine, watch: ListEngine) {
+        var phone = launch("phone")
+        var watch = launch("watch")
+        for lap in 0..<laps {
+            _ = try watch.receive(phone.submitLocal("p\(lap)", at: noon + Double(lap)))
+            _ = try phone.receive(watch.submitLocal("w\(lap)", at: noon + Double(lap) + 0.5))
+        }
+        return (phone, watch)
+    }
+
+    /// Taps before, at and after the first snapshot, for every number of laps before the relaunch.
+    @Test(arguments: 0...5, 0...7)
+    func `A relaunch keeps the earlier laps on both screens, and no tap is a duplicate`(laps: Int, taps: Int) throws {
+        var (phone, watch) = try pair(laps: laps)
+        let earlier = watch.state
+        phone = launch("phone")
+        var snapshot = handMadeSnapshot(&watch)
+        let tapped = (0..<taps).map { "tap \($0)" }
+        for tap in tapped {
+            let envelope = try phone.submitLocal(tap, at: noon + 100)
+            #expect(try watch.receive(envelope) == .applied(watch.state), "\(tap) is new to the watch")
+        }
+        #expect(watch.state == earlier + tapped)
+        // The one that was under way, then a current one.
+        _ = try phone.applySnapshot(snapshot)
+        snapshot = handMadeSnapshot(&watch)
+        _ = try phone.applySnapshot(snapshot)
+        #expect(phone.state == earlier + tapped)
+        let last = try phone.submitLocal("last", at: noon + 200)
+        #expect(try watch.receive(last) == .applied(watch.state))
+        #expect(phone.state == earlier + tapped + ["last"])
+        #expect(watch.state == phone.state)
+        _ = try watch.applySnapshot(handMadeSnapshot(&phone))
+        #expect(watch.state == phone.state, "nor does the phone's state take anything away")
+    }
+
+    /// A caller that says 0 gives up telling lives apart: the peer's state still is not thrown away.
+    @Test(arguments: 2...5)
+    func `A relaunch without an incarnation shows what the peer has, and what it writes goes on behind it`(
+        laps: Int
+    ) throws {
+        var phone = makeEngine("phone")
+        var watch = makeEngine("watch")
+        for lap in 0..<laps { _ = try watch.receive(phone.submitLocal("p\(lap)", at: noon + Double(lap))) }
+        let earlier = watch.state
+        phone = makeEngine("phone")
+        _ = try phone.submitLocal("before", at: noon + 100)
+        #expect(try phone.applySnapshot(handMadeSnapshot(&watch)) == .applied(phone.state))
+        #expect(phone.state == earlier + ["before"])
+        #expect(phone.store.nextLocalSequence == UInt64(laps) + 2)
+        let after = try phone.submitLocal("after", at: noon + 101)
+        #expect(after.metadata.sequence == UInt64(laps) + 2)
+        #expect(phone.state == earlier + ["before", "after"])
+        // The watch lacks one and says so; the state brings it.
+        #expect(
+            try watch.receive(after)
+                == .snapshotRequired(expectedSequence: UInt64(laps) + 1, receivedSequence: UInt64(laps) + 2))
+        #expect(try watch.applySnapshot(handMadeSnapshot(&phone)) == .applied(phone.state))
+        #expect(watch.state == phone.state)
+    }
+
+    @Test func `An event after which the screen shows something else is applied`() throws {
+        for mutation in [[], .duplicateWhenShown] as [EngineMutations] {
+            var phone = launch("phone")
+            var watch = launch("watch", mutations: mutation)
+            let events = try ["one", "two"].map { try phone.submitLocal($0, at: noon) }
+            _ = try watch.submitLocal("mine", at: noon - 1)
+            _ = try watch.applySnapshot(phone.makeSnapshot(at: noon))
+            #expect(watch.state == ["one", "two", "mine"], "what it lacks is shown on top")
+            var shown = watch.state
+            for event in events { if case .applied(let state) = try watch.receive(event) { shown = state } }
+            #expect(watch.state == ["mine", "one", "two"], "the events themselves have their order")
+            #expect((shown == watch.state) == mutation.isEmpty)
+        }
+    }
+
+    @Test func `An event that had no effect, and one that waited for it and had`() throws {
+        var phone = launch("phone")
+        var watch = launch("watch")
+        let events = try ["same", "same", "other"].map { try phone.submitLocal($0, at: noon) }
+        _ = try watch.receive(events[0])
+        _ = try watch.receive(events[2])
+        #expect(try watch.receive(events[1]) == .applied(["same", "other"]))
+    }
+}
