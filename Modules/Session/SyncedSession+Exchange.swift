@@ -37,6 +37,11 @@ struct HeardPeer {
     /// The sequence up to which its events were sent and did not come.
     var lostThrough: UInt64 = 0
     var isNotAdmitted = false
+    /// It stated what nobody counts to.
+    var isOutOfRange = false
+
+    /// Of more peers than this nothing is remembered.
+    static var countMax: Int { 256 }
 }
 
 extension SyncedSession {

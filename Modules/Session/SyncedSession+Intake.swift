@@ -18,6 +18,7 @@ extension SyncedSession {
                 }
             } catch {
                 tally.rejected += 1
+                tell(error, of: erased.metadata)
             }
         }
         show(tally)
@@ -40,12 +41,33 @@ extension SyncedSession {
             if try !adopt(erased.checkpoint, with: snapshot) { try show(snapshot) }
         } catch {
             statistics.rejected += 1
+            tell(error, of: erased.metadata)
         }
         wake()
     }
 
+    private func tell(_ error: any Error, of metadata: SessionSyncMetadata) {
+        guard case SessionSyncError.outOfRange(let field) = error else { return }
+        remember(metadata.sourcePeerID) { peer in
+            guard !peer.isOutOfRange else { return }
+            peer.isOutOfRange = true
+            statistics.alarms += 1
+            alarmTopic.publish(.outOfRange(peerID: metadata.sourcePeerID, field: field))
+        }
+    }
+
+    /// Changes what is known of a peer, unless too many are known.
+    func remember(_ peerID: String, _ change: (inout HeardPeer) -> Void) {
+        guard heard[peerID] != nil || heard.count < HeardPeer.countMax else { return }
+        change(&heard[peerID, default: HeardPeer(at: configuration.now())])
+    }
+
     func receive(_ request: SessionSnapshotRequest) {
         guard phase == .running, request.sessionID == sessionID, engine.hasHistory else { return }
+        guard request.requester.map(mayKnow) ?? true else {
+            statistics.rejected += 1
+            return
+        }
         answer(request.requester)
     }
 
@@ -129,15 +151,16 @@ extension SyncedSession {
 
     func note(_ control: SessionControl, from metadata: SessionSyncMetadata) {
         let peerID = metadata.sourcePeerID
-        var peer = heard[peerID] ?? HeardPeer(at: configuration.now())
-        peer.at = configuration.now()
-        peer.held = control.held
-        peer.position = control.position
-        // No event since the last exchange: what the peer has sent was lost, and is not under way.
-        if exchange.unacknowledgedCount == 0, isOpenMember(peerID), let promised = metadata.promise?.sequence {
-            peer.lostThrough = promised > heldSequence(of: peerID) ? promised : 0
+        guard engine.hears(peerID) else { return }
+        remember(peerID) { peer in
+            peer.at = configuration.now()
+            peer.held = control.held
+            peer.position = control.position
+            // No event since the last exchange: what the peer has sent was lost, and is not under way.
+            if exchange.unacknowledgedCount == 0, isOpenMember(peerID), let promised = metadata.promise?.sequence {
+                peer.lostThrough = promised > heldSequence(of: peerID) ? promised : 0
+            }
         }
-        heard[peerID] = peer
     }
 
     /// Tells of the remote events that the last call to the engine put in their place.

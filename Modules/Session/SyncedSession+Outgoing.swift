@@ -51,6 +51,7 @@ extension SyncedSession {
 
     func answer(_ peer: SessionPeer?) {
         guard let peer else { return publishSnapshot() }
+        guard mayKnow(peer) else { return }
         outgoing.snapshotReceivers.peers.insert(peer)
         wake()
     }
@@ -78,6 +79,39 @@ extension SyncedSession {
         lastRequestAt = configuration.now()
         outgoing.asksForSnapshot = true
         wake()
+    }
+}
+
+// MARK: - Audience
+
+extension SyncedSession {
+    /// Whether what is said here is for that peer.
+    func mayKnow(_ peer: SessionPeer) -> Bool { configuration.audience == .everyPeer || engine.hears(peer.id) }
+
+    /// Whom to send what is for all. nil is everybody: before the group is for good, and where the transport connects
+    /// nobody who may not know, or cannot tell peers apart.
+    /// - Parameter isKept: the transport keeps it for peers that it does not know yet.
+    private func audience(isKept: Bool) -> [SessionPeer?] {
+        guard configuration.audience == .members, engine.isSealed, transport.capabilities.supportsPeerDiscovery else {
+            return [nil]
+        }
+        let known = transport.knownPeers
+        let members = known.filter { engine.hears($0.id) }
+        return isKept || members.count < known.count ? members : [nil]
+    }
+
+    /// Succeeds when one of them could be sent it.
+    private func sendToAudience(_ send: (SessionPeer?) async throws -> Void) async throws {
+        var failure: (any Error)? = SessionSyncError.notReachable
+        for peer in audience(isKept: false) {
+            do {
+                try await send(peer)
+                failure = nil
+            } catch {
+                failure = failure == nil ? nil : error
+            }
+        }
+        if let failure { throw failure }
     }
 }
 
@@ -121,7 +155,11 @@ extension SyncedSession {
         guard !Task.isCancelled else { return false }
         let isSent = await attempt {
             let erased = try events.map { try AnySessionSyncEnvelope($0) }
-            try await waitingForRoom { try await transport.send(erased, mode: configuration.eventDelivery, to: nil) }
+            try await sendToAudience { peer in
+                try await waitingForRoom {
+                    try await transport.send(erased, mode: configuration.eventDelivery, to: peer)
+                }
+            }
         }
         if isSent { for event in events { deliveries.markSent(event.metadata.eventID) } }
         return isSent || !Task.isCancelled
@@ -180,7 +218,7 @@ extension SyncedSession {
 
     private func send(_ snapshot: SessionSyncSnapshot<State>, to receivers: SnapshotReceivers) async {
         let peers: [SessionPeer?] =
-            receivers.isEverybody ? [nil] : receivers.peers.sorted { $0.id < $1.id }
+            receivers.isEverybody ? audience(isKept: true) : receivers.peers.sorted { $0.id < $1.id }
         for peer in peers {
             await attempt {
                 try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)

@@ -152,7 +152,7 @@ extension SyncedSession {
             if case .notAdmitted(let source) = alarm {
                 // Said with every control of that peer; told once.
                 guard heard[source.peerID]?.isNotAdmitted != true else { continue }
-                heard[source.peerID, default: HeardPeer(at: configuration.now())].isNotAdmitted = true
+                remember(source.peerID) { $0.isNotAdmitted = true }
             }
             statistics.alarms += 1
             alarmTopic.publish(alarm)

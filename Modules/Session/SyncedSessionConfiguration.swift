@@ -14,6 +14,14 @@ public enum StoreFailurePolicy: Hashable, Sendable {
     case continueInMemory
 }
 
+/// Who is shown a session. Only members have a say in it either way.
+public enum SessionAudience: Hashable, Sendable {
+    /// Members, each in whichever of its lives. Whoever else the transport connects gets no event and no state.
+    case members
+    /// Every peer that the transport connects: others watch.
+    case everyPeer
+}
+
 /// How a `SyncedSession` behaves. Every default is right for a feature with taps and a few samples a second.
 public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     /// Name of the event type on the wire; nil is the feature id and `.event`.
@@ -25,6 +33,8 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Sources that were paired beforehand, the local one among them: three and more devices, or two that need no
     /// founding. Empty lets the first two that meet found a group.
     public var members: [SessionSource] = []
+    /// Who is shown the session once its group is for good.
+    public var audience = SessionAudience.members
     /// Where `open` keeps the session; nil keeps it in memory. One store serves many sessions.
     public var store: (any SessionStore)?
     public var storeFailure = StoreFailurePolicy.wait

@@ -30,7 +30,8 @@ extension WorkoutState {
         case .lap(let moment): endLap(at: moment)
         case .finish(let moment): timer?.finish(at: moment)
         }
-        eventCount += 1
+        // The state may have come from a peer, with any number in it: here and below, sums wrap rather than trap.
+        eventCount &+= 1
     }
 
     private mutating func measure(
@@ -39,7 +40,7 @@ extension WorkoutState {
         guard moved.isFinite, moved >= 0, heartRate.map((0...500).contains) ?? true else { throw .invalidSample }
         self.position = position
         distance += moved
-        sampleCount += 1
+        sampleCount &+= 1
         if let heartRate { self.heartRate.add(heartRate) }
     }
 
@@ -56,6 +57,6 @@ extension HeartRateSummary? {
     fileprivate mutating func add(_ rate: Int) {
         let before = self ?? HeartRateSummary(latest: rate, highest: rate, sum: 0, count: 0)
         self = HeartRateSummary(
-            latest: rate, highest: max(before.highest, rate), sum: before.sum + rate, count: before.count + 1)
+            latest: rate, highest: max(before.highest, rate), sum: before.sum &+ rate, count: before.count &+ 1)
     }
 }

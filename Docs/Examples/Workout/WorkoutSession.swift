@@ -39,6 +39,8 @@ where
     ) -> SyncedSessionConfiguration<WorkoutState, WorkoutEvent> {
         var configuration = SyncedSessionConfiguration<WorkoutState, WorkoutEvent>()
         configuration.isHighRate = { !$0.isTap }
+        // All paired devices are one person's: those that come later watch.
+        configuration.audience = .everyPeer
         configuration.isIdle = { $0.phase == .ready }
         configure(&configuration)
         return configuration
