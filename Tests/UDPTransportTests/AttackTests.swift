@@ -4,6 +4,7 @@
     import MeshDiscovery
     import MeshSecurity
     import MeshTransport
+    import NIOCore
     import NIOSSL
     import Testing
 
@@ -177,6 +178,65 @@
             }
             #expect(greeted)
             await victim.close()
+        }
+
+        @Test("A paired peer that opens connection after connection and never greets gets 8 places")
+        func provenFlood() async throws {
+            let victim = try await Victim { $0.times.handshake = .seconds(20) }
+            let identity = PeerIdentity()
+            try victim.phone.trust(identity.peerID)
+            let before = openSockets()
+            var attackers: [RawPeer] = []
+            for _ in 0..<60 {
+                let attacker = try await RawPeer.connect(to: victim.port, .init(identity: identity))
+                try await eventually("a greeting or the end") { attacker.hello != nil || attacker.isClosed }
+                attackers.append(attacker)
+            }
+            try await victim.refused(.tooManyConnections, count: 60 - 8)
+            try await eventually("the end of the others") { attackers.count { !$0.isClosed } == 8 }
+            // Both ends are in this process.
+            try await eventually("the end of their sockets") { openSockets() <= before + 2 * 8 }
+            #expect(try await victim.isUnharmed())
+            // Who has taken up its places frees them, and is let in.
+            for attacker in attackers { attacker.close() }
+            try await eventually("the end of all") { attackers.allSatisfy(\.isClosed) && openSockets() <= before }
+            let friend = try await RawPeer.connect(to: victim.port, .init(identity: identity))
+            friend.greet()
+            try await eventually("a second connection") { victim.phone.recorder.connectionCount == 2 }
+            await victim.close()
+        }
+
+        @Test("Who pings and reads nothing makes no more than one answer wait")
+        func pings() throws {
+            let agreement = DatagramKeyAgreement()
+            let sealed = try agreement.agree(
+                with: DatagramKeyAgreement().publicKey, local: PeerIdentity().peerID, remote: PeerIdentity().peerID,
+                isInitiator: true)
+            var outbox = Outbox(UDPLinkBounds(), sealed.sealer)
+            _ = outbox.put(.ping)
+            // With the system, which takes nothing more.
+            let batch = outbox.take()
+            for _ in 0..<100_000 {
+                _ = outbox.put(.pong)
+                _ = outbox.put(.heard)
+            }
+            let waiting = outbox.streamBytes
+            #expect(waiting == 3 * Record.headerBytes)
+            _ = outbox.wrote(batch.stream, datagramCount: 0)
+            let next = outbox.take().stream.readableBytes
+            #expect(next == 2 * Record.headerBytes)
+            let isTaken = outbox.put(.pong)
+            #expect(isTaken)
+        }
+
+        /// Sockets of this process; 0 where the system does not say.
+        private func openSockets() -> Int {
+            let folder = "/proc/self/fd"
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return names.count {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)"))?
+                    .hasPrefix("socket:") == true
+            }
         }
 
         @Test("Spoofed discovery leads nowhere, and does not keep the peers apart")

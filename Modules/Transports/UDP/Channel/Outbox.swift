@@ -27,6 +27,8 @@
         /// Records to be written, and where the last one begins if more can be added to it.
         private var stream = ByteBuffer()
         private var openRecord: Int?
+        /// Of the connection's own records in `stream`, a bit for each kind.
+        private var waitingKinds: UInt8 = 0
         /// Written, and good for the next records.
         private var spare = ByteBuffer()
         private var datagrams: [ByteBuffer] = []
@@ -90,9 +92,12 @@
             return true
         }
 
-        /// A record of the connection's own. Always taken: there are few, and they are small.
+        /// A record of the connection's own. Of each kind one waits: a second would say the same, and a peer that reads
+        /// nothing makes no more of them by asking.
         /// - Returns: whether the event loop has to be told.
         mutating func put(_ kind: Record.Kind) -> Bool {
+            guard waitingKinds & (1 << kind.rawValue) == 0 else { return false }
+            waitingKinds |= 1 << kind.rawValue
             openRecord = nil
             stream.writeRecord(kind)
             defer { isFlushDue = true }
@@ -125,6 +130,7 @@
             swap(&stream, &spare)
             spare = ByteBuffer()
             openRecord = nil
+            waitingKinds = 0
             return batch
         }
 
@@ -144,6 +150,9 @@
             owesWritable = false
             return (true, hasMore)
         }
+
+        /// Of the stream, with the event loop or on its way there.
+        var streamBytes: Int { writingBytes + stream.readableBytes }
 
         var isEmpty: Bool {
             writingBytes == 0 && writingDatagrams == 0 && stream.readableBytes == 0 && datagrams.isEmpty

@@ -40,7 +40,7 @@
         /// - Throws: `Failure`; nothing after it can be read.
         mutating func next() throws(Failure) -> Record? {
             guard let length = pending.getInteger(at: pending.readerIndex, as: UInt32.self) else { return nil }
-            guard length <= bodyBytesMax else { throw .tooLong(Int(length)) }
+            guard length <= bodyBytesMax else { throw .tooLong(Int(clamping: length)) }
             guard pending.readableBytes >= Record.headerBytes + Int(length) else { return nil }
             pending.moveReaderIndex(forwardBy: 4)
             guard let number = pending.readInteger(as: UInt8.self), let body = pending.readSlice(length: Int(length))

@@ -60,6 +60,8 @@
             if let name = configuration.interface { interface = try LinkInterface(name) }
         }
 
+        var bounds: UDPLinkBounds { configuration.bounds }
+
         /// Never jumps. From any thread.
         var now: Duration { .nanoseconds(Int64(clamping: NIODeadline.now().uptimeNanoseconds)) }
 
@@ -89,6 +91,11 @@
         /// - Returns: whether the connection goes on.
         func proven(_ connection: PeerConnection) -> Bool {
             leaveAdmission(connection)
+            // One stands; the others have not greeted, or take their leave. Each has a deadline.
+            guard connections.values.count(where: { $0.peer == connection.peer }) <= bounds.connectionsPerPeerMax else {
+                connection.refuse(.tooManyConnections, "it has too many connections that have not greeted or ended")
+                return false
+            }
             return provenInRound(connection)
         }
 

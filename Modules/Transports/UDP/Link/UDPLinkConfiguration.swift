@@ -74,6 +74,9 @@
         public var unprovenConnectionsMax = 32
         /// Of these, from one address.
         public var unprovenConnectionsPerAddressMax = 4
+        /// Connections of one peer that has proven itself, one that stands and one that ends among them; more are closed at
+        /// once.
+        public var connectionsPerPeerMax = 8
         /// Taken for one peer's stream and not yet handed to the system; then `send` throws `full`.
         public var streamBytesMax = 256 << 10
         /// Datagrams taken for one peer and not yet handed to the system; then `send` throws `full`.

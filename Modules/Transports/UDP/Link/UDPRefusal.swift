@@ -26,7 +26,7 @@
             public static let slowHandshake = Code(value: .slowHandshake)
             /// It has sent too much before proving who it is.
             public static let oversizedHandshake = Code(value: .oversizedHandshake)
-            /// So many have not proven who they are that there is no room for it.
+            /// So many have not proven who they are, or are of the same peer, that there is no room for it.
             public static let tooManyConnections = Code(value: .tooManyConnections)
             /// It does not speak what this link speaks.
             public static let noProtocol = Code(value: .noProtocol)
