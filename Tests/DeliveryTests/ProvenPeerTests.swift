@@ -2,6 +2,7 @@ import MeshBus
 import MeshDelivery
 import MeshIdentity
 import MeshTransport
+import MeshWire
 import Testing
 
 /// What a transport makes of a link that proves who is there.
@@ -18,14 +19,7 @@ import Testing
         try await pair.left.send(envelope(3), mode: mode, to: nil)
         pair.settle(.seconds(10))
         #expect(await log.sequences(2) == [1, 3])
-        let isReported = await diagnostics.has { event in
-            if case .rejected("left", "it sent an event of 'phone' as if it were its own") = event {
-                true
-            } else {
-                false
-            }
-        }
-        #expect(isReported)
+        #expect(await diagnostics.refused("it sent an event of 'phone' as if it were its own"))
     }
 
     @Test func `A link that proves nothing carries what it is given`() async throws {
@@ -38,13 +32,67 @@ import Testing
         #expect(await log.sequences(1) == [1])
     }
 
-    @Test func `A member's snapshot may tell of others' events`() async throws {
+    @Test(
+        "A snapshot of somebody else is refused, and nothing beside it is lost",
+        arguments: [
+            SessionDeliveryMode.realtimeBestEffort, .reliableEventually, .latestSnapshot,
+        ])
+    func snapshotOfAnother(mode: SessionDeliveryMode) async throws {
+        let pair = try Pair(MemoryWire(provesPeers: true))
+        let log = Log(pair.right.receiveSnapshots())
+        let diagnostics = Log(pair.right.diagnosticEvents())
+        pair.wire.connect()
+        pair.settle()
+        try await pair.left.sendSnapshot(snapshot(1, feature: "own"), mode: mode, to: nil)
+        try await pair.left.sendSnapshot(snapshot(2, feature: "forged", from: "phone"), mode: mode, to: nil)
+        try await pair.left.sendSnapshot(snapshot(3, feature: "later"), mode: mode, to: nil)
+        pair.settle(.seconds(10))
+        #expect(await log.atLeast(2).map(\.revision) == [1, 3])
+        #expect(pair.right.latestPeerSnapshot(featureID: "forged") == nil)
+        #expect(await diagnostics.refused("it sent a snapshot of 'phone' as if it were its own"))
+        // Its number is taken: it does not come again and again.
+        pair.wire.disconnect()
+        pair.wire.connect()
+        pair.settle(.seconds(10))
+        let count = diagnostics.all.count { if case .rejected = $0 { true } else { false } }
+        #expect(count == 1)
+    }
+
+    @Test
+    func `A request in somebody else's name is refused, and one in one's own comes from whom the link has proven`()
+        async throws
+    {
+        let pair = try Pair(MemoryWire(provesPeers: true))
+        let log = Log(pair.right.receiveSnapshotRequests())
+        let diagnostics = Log(pair.right.diagnosticEvents())
+        pair.wire.connect()
+        pair.settle()
+        for requester in [peer("phone"), peer("left"), nil] {
+            var encoder = FrameEncoder(codec: CompactCodec(), interning: false)
+            let request = WireSnapshotRequest(sessionID: sessionID, requester: requester)
+            pair.wire.inject(try encoder.encode(.snapshotRequest(request)), into: "right")
+        }
+        pair.settle()
+        #expect(await log.atLeast(2).map(\.requester?.id) == ["left", "left"])
+        #expect(await diagnostics.refused("it sent a request of 'phone' as if it were its own"))
+    }
+
+    @Test func `A member's own snapshot may tell of others' events`() async throws {
         let pair = try Pair(MemoryWire(provesPeers: true))
         let log = Log(pair.right.receiveSnapshots())
         pair.wire.connect()
         pair.settle()
-        try await pair.left.sendSnapshot(snapshot(4, from: "phone"), mode: .realtimeBestEffort, to: nil)
+        var told = try snapshot(4)
+        told.peerSequenceVector["phone"] = 7
+        try await pair.left.sendSnapshot(told, mode: .realtimeBestEffort, to: nil)
         pair.settle()
-        #expect(await log.atLeast(1).map(\.revision) == [4])
+        #expect(await log.atLeast(1).map(\.peerSequenceVector) == [["left": 4, "phone": 7]])
+    }
+}
+
+extension Log where Element == SessionDiagnosticEvent {
+    /// Waits for the refusal of something that 'left' has sent.
+    fileprivate func refused(_ reason: String) async -> Bool {
+        await has { if case .rejected("left", reason) = $0 { true } else { false } }
     }
 }

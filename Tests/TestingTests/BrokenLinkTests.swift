@@ -34,6 +34,7 @@ import Testing
         (.swapsWhatWaits, "link.queue.kept"),
         (.swapsWhatWaits, "link.file.kept"),
         (.keepsTheOldest, "link.latest.newest"),
+        (.provesNothing, "link.peer.proven"),
     ]
 
     @Test func `Every rule has a fault that it must notice, and every fault a rule`() {
@@ -59,14 +60,16 @@ import Testing
 
     /// A link with every lane, decorated.
     private func fixture(_ fault: LinkFault?) -> LinkFixture {
-        let sound = LinkFixture.inMemory(lanes: [
-            .stream: .memoryStream, .datagram: .memoryDatagram, .queue: .memoryKept, .latest: .memoryKept,
-            .file: .memoryKept,
-        ])
+        let sound = LinkFixture.inMemory(
+            lanes: [
+                .stream: .memoryStream, .datagram: .memoryDatagram, .queue: .memoryKept, .latest: .memoryKept,
+                .file: .memoryKept,
+            ], provesPeers: true)
         return LinkFixture(countMax: sound.countMax, patience: sound.patience) { count in
             let group = try await sound.makeLinks(count)
             return LinkGroup(
-                group.links.map { FaultyLink($0, fault) }, connect: group.connect, disconnect: group.disconnect,
+                group.links.map { FaultyLink($0, fault) }, peerIDs: group.peerIDs, connect: group.connect,
+                disconnect: group.disconnect,
                 clock: group.clock, settle: group.settle)
         }
     }

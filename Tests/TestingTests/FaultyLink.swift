@@ -7,7 +7,7 @@ enum LinkFault: String, CaseIterable, Sendable {
     case sendsUnopened, takesStrangers, sendsAfterClosing, takesAnySize, refusesTheLargest, losesAnswers
     case losesStreamBytes, swapsPackets, cutsDatagrams, mixesLanes, neverWritable
     case hidesTheEnd, deliversWhileApart, carriesOver, keepsTheLastBack, callsAfterClosing, holdsItsObserver
-    case losesWhatWaits, swapsWhatWaits, keepsTheOldest
+    case losesWhatWaits, swapsWhatWaits, keepsTheOldest, provesNothing
 }
 
 /// A good link with one fault. Decorates, so that the fault is all that differs.
@@ -132,7 +132,7 @@ final class FaultyLink: TransportLink, LinkObserver {
             state.connectionCount += 1
             return (state.connectionCount, state.last)
         }
-        observer?.connected(address, as: peerID)
+        observer?.connected(address, as: fault == .provesNothing ? nil : peerID)
         if fault == .connectsTwice { observer?.connected(address, as: peerID) }
         if fault == .carriesOver, count > 1, let last {
             observer?.received(last.bytes, on: last.lane, from: last.address)

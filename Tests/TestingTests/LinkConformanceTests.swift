@@ -39,6 +39,6 @@ import Testing
             lanes: Dictionary(
                 uniqueKeysWithValues: lanes.map {
                     ($0, $0 == .stream ? .memoryStream : $0 == .datagram ? .memoryDatagram : .memoryKept)
-                }))
+                }), provesPeers: true)
     }
 }

@@ -140,9 +140,16 @@ extension TransportBench {
     public func snapshot(
         _ revision: UInt64, feature: String = "workout", text: String = "state"
     ) throws -> AnySessionSyncSnapshot {
+        try snapshot(revision, feature: feature, text: text, from: first.localPeer)
+    }
+
+    /// - Parameter source: who seems to have made it.
+    public func snapshot(
+        _ revision: UInt64, feature: String = "workout", text: String = "state", from source: SessionPeer
+    ) throws -> AnySessionSyncSnapshot {
         try AnySessionSyncSnapshot(
             SessionSyncSnapshot(
-                metadata: metadata(revision, feature: feature), revision: revision, state: [text],
+                metadata: metadata(revision, feature: feature, from: source), revision: revision, state: [text],
                 peerSequenceVector: [first.localPeer.id: revision]))
     }
 

@@ -40,9 +40,8 @@ extension TransportConformance {
             let received = bench.record(crowd.ends[0].receiveEnvelopes())
             for sequence in 1...5 as ClosedRange<UInt64> {
                 for (index, end) in crowd.ends.enumerated().dropFirst() {
-                    try await end.send(
-                        bench.envelope(sequence, feature: "from-\(index)"), mode: .reliableEventually,
-                        to: crowd.ends[0].localPeer)
+                    let envelope = try bench.envelope(sequence, feature: "from-\(index)", from: end.localPeer)
+                    try await end.send(envelope, mode: .reliableEventually, to: crowd.ends[0].localPeer)
                 }
             }
             let count = 5 * (crowdCount - 1)

@@ -1,5 +1,6 @@
 import MeshBus
 import MeshDelivery
+import MeshIdentity
 import MeshTransport
 import MeshWire
 
@@ -300,7 +301,52 @@ extension TransportConformance {
                 try requireEqual(values(key), values(key).sorted(), "the order of the packets of one key")
             }
         }.needs(.link, .otherPeer, .lane(.latest)),
+        ConformanceRule(
+            "link.peer.proven", "Where the link proves who is there, a peer speaks for nobody else",
+            check: speakForOthers
+        ).needs(.link, .otherPeer, .liveLane, .provenPeers),
     ]
+
+    /// In every mode something of somebody else's, and after it something of one's own.
+    private static func speakForOthers(_ bench: TransportBench) async throws {
+        try await bench.connect()
+        let (sender, receiver) = (bench.first, bench.second)
+        let envelopes = bench.record(receiver.receiveEnvelopes())
+        let snapshots = bench.record(receiver.receiveSnapshots())
+        let requests = bench.record(receiver.receiveSnapshotRequests())
+        let other = SessionPeer(id: "somebody else", deviceClass: .unknown, appInstanceID: "0", topology: .unknown)
+        for mode in [SessionDeliveryMode.realtimeBestEffort, .reliableEventually, .latestSnapshot] {
+            // Best effort may be lost.
+            for sequence in 1...(mode == .realtimeBestEffort ? 20 : 1) as ClosedRange<UInt64> {
+                for source in [other, sender.localPeer] {
+                    let feature = "\(mode.rawValue) of \(source.id)"
+                    let snapshot = try bench.snapshot(sequence, feature: feature, from: source)
+                    try await sender.sendSnapshot(snapshot, mode: mode, to: nil)
+                    guard mode != .latestSnapshot else { continue }
+                    let envelope = try bench.envelope(sequence, feature: feature, from: source)
+                    try await sender.send(envelope, mode: mode, to: nil)
+                }
+            }
+            let own = "\(mode.rawValue) of \(sender.localPeer.id)"
+            try await bench.wait(for: "what is the sender's own, by \(mode.rawValue)") {
+                !snapshots.revisions(feature: own).isEmpty
+                    && (mode == .latestSnapshot || !envelopes.sequences(feature: own).isEmpty)
+            }
+        }
+        try askAs(other, bench)
+        await bench.settle()
+        let names = envelopes.elements.map(\.metadata.sourcePeerID) + snapshots.elements.map(\.metadata.sourcePeerID)
+        try require(names.allSatisfy { $0 == sender.localPeer.id }, "a peer spoke for '\(other.id)' and was believed")
+        try requireEqual(requests.elements.compactMap(\.requester?.id), [], "requests in somebody else's name")
+    }
+
+    private static func askAs(_ other: SessionPeer, _ bench: TransportBench) throws {
+        let faults = try bench.faults()
+        guard faults.lanes.contains(.stream) else { return }
+        var encoder = FrameEncoder(codec: CompactCodec(), interning: false)
+        let request = WireSnapshotRequest(sessionID: bench.sessionID, requester: other)
+        faults.inject(try encoder.encode(.snapshotRequest(request)), .stream)
+    }
 
     private static func keptPackets(_ bench: TransportBench, lane: LinkLane) async throws {
         guard let fixture = bench.links else { return }

@@ -27,6 +27,8 @@ enum TransportNeed: Sendable {
     case crowd
     /// The link itself can be examined.
     case link
+    /// The link proves who is there.
+    case provenPeers
 
     fileprivate func complaint(_ bench: TransportBench) -> String? {
         let pair = bench.pair
@@ -55,6 +57,7 @@ enum TransportNeed: Sendable {
         case .durability: return pair.makeDurable == nil ? "the fixture stores nothing" : nil
         case .crowd: return pair.makeCrowd == nil ? "no more than two peers can be joined" : nil
         case .link: return bench.links == nil ? "the fixture does not show the link below" : nil
+        case .provenPeers: return pair.provesPeers ? nil : "the link does not prove who is there"
         }
     }
 }

@@ -38,6 +38,8 @@ public struct TransportPair: Sendable {
     /// Lets a little time pass, virtual or real, in which messages may arrive. Must return soon.
     public let settle: @Sendable () async -> Void
 
+    /// Whether the link below proves to each end who the other is.
+    public var provesPeers = false
     /// Whether they can meet again after `disconnect`.
     public var reconnects = false
     /// What can be done to the link below. Rules that need it are skipped where it is nil.

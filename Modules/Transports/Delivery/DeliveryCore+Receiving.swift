@@ -18,23 +18,29 @@ extension DeliveryCore {
             throw WireError(.foreign, "the peer did not greet first")
         }
         peers[index].standing.heardAt = now.elapsed
-        switch (frame.message, frame.mark) {
-        case (.report(let report), _): take(report, index, on: lane, at: address, now)
-        case (.snapshotRequest(let request), _):
+        if case .report(let report) = frame.message { return take(report, index, on: lane, at: address, now) }
+        let isOwn = speaksForItself(frame.message, at: address)
+        if let mark = frame.mark { return take(frame.message, mark, isWanted: isOwn, on: lane, index, now) }
+        guard isOwn else { return }
+        switch frame.message {
+        case .snapshotRequest(let request):
             // Delivery knows who is there, whatever the frame says.
             directives.arrivals.append(
                 .request(SessionSnapshotRequest(sessionID: request.sessionID, requester: peers[index].peer)))
-        case (.envelope(let envelope), nil):
-            if isOwn(envelope.metadata, at: address) { directives.arrivals.append(.envelope(envelope)) }
-        case (.snapshot(let snapshot), nil): directives.arrivals.append(.snapshot(snapshot))
-        case (.snapshot(let snapshot), let mark?) where mark.isLatest: takeLatest(snapshot, mark, index, now)
-        case (_, let mark?):
-            guard mark.first > 0, mark.first <= mark.sequence, mark.sequence <= Self.numberMax else {
-                return report(.rejected(peerID: peers[index].peer.id, reason: "number \(mark.sequence) is impossible"))
-            }
-            take(frame.message, mark, on: lane, index, at: address, now)
-        case (.hello, nil), (.goodbye, nil): break
+        case .envelope(let envelope): directives.arrivals.append(.envelope(envelope))
+        case .snapshot(let snapshot): directives.arrivals.append(.snapshot(snapshot))
+        case .hello, .goodbye, .report: break
         }
+    }
+
+    /// Where the link has proven who is there, whatever names a sender names that peer. What a peer knows of others'
+    /// events travels inside of its own snapshots and controls, as events of theirs.
+    private mutating func speaksForItself(_ message: WireMessage, at address: LinkAddress) -> Bool {
+        guard let provenID = connections[address]?.provenID, let sender = message.sender, sender.id != provenID else {
+            return true
+        }
+        report(.rejected(peerID: provenID, reason: "it sent \(sender.what) of '\(sender.id)' as if it were its own"))
+        return false
     }
 
     /// Who greeted there. What the platform has kept, and what comes while there is no connection, is of whoever greeted
@@ -66,11 +72,17 @@ extension DeliveryCore {
 
     // MARK: Numbered messages
 
+    /// - Parameter isWanted: what is not has its number all the same, so that nothing waits for it.
     private mutating func take(
-        _ message: WireMessage, _ mark: WireMark, on lane: LinkLane, _ index: Int, at address: LinkAddress,
-        _ now: DeliveryTime
+        _ message: WireMessage, _ mark: WireMark, isWanted: Bool, on lane: LinkLane, _ index: Int, _ now: DeliveryTime
     ) {
         guard let metadata = message.metadata else { return }
+        if case .snapshot(let snapshot) = message, mark.isLatest {
+            return takeLatest(snapshot, mark, isWanted: isWanted, index, now)
+        }
+        guard mark.first > 0, mark.first <= mark.sequence, mark.sequence <= Self.numberMax else {
+            return report(.rejected(peerID: peers[index].peer.id, reason: "number \(mark.sequence) is impossible"))
+        }
         let key = IncomingChannel.Key(outbox: mark.outbox, featureID: metadata.featureID)
         if peers[index].incoming[key] == nil {
             guard peers[index].incoming.count < DeliveryPeer.channelsMax else {
@@ -79,8 +91,7 @@ extension DeliveryCore {
             }
             peers[index].incoming[key] = IncomingChannel(first: mark.first)
         }
-        var isWanted = true
-        if case .envelope = message { isWanted = isOwn(metadata, at: address) }
+        var isWanted = isWanted
         if isExpired(mark, on: lane, index, now) {
             report(.expired(metadata, peerID: peers[index].peer.id))
             isWanted = false
@@ -88,15 +99,6 @@ extension DeliveryCore {
         // It has come; that nobody wants it is no reason to send it again.
         if peers[index].incoming[key]?.take(isWanted ? message : nil, mark) == true { passOn(key, index, now) }
         noteReceipt(key, index, now)
-    }
-
-    /// Where the link has proven who is there, an event that travels by itself is that peer's own. What a peer knows of
-    /// others' events travels in its snapshots.
-    private mutating func isOwn(_ metadata: SessionSyncMetadata, at address: LinkAddress) -> Bool {
-        guard let provenID = connections[address]?.provenID, metadata.sourcePeerID != provenID else { return true }
-        report(
-            .rejected(peerID: provenID, reason: "it sent an event of '\(metadata.sourcePeerID)' as if it were its own"))
-        return false
     }
 
     /// On live lanes the sender has looked a moment ago.
@@ -160,7 +162,7 @@ extension DeliveryCore {
     // MARK: Newest snapshots
 
     private mutating func takeLatest(
-        _ snapshot: AnySessionSyncSnapshot, _ mark: WireMark, _ index: Int, _ now: DeliveryTime
+        _ snapshot: AnySessionSyncSnapshot, _ mark: WireMark, isWanted: Bool, _ index: Int, _ now: DeliveryTime
     ) {
         let key = IncomingChannel.Key(outbox: mark.outbox, featureID: snapshot.metadata.featureID)
         guard peers[index].newest[key] != nil || peers[index].newest.count < DeliveryPeer.channelsMax else {
@@ -169,8 +171,8 @@ extension DeliveryCore {
         }
         if mark.sequence > peers[index].newest[key] ?? 0 {
             peers[index].newest[key] = mark.sequence
-            directives.arrivals.append(.snapshot(snapshot))
-            if settings.isDurable {
+            if isWanted { directives.arrivals.append(.snapshot(snapshot)) }
+            if isWanted, settings.isDurable {
                 directives.changes.append(
                     .newest(peerID: peers[index].peer.id, key, version: mark.sequence, snapshot))
             }

@@ -222,6 +222,16 @@ extension DeliveryCore {
 }
 
 extension WireMessage {
+    /// Whom it names as its sender, and what it is; nil where it names nobody. A greeting is checked when it is met.
+    var sender: (what: String, id: String)? {
+        switch self {
+        case .envelope(let envelope): ("an event", envelope.metadata.sourcePeerID)
+        case .snapshot(let snapshot): ("a snapshot", snapshot.metadata.sourcePeerID)
+        case .snapshotRequest(let request): request.requester.map { ("a request", $0.id) }
+        case .hello, .goodbye, .report: nil
+        }
+    }
+
     var metadata: SessionSyncMetadata? {
         switch self {
         case .envelope(let envelope): envelope.metadata

@@ -28,14 +28,23 @@ public final class InMemoryLinks: Sendable {
     }
 
     public let lanes: [LinkLane: PayloadLimit]
+    /// Who each proves to be to the others; nil where they prove nothing.
+    public let peerIDs: [String]?
     private let count: Int
     private let state: Locked<State>
     private let calls = CallQueue()
     fileprivate static let keptMax = 4096
 
-    public init(count: Int = 2, lanes: [LinkLane: PayloadLimit] = [.stream: .memoryStream, .datagram: .memoryDatagram])
-    {
+    public convenience init(
+        count: Int = 2, lanes: [LinkLane: PayloadLimit] = [.stream: .memoryStream, .datagram: .memoryDatagram]
+    ) {
+        self.init(count: count, lanes: lanes, provesPeers: false)
+    }
+
+    /// - Parameter provesPeers: every link proves to be `peer-0` and so on, by its place.
+    public init(count: Int, lanes: [LinkLane: PayloadLimit], provesPeers: Bool) {
         self.count = count
+        peerIDs = provesPeers ? (0..<count).map { "peer-\($0)" } : nil
         self.lanes = lanes
         state = Locked(State(ends: Array(repeating: End(), count: count)))
     }
@@ -77,11 +86,20 @@ extension LinkFixture {
     public static func inMemory(
         lanes: [LinkLane: PayloadLimit] = [.stream: .memoryStream, .datagram: .memoryDatagram], countMax: Int = 100
     ) -> LinkFixture {
+        inMemory(lanes: lanes, countMax: countMax, provesPeers: false)
+    }
+
+    /// Links in memory and virtual time.
+    /// - Parameter provesPeers: whether they prove who is there.
+    public static func inMemory(
+        lanes: [LinkLane: PayloadLimit], countMax: Int = 100, provesPeers: Bool
+    ) -> LinkFixture {
         LinkFixture(countMax: countMax, patience: 1000) { count in
-            let network = InMemoryLinks(count: count, lanes: lanes)
+            let network = InMemoryLinks(count: count, lanes: lanes, provesPeers: provesPeers)
             let clock = ManualClock()
             return LinkGroup(
-                network.links, connect: { network.connect() }, disconnect: { network.disconnect() }, clock: clock,
+                network.links, peerIDs: network.peerIDs, connect: { network.connect() },
+                disconnect: { network.disconnect() }, clock: clock,
                 settle: {
                     clock.advance(by: .milliseconds(10))
                     // What other threads do, subscribers above all, takes real time.
@@ -166,8 +184,8 @@ extension InMemoryLinks {
         guard lanes.keys.contains(where: \.isLive), state.ends[pair.low].observer != nil,
             state.ends[pair.high].observer != nil, state.connected.insert(pair).inserted
         else { return }
-        tell(pair.low) { $0.connected(.end(pair.high), as: nil) }
-        tell(pair.high) { $0.connected(.end(pair.low), as: nil) }
+        tell(pair.low) { [peerIDs] in $0.connected(.end(pair.high), as: peerIDs?[pair.high]) }
+        tell(pair.high) { [peerIDs] in $0.connected(.end(pair.low), as: peerIDs?[pair.low]) }
     }
 
     private func part(_ pair: Pair, _ state: inout State, tellsOnly: Int? = nil) {

@@ -36,6 +36,7 @@ extension LinkFixture {
             },
             settle: group.settle)
         pair.reconnects = true
+        pair.provesPeers = group.peerIDs != nil
         pair.faults = TransportFaults(
             lanes: Set(links[0].lanes.keys), cut: { faults.cut() }, mend: { faults.mend() },
             swallow: { faults.swallow(afterBytes: $0) }, setRoom: { faults.setRoom($0) },
