@@ -1,6 +1,7 @@
 import MeshBus
 import MeshIdentity
 import MeshTransport
+import MeshWire
 import Testing
 
 @testable import MeshDelivery
@@ -67,11 +68,47 @@ import Testing
         world.beginAnew(.left)
         let isTaken = try world.send(feature: "list")
         #expect(isTaken, "seed \(seed)")
-        world.advance(by: 120_000_000_000)
+        world.advance(by: 4_000_000_000)
         for side in CoreWorld.Side.allCases {
             #expect(world[side].health(of: side.other.id)?.health == .reachable, "seed \(seed): \(side)")
         }
         #expect(world.delivered[1].map(\.sequence) == [1], "seed \(seed)")
+    }
+
+    @Test(arguments: 0..<8 as Range<UInt64>)
+    func `A new greeting is answered at once, although everything else seems well`(seed: UInt64) throws {
+        var conditions = CoreWorld.Conditions()
+        (conditions.lossRate, conditions.duplicationRate, conditions.reorderingRate) = (0, 0, 0)
+        var world = CoreWorld(seed: seed, conditions)
+        world.advance(by: 10_000_000_000 + seed * 700_000_000)
+        for side in [CoreWorld.Side.left, .right, .left] {
+            world.beginAnew(side)
+            // A greeting each way, a probe and its echo.
+            world.advance(by: 4 * 50_000_000)
+            #expect(world[side].health(of: side.other.id)?.health == .reachable, "seed \(seed): \(side)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `A flood of greetings does not become a flood of answers`(numbersConnections: Bool) throws {
+        let settings = DeliveryCore.Settings(lanes: [.datagram], codec: 2, codecs: [2])
+        var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
+        var now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
+        core.connected("link", as: nil, now)
+        var greetings = 0
+        for number in 1...10_000 as ClosedRange<UInt64> {
+            now.elapsed += 100_000
+            core.tick(now)
+            var hello = WireHello(peer: peer("right"), codecs: [2])
+            hello.connection = numbersConnections ? number : 0
+            try core.receive(WireFrame(.hello(hello)), on: .datagram, from: "link", now)
+            while let next = core.nextFrame(for: "link", now) {
+                if case .hello = next.frame.message { greetings += 1 }
+            }
+            _ = core.takeDirectives()
+        }
+        #expect(greetings <= 21, "one each 50 ms of the second that it took")
+        #expect(numbersConnections ? greetings > 10 : greetings < 5)
     }
 
     /// Each feature in order, each message at most once, and missing are only those that were withdrawn.

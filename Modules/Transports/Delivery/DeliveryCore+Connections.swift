@@ -20,6 +20,7 @@ extension DeliveryCore {
         if connections[address]?.isLive == true { disconnected(address, reason: nil, now) }
         var connection = DeliveryConnection()
         connection.isLive = true
+        connection.number = nextConnectionNumber()
         connection.provenID = provenID
         if let kept = connections[address]?.kept { connection.kept = kept }
         connections[address] = connection
@@ -120,8 +121,11 @@ extension DeliveryCore {
     /// Says who is here; on a lossy lane again and again, until the other side reports.
     private mutating func greet(_ address: LinkAddress, _ now: DeliveryTime) {
         guard var connection = connections[address], !connection.isOver else { return }
-        connection.control.append(.hello(WireHello(peer: localPeer, codecs: settings.codecs)))
+        var hello = WireHello(peer: localPeer, codecs: settings.codecs)
+        hello.connection = connection.number
+        connection.control.append(.hello(hello))
         connection.helloCount += 1
+        connection.helloSentAt = now.elapsed
         if !connection.isLive { connection.kept.saidCount += 1 }
         if connection.isLive, settings.isLossy {
             let delay = RoundTripEstimate().timeout(afterFailures: min(connection.helloCount - 1, 4))
@@ -144,15 +148,17 @@ extension DeliveryCore {
         guard lane.isLive || settings.keptLane == nil else { return meetKept(hello, on: lane, at: address, now) }
         let isRepeated = connection.peerID == hello.peer.id
         if isRepeated, let index = peerIndex[hello.peer.id], peers[index].peer == hello.peer {
-            // Its end of the connection has begun anew, unnoticed here: it waits for a greeting, and for nothing else.
-            let isDeaf = connection.isLive && connection.helloAt == nil && peers[index].standing.health == .gone
-            if isDeaf, settings.isLossy { greet(address, now) }
+            if connection.isLive, settings.isLossy, hasBegunAnew(hello, connection, now) {
+                connections[address]?.theirNumber = hello.connection
+                greetAgain(address, now)
+            }
             return
         }
         guard connection.peerID == nil || isRepeated else {
             throw WireError(.foreign, "'\(hello.peer.id)' greets where '\(connection.peerID ?? "")' is")
         }
         connections[address]?.peerID = hello.peer.id
+        connections[address]?.theirNumber = hello.connection
         let index = admit(hello.peer)
         if settings.keptLane != nil { keep(index, at: address) }
         guard connection.isLive else { return afterMeeting(index, now) }
@@ -164,6 +170,25 @@ extension DeliveryCore {
         wake(by: now.elapsed)
         afterMeeting(index, now)
     }
+
+    /// Whether its end of the connection has begun anew, unnoticed here: it waits for a greeting, and for nothing else.
+    /// Who numbers no connections may just not have read the last one: it is answered seldom.
+    private func hasBegunAnew(_ hello: WireHello, _ connection: DeliveryConnection, _ now: DeliveryTime) -> Bool {
+        if hello.connection > 0 { return hello.connection != connection.theirNumber }
+        return connection.helloAt == nil && connection.helloSentAt + settings.heartbeat <= now.elapsed
+    }
+
+    /// At once, but however many ask, no sooner than a while after the last time.
+    private mutating func greetAgain(_ address: LinkAddress, _ now: DeliveryTime) {
+        guard let connection = connections[address] else { return }
+        connections[address]?.helloCount = 0
+        let time = connection.helloSentAt + Self.greetingInterval
+        if time <= now.elapsed { return greet(address, now) }
+        connections[address]?.helloAt = min(connection.helloAt ?? .max, time)
+        wake(by: time)
+    }
+
+    private static var greetingInterval: UInt64 { RoundTripEstimate.timeoutMin }
 
     /// A greeting that the platform has kept: it may be older than the connection that there is now.
     private mutating func meetKept(

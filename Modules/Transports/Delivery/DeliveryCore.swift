@@ -28,6 +28,8 @@ struct DeliveryCore: Sendable {
         var heartbeat: UInt64 = 5_000_000_000
         var acknowledgementDelay: UInt64 = 10_000_000
         var stallPatience: UInt64 = 10_000_000_000
+        /// The number of the first connection; those after it count on.
+        var firstConnection: UInt64 = 1
         /// Changes are to be stored before they count.
         var isDurable = false
 
@@ -53,6 +55,8 @@ struct DeliveryCore: Sendable {
     /// Features in `published`, in the order in which they came.
     var publishedOrder: [String] = []
     var lastVersion: UInt64 = 0
+    /// Connections that have begun.
+    private var connectionCount: UInt64 = 0
     var directives = DeliveryDirectives()
     /// Nothing is due before; there may be nothing then either.
     var deadline = UInt64.max
@@ -80,6 +84,12 @@ struct DeliveryCore: Sendable {
 
     func health(of peerID: String) -> (health: DeliveryHealth, roundTrip: RoundTripEstimate)? {
         peerIndex[peerID].map { (peers[$0].standing.health, peers[$0].standing.roundTrip) }
+    }
+
+    /// Another one for each connection, never 0.
+    mutating func nextConnectionNumber() -> UInt64 {
+        defer { connectionCount &+= 1 }
+        return max(settings.firstConnection &+ connectionCount, 1)
     }
 
     mutating func wake(by time: UInt64) { deadline = min(deadline, time) }

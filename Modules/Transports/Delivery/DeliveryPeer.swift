@@ -105,9 +105,14 @@ struct DeliveryConnection: Sendable {
     var provenID: String?
     /// Who greeted.
     var peerID: String?
+    /// The own number of this connection.
+    var number: UInt64 = 0
+    /// The other side's, as it greeted last; 0 when it does not say.
+    var theirNumber: UInt64 = 0
     /// The greeting is repeated on lossy lanes until the other side reports.
     var helloAt: UInt64?
     var helloCount = 0
+    var helloSentAt: UInt64 = 0
     /// Goes before everything else.
     var control = FirstInFirstOut<WireMessage>()
     /// Without marks: now or never.

@@ -21,9 +21,10 @@ extension DeliveryShell {
             firstFragment: UInt32(truncatingIfNeeded: random.next()))
         let archive = try store.map { try DeliveryArchive($0, setup) }
         let outbox = try archive?.outbox(ifNew: UInt32(truncatingIfNeeded: random.next()))
+        var settings = configuration.settings(link, codecs, isDurable: archive != nil)
+        settings.firstConnection = random.next()
         var core = DeliveryCore(
-            localPeer: localPeer,
-            settings: configuration.settings(link, codecs, isDurable: archive != nil),
+            localPeer: localPeer, settings: settings,
             outbox: outbox ?? UInt32(truncatingIfNeeded: random.next()))
         let inbox = TransportInbox(
             bufferLimit: configuration.bufferLimit, featureLimit: configuration.featureLimit,

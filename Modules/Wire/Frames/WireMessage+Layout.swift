@@ -30,7 +30,12 @@ extension WireWriter {
         writeRaw(hello.codecs)
         writeVarint(UInt64(hello.dictionaries.count))
         for dictionary in hello.dictionaries { write(dictionary) }
-        writeNoExtensions()
+        guard hello.connection > 0 else { return writeNoExtensions() }
+        // A tag and a length of one byte each, and the number.
+        writeVarint(10)
+        writeVarint(WireHello.connectionTag)
+        writeVarint(8)
+        write(hello.connection)
     }
 
     mutating func write(_ request: WireSnapshotRequest) {
@@ -79,6 +84,10 @@ extension WireGoodbye {
     static let detailBytesMax = 1024
 }
 
+extension WireHello {
+    static let connectionTag: UInt64 = 1
+}
+
 // MARK: - Reading
 
 extension WireReader {
@@ -107,10 +116,18 @@ extension WireReader {
         }
         var dictionaries: [UInt32] = []
         for _ in 0..<count { dictionaries.append(try readUInt32()) }
-        try skipExtensions()
-        return WireHello(
+        var hello = WireHello(
             peer: peer, frameVersions: lowest...highest, protocolVersion: protocolVersion, codecs: codecs,
             dictionaries: dictionaries)
+        var fields = try readRegion()
+        while !fields.isAtEnd {
+            let tag = try fields.readVarint()
+            var field = try fields.readRegion()
+            // What is longer is of a later version.
+            guard tag == WireHello.connectionTag, field.remaining == 8 else { continue }
+            hello.connection = try field.readUInt64()
+        }
+        return hello
     }
 
     mutating func readSnapshotRequest() throws(WireError) -> WireSnapshotRequest {

@@ -30,6 +30,9 @@ public struct WireHello: Hashable, Sendable {
     public var codecs: [UInt8]
     /// Ids of the compression dictionaries that the peer has, the built-in one among them.
     public var dictionaries: [UInt32]
+    /// Another number for each connection of the peer, the same in every repetition of one greeting: tells a connection
+    /// that has begun anew from a greeting that comes twice. 0 when the peer does not say.
+    public var connection: UInt64 = 0
 
     public init(
         peer: SessionPeer, frameVersions: ClosedRange<UInt8> = WireHello.supportedFrameVersions,

@@ -136,6 +136,23 @@ struct HostileFrameTests {
         #expect(throws: WireError.self) { _ = try decoder.next() }
     }
 
+    @Test("a greeting tells its connection, and one that does not say is what it always was")
+    func helloConnection() throws {
+        var hello = WireHello(peer: Sample.peer, codecs: [2, 1], dictionaries: [7])
+        var decoder = FrameDecoder(codecs: Sample.codecs)
+        var lengths: [Int] = []
+        for connection in [0, 1, 1 << 32, .max] as [UInt64] {
+            hello.connection = connection
+            var encoder = FrameEncoder(codec: Sample.codec)
+            let bytes = try encoder.encode(.hello(hello))
+            lengths.append(bytes.count)
+            guard case .hello(let read)? = try decoder.decode(bytes) else { return #expect(Bool(false)) }
+            #expect(read == hello)
+            for length in bytes.indices { #expect(decoder.failure(Array(bytes[..<length])) == .truncated) }
+        }
+        #expect(lengths == [0, 10, 10, 10].map { lengths[0] + $0 })
+    }
+
     @Test("an older reader names the version that it cannot read")
     func versions() throws {
         for version in UInt8.min...UInt8.max where version != FrameHeader.version {
