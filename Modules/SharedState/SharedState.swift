@@ -73,6 +73,10 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     ///   `state.fields` for more than 4,096 fields. The value is then unchanged.
     public func update(_ newValue: State) throws { try replica.update(newValue) }
 
+    /// Takes values that were set before there were versions: older than every change, whoever makes it. Of several nobody
+    /// knows the order: the last stands, and the others are told in `conflicts`, or merged by the app's own merge.
+    package func adopt(undated values: [State]) { replica.adopt(undated: values) }
+
     /// Waits no more for a peer that will not come back. If it does, it gets everything.
     public func forget(_ peer: SessionPeer) { replica.forget(peer.id) }
 }

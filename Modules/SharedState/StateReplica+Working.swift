@@ -75,6 +75,8 @@ extension StateReplica {
             ownAtStart = register.vector.stamps[author] ?? .zero
         }
         stored = register.vector
+        adopt(undated: undated)
+        undated = []
         // What was changed while the store was read is later than what is in it.
         write(early, keepsOthers: register.kind == .custom)
         let hasChanged = !early.isEmpty

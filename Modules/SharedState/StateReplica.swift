@@ -33,6 +33,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored var reachable: Set<String> = []
     /// Changes made before the store was read.
     @ObservationIgnored var early: [String: Data?] = [:]
+    @ObservationIgnored var undated: [State] = []
     /// What we had seen when we were last written, which is as far as peers may rely on us.
     @ObservationIgnored var stored = StateVector()
     /// Own stamps up to this were there when the process began.
@@ -107,7 +108,10 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     /// Makes changes of this peer.
     func write(_ changes: [String: Data?], keepsOthers: Bool) {
         guard !changes.isEmpty else { return }
-        let version = StateVersion(stamp: connection.stamp(), author: author)
+        write(changes, StateVersion(stamp: connection.stamp(), author: author), keepsOthers: keepsOthers)
+    }
+
+    private func write(_ changes: [String: Data?], _ version: StateVersion, keepsOthers: Bool) {
         if register.kind == .fields, register.vector.stamps[author] == nil {
             // The rest comes along with the first change, older than any: then all peers have the same of it.
             for (name, bytes) in coder.initialFields where register.slots[name] == nil {
@@ -115,6 +119,35 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
             }
         }
         for (name, bytes) in changes { register.set(bytes, name, version, keepsOthers: keepsOthers) }
+    }
+
+    /// Values of before there were versions, the likeliest one last.
+    func adopt(undated values: [State]) {
+        guard isLoaded else {
+            undated = values
+            return
+        }
+        guard register.isEmpty, errors.refusal == nil, values != [value] else { return }
+        for (place, value) in values.enumerated() {
+            guard let (changes, whole) = try? coder.changes(to: value, in: register) else { continue }
+            let before = register.slots
+            // Each peer numbers such versions by itself, so none may share its author with another one's.
+            let incarnation = UInt32.random(in: 0 ... .max)
+            let another = StateVersion.author(peerID: connection.transport.localPeer.id, incarnation: incarnation)
+            let version = StateVersion(
+                stamp: HybridTimestamp(rawValue: UInt64(place) + 1), author: value == values.last ? author : another)
+            write(changes, version, keepsOthers: register.kind == .custom)
+            if let whole { register.noteWhole(whole) }
+            for name in changes.keys.sorted() {
+                guard let lost = before[name]?.last, let kept = register.slots[name]?.last, !lost.isDefault else {
+                    continue
+                }
+                note([(name, kept: kept, lost: lost)])
+            }
+        }
+        guard !register.isEmpty else { return }
+        show()
+        changed()
     }
 
     /// The store has been read, or there is none: from now on others are listened to.

@@ -102,7 +102,9 @@ extension WatchConnection {
         do {
             try await requests.waitUntilReachable(timeout: min(timeout / 2, Self.dialectPatience))
         } catch ConnectionError.timeout {
-            // The session says that somebody is there, and nobody is: then what the strategy says of that happens.
+            // The session says that somebody is there, and nobody is: then what the strategy says of that happens, unless
+            // it turns out that the counterpart speaks otherwise.
+            await counterpart.askIfSilent()
         }
     }
 }

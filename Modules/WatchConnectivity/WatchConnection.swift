@@ -138,7 +138,7 @@ public final class WatchConnection: NSObject {
         self.notices = notices
         self.counterpart = counterpart
         self.multiplexer = multiplexer
-        mirror = SharedStateMirror(port: port, store: store) { type, error in
+        mirror = SharedStateMirror(port: port, keepsNotes: !isStandIn, store: store) { type, error in
             // Whoever may understand the mesh's frames gets the value in those.
             guard counterpart.dialect == .reference else { return }
             core.diagnostics.publish(
@@ -265,7 +265,9 @@ extension WatchConnection {
         ])
         counterpart.open(
             deliver: { _ = continuation.yield($0) },
-            onStates: { [weak mirror] states in Task { @MainActor in mirror?.take(states) } },
+            onStates: { [weak mirror] states, areNew in
+                Task { @MainActor in mirror?.take(states, areNew: areNew) }
+            },
             onIncompatible: { type, reason in
                 diagnostics.publish(
                     .deliveryFailed(requestType: type, error: .incompatiblePeer(reason: reason), willRetry: false))
@@ -279,6 +281,7 @@ extension WatchConnection {
             if isNewForApp, context.isForApp { contexts.publish(context) }
         case .event(let event, let state):
             take(event, state)
+            if state.activationState == .activated { mirror.open() }
             isReachable = state.isReachable
             #if !os(watchOS)
                 isPaired = state.isPaired

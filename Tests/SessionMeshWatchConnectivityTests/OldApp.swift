@@ -9,6 +9,8 @@ final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
         var requests: [String] = []
         var responses: [UUID: String] = [:]
         var states: [String: Data] = [:]
+        /// States that were set here since they came.
+        var isSetHere: Set<String> = []
         var files: [String] = []
         var notUnderstood = 0
     }
@@ -52,6 +54,15 @@ final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
         context["WatchConnectivitySwift.\(key)"] = Data(json.utf8)
         try session.updateApplicationContext(context)
     }
+
+    /// What that library shows of a state: what has come last, or has been set here since.
+    func shown(_ key: String) -> Data? {
+        let full = "WatchConnectivitySwift.\(key)"
+        if noted.withLock({ $0.isSetHere.contains(key) }) { return session.applicationContext[full] as? Data }
+        return seen.states[key] ?? session.receivedApplicationContext[full] as? Data
+    }
+
+    func isSetHere(_ key: String) { noted.withLock { _ = $0.isSetHere.insert(key) } }
 
     // MARK: What it does with what comes
 
@@ -109,7 +120,9 @@ final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
     func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any]) {
         noted.withLock { seen in
             for (key, value) in applicationContext where key.hasPrefix("WatchConnectivitySwift.") {
-                seen.states[String(key.dropFirst("WatchConnectivitySwift.".count))] = value as? Data
+                let name = String(key.dropFirst("WatchConnectivitySwift.".count))
+                seen.states[name] = value as? Data
+                seen.isSetHere.remove(name)
             }
         }
     }

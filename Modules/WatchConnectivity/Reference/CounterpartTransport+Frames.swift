@@ -56,10 +56,13 @@ extension CounterpartTransport {
 
     func take(_ event: ReferenceEvent) {
         switch event {
-        case .mesh: become(.mesh)
-        case .states(let states):
+        case .mesh(isProven: true): prove()
+        case .mesh(isProven: false):
+            if dialect == .unknown { become(.mesh) }
+            doubt()
+        case .states(let states, let areNew):
             becomeReference()
-            state.withLock { $0.onStates }?(states)
+            state.withLock { $0.onStates }?(states, areNew)
         case .reachability(let isReachable): take(isReachable)
         case .request(let request, let method, let reply):
             becomeReference()
@@ -70,7 +73,9 @@ extension CounterpartTransport {
         }
     }
 
-    private func becomeReference() { if dialect == .unknown { become(.reference) } }
+    private func becomeReference() {
+        if dialect == .unknown { become(.reference) } else { doubt(because: true) }
+    }
 
     private func take(_ isReachable: Bool) {
         let (hasChanged, dialect, answers) = state.withLock { state in
@@ -85,6 +90,7 @@ extension CounterpartTransport {
             inbox.deliver(SessionPeerReachability(isReachable, peer: Self.counterpart))
         }
         if dialect == .unknown, isReachable { Task { await settle() } }
+        doubt()
     }
 
     private func take(_ request: WireRequest, _ method: DeliveryMethod, _ reply: (@Sendable (Data) -> Void)?) {

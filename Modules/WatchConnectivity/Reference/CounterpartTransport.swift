@@ -25,6 +25,9 @@ enum Dialect: String, Sendable {
 /// Which it is, it finds out, and keeps in the store if there is one: by what arrives, and, once messages can be sent,
 /// by a request that no app has a handler for. Until then requests are sent as the mesh sends them and kept, 256 of
 /// them, for the case that nobody understood.
+///
+/// Apps are rolled back too: where the mesh hears nobody although the session says that somebody is there, or frames of
+/// WatchConnectivitySwift 5 come, the counterpart is asked again.
 final class CounterpartTransport: SessionSyncTransport {
     static let counterpart = SessionPeer(
         id: "watchconnectivityswift", deviceClass: .unknown, appInstanceID: "watchconnectivityswift",
@@ -36,6 +39,9 @@ final class CounterpartTransport: SessionSyncTransport {
     static let askedMax = 4096
     /// Until when a request is wanted that says only when it was made.
     static let lifetime = Duration.seconds(300)
+    /// How long the mesh may hear nobody where somebody is said to be, before the counterpart is asked, and asked again.
+    static let doubtMin = Duration.seconds(3)
+    static let doubtMax = Duration.seconds(60)
 
     /// What was asked of the counterpart in its own frames.
     enum Asked {
@@ -55,6 +61,12 @@ final class CounterpartTransport: SessionSyncTransport {
     struct State {
         var dialect: Dialect
         var isReachable = false
+        /// The mesh has been heard in this launch, and since the session last said that nobody was there.
+        var isProven = false
+        /// Those whom the mesh reaches.
+        var meshPeers: Set<String> = []
+        var doubtDelay = CounterpartTransport.doubtMin
+        var isDoubtPlanned = false
         var asking: Task<Void, Never>?
         var kept: [Kept] = []
         /// Ways back to those who asked in a message.
@@ -64,7 +76,7 @@ final class CounterpartTransport: SessionSyncTransport {
         var asked: [UUID: Asked] = [:]
         var askedIDs: [UUID] = []
         var deliver: (@Sendable (AnySessionSyncEnvelope) -> Void)?
-        var onStates: (@Sendable ([String: Data]) -> Void)?
+        var onStates: (@Sendable ([String: Data], _ areNew: Bool) -> Void)?
         var onIncompatible: (@Sendable (_ typeName: String, _ reason: String) -> Void)?
 
         mutating func ask(_ id: UUID, _ what: Asked) {
@@ -101,6 +113,7 @@ final class CounterpartTransport: SessionSyncTransport {
         self.clock = clock
         self.store = store
         state = Locked(State(dialect: dialect))
+        port.note(dialect)
         dialects.publish(dialect)
     }
 
@@ -111,7 +124,7 @@ final class CounterpartTransport: SessionSyncTransport {
     ///   - onIncompatible: is told of what looked like a frame and is none.
     func open(
         deliver: @escaping @Sendable (AnySessionSyncEnvelope) -> Void,
-        onStates: @escaping @Sendable ([String: Data]) -> Void,
+        onStates: @escaping @Sendable ([String: Data], _ areNew: Bool) -> Void,
         onIncompatible: @escaping @Sendable (_ typeName: String, _ reason: String) -> Void
     ) {
         state.withLock { state in
@@ -124,15 +137,13 @@ final class CounterpartTransport: SessionSyncTransport {
         let changes = mesh.reachabilityChanges()
         listeners.hold([
             Task { [weak self] in
-                for await change in changes {
-                    if change.peer != nil { self?.become(.mesh) }
-                    self?.inbox.deliver(change)
-                }
+                for await change in changes { self?.take(change) }
             }
         ])
     }
 
     var dialect: Dialect { state.withLock { $0.dialect } }
+    private var isProven: Bool { state.withLock { $0.isProven } }
 
     // MARK: What is known
 
@@ -163,9 +174,11 @@ final class CounterpartTransport: SessionSyncTransport {
         if peer?.id == Self.counterpart.id { return try await send(message) }
         switch dialect {
         case .reference where peer == nil: try await send(message)
-        case .unknown where message.kind == RequestMessage.Kind.request.rawValue:
-            try await sendAndKeep(message, envelope, mode, peer)
-        case .unknown, .reference, .mesh: try await sendByMesh(envelope, mode, peer)
+        case .unknown, .mesh:
+            let isKept = message.kind == RequestMessage.Kind.request.rawValue && !isProven
+            if isKept { return try await sendAndKeep(message, envelope, mode, peer) }
+            try await sendByMesh(envelope, mode, peer)
+        case .reference: try await sendByMesh(envelope, mode, peer)
         }
     }
 
@@ -271,6 +284,59 @@ extension CounterpartTransport {
         await asking?.value
     }
 
+    /// Asks what the counterpart speaks, in a while and again, for as long as the mesh hears nobody where somebody is.
+    /// - Parameter evidence: something has come that the mesh does not send.
+    func doubt(because evidence: Bool = false) {
+        let delay: Duration? = state.withLock { state in
+            guard state.dialect == .mesh, state.isReachable, !state.isDoubtPlanned, evidence || state.meshPeers.isEmpty
+            else { return nil }
+            state.isDoubtPlanned = true
+            state.isProven = false
+            if evidence { return .zero }
+            defer { state.doubtDelay = min(state.doubtDelay * 2, Self.doubtMax) }
+            return state.doubtDelay
+        }
+        guard let delay else { return }
+        clock.wake(at: clock.elapsed + delay) { [weak self] in
+            Task { [weak self] in await self?.askAgain(anyway: evidence) }
+        }
+    }
+
+    /// Asks a counterpart that is there and that the mesh does not hear.
+    func askIfSilent(anyway: Bool = false) async {
+        let isDue = state.withLock { state in
+            state.dialect == .mesh && state.isReachable && (anyway || state.meshPeers.isEmpty)
+        }
+        if isDue { await ask() }
+    }
+
+    private func askAgain(anyway: Bool) async {
+        await askIfSilent(anyway: anyway)
+        state.withLock { $0.isDoubtPlanned = false }
+        doubt()
+    }
+
+    private func take(_ change: SessionPeerReachability) {
+        if let id = change.peer?.id {
+            state.withLock { state in
+                if change.isReachable { state.meshPeers.insert(id) } else { state.meshPeers.remove(id) }
+            }
+            if change.isReachable { prove() }
+        }
+        inbox.deliver(change)
+        doubt()
+    }
+
+    /// The counterpart speaks the mesh's frames.
+    func prove() {
+        become(.mesh)
+        state.withLock { state in
+            state.isProven = true
+            state.doubtDelay = Self.doubtMin
+            state.kept = []
+        }
+    }
+
     private func ask() async {
         let hello = WireRequest(typeName: ReferencePort.helloType, payload: Data("{}".utf8))
         state.withLock { $0.ask(hello.requestID, .hello) }
@@ -284,24 +350,32 @@ extension CounterpartTransport {
 
     func takeHello(_ response: WireResponse) {
         switch response.outcome {
-        case .success(ReferencePort.helloAnswer): become(.mesh)
-        case .success, .failure(.handlerNotRegistered), .failure(.decodingFailed): become(.reference)
+        case .success(ReferencePort.helloAnswer): prove()
+        case .success, .failure(.handlerNotRegistered), .failure(.decodingFailed): become(.reference, isProven: true)
         case .failure: break
         }
     }
 
-    func become(_ dialect: Dialect) {
+    /// - Parameter isProven: it has been asked; otherwise whoever has spoken the mesh's frames is not taken for less.
+    func become(_ dialect: Dialect, isProven: Bool = false) {
+        // Where there is no mesh, whatever looks like it is a copy of something.
+        guard mesh != nil || dialect != .mesh else { return }
         let (before, kept, isReachable) = state.withLock { state in
             let before = state.dialect
-            // What has proved to speak the mesh's frames is never taken for less.
-            guard before != dialect, before != .mesh else { return (dialect, [Kept](), false) }
+            guard before != dialect, before != .mesh || isProven else { return (dialect, [Kept](), false) }
             state.dialect = dialect
-            // An app that has been updated answers nothing that it was asked before.
-            if dialect == .mesh { (state.asked, state.askedIDs) = ([:], []) }
+            // What may not be understood is kept until that is known.
+            guard dialect != .mesh else {
+                // An app that has been updated answers nothing that it was asked before.
+                (state.asked, state.askedIDs) = ([:], [])
+                return (before, [], state.isReachable)
+            }
+            (state.isProven, state.meshPeers) = (false, [])
             defer { state.kept = [] }
             return (before, state.kept, state.isReachable)
         }
         guard before != dialect else { return }
+        port.note(dialect)
         dialects.publish(dialect)
         if let store {
             Task.detached {

@@ -16,11 +16,13 @@ enum ReferenceEvent: Sendable {
     case request(WireRequest, DeliveryMethod, reply: (@Sendable (Data) -> Void)?)
     case response(WireResponse)
     /// Values of shared states in JSON, by the names of their types.
-    case states([String: Data])
+    /// - Parameter areNew: not what the session has told before.
+    case states([String: Data], areNew: Bool)
     /// It looks like one of its frames, and is none.
     case unreadable(typeName: String, reason: String)
     /// The counterpart speaks the mesh's own frames.
-    case mesh
+    /// - Parameter isProven: false when an app with that library may have left what says so.
+    case mesh(isProven: Bool)
     /// - Parameter isReachable: whether messages are taken now.
     case reachability(isReachable: Bool)
 }
@@ -47,10 +49,18 @@ final class ReferencePort: WatchSessionListener {
     let multiplexer: WatchSessionMultiplexer
     private let encoder: JSONEncoder
     private let decoder: JSONDecoder
-    private let clock: any DeliveryClock
+    let clock: any DeliveryClock
     private let told = Locked(Told())
-    /// The requests of the context that came last.
-    private let contextIDs = Locked<Set<UUID>>([])
+    private let lastContext = Locked(LastContext())
+
+    private struct LastContext {
+        /// Its requests.
+        var ids: Set<UUID> = []
+        /// Its number, which this library alone changes.
+        var number: Int?
+        /// The counterpart is known to write as WatchConnectivitySwift 5 does, whatever it has left in its context.
+        var isOld = false
+    }
 
     private struct Told {
         var onEvent: (@Sendable (ReferenceEvent) -> Void)?
@@ -128,9 +138,14 @@ extension ReferencePort {
         try multiplexer.context.set(request.map { try encoder.encode($0) }, for: Self.requestKey)
     }
 
-    /// - Parameter value: in JSON; nil takes it out of the context.
-    func publish(state value: Data?, typeName: String) throws {
-        try multiplexer.context.set(value, for: Self.prefix + typeName)
+    /// - Parameters:
+    ///   - value: in JSON; nil takes it out of the context.
+    ///   - note: nil leaves the one that is there.
+    func publish(state value: Data?, _ note: StateNote?, typeName: String) throws {
+        var values: [String: Data?] = [:]
+        values.updateValue(value, forKey: Self.prefix + typeName)
+        if let note { values[StateNote.key(typeName)] = note.data }
+        try multiplexer.context.set(values)
     }
 
     /// Answers what came on another lane than the message's.
@@ -141,9 +156,19 @@ extension ReferencePort {
 
     func encoded(_ response: WireResponse) -> Data { (try? encoder.encode(response)) ?? Data() }
 
-    /// The state of that type in the context that came last; empty when there is none.
-    func receivedStates(_ typeName: String) -> [String: Data] {
-        states(in: multiplexer.session.receivedApplicationContext).filter { $0.key == typeName }
+    func note(_ dialect: Dialect) { lastContext.withLock { $0.isOld = dialect == .reference } }
+
+    /// Whether the session's contexts can be read.
+    var isActive: Bool { multiplexer.session.activationState == .activated }
+
+    /// What the contexts say of the state of that type.
+    func history(of typeName: String) -> StateHistory {
+        let session = multiplexer.session
+        let (own, received) = (session.applicationContext, session.receivedApplicationContext)
+        let (key, noteKey) = (Self.prefix + typeName, StateNote.key(typeName))
+        return StateHistory(
+            own: own[key] as? Data, received: received[key] as? Data, note: StateNote(own[noteKey] as? Data),
+            theirs: StateNote(received[noteKey] as? Data))
     }
 
     private func response(_ bytes: Data, to request: WireRequest) -> WireResponse {
@@ -181,31 +206,49 @@ extension ReferencePort {
 
     func owns(contextKey: String) -> Bool { contextKey.hasPrefix(Self.prefix) }
 
-    func takeContext(_ context: [String: Any]) {
-        // Whoever writes the mesh's keys understands them: what stands beside them is for others.
-        if context.keys.contains(where: { $0.hasPrefix(WatchSessionMultiplexer.prefix) }) { return tell(.mesh) }
+    func takeContext(_ context: [String: Any], isNew: Bool) {
+        let number = context[ApplicationContextWriter.numberKey] as? Int
+        let before = lastContext.withLock { last in
+            defer { last.number = number }
+            return last.number
+        }
+        if context.keys.contains(where: { $0.hasPrefix(WatchSessionMultiplexer.prefix) }) {
+            // An app that went back to WatchConnectivitySwift 5 leaves the mesh's keys as they are.
+            tell(.mesh(isProven: number != nil && before != nil && number != before))
+        }
+        takeRequests(context)
+        let states = states(in: context)
+        // What this library writes beside other things need not have been changed.
+        let isMesh = context.keys.contains { $0.hasPrefix(WatchSessionMultiplexer.prefix) }
+        if !states.isEmpty { tell(.states(states, areNew: isNew && !isMesh)) }
+    }
+
+    private func takeRequests(_ context: [String: Any]) {
+        // Whoever writes the mesh's keys understands them: requests beside them are for others, or have come that way.
+        let isMesh = context.keys.contains { $0.hasPrefix(WatchSessionMultiplexer.prefix) }
+        guard !isMesh || lastContext.withLock({ $0.isOld }) else { return }
         let requests = context.keys.filter { $0 == Self.requestKey || $0.hasPrefix(Self.fireAndForgetPrefix) }
             .sorted().compactMap { context[$0] as? Data }.compactMap { decode(WireRequest.self, $0) }
         let ids = Set(requests.map(\.requestID))
-        let known = contextIDs.withLock { known in
-            defer { known = ids }
-            return known
+        let known = lastContext.withLock { last in
+            defer { last.ids = ids }
+            return last.ids
         }
         for request in requests where !known.contains(request.requestID) {
             tell(.request(request, .context, reply: nil))
         }
-        let states = states(in: context)
-        if !states.isEmpty { tell(.states(states)) }
     }
 
+    /// But for those that the mesh brings with their versions: what a note fits was written by this library.
     private func states(in context: [String: Any]) -> [String: Data] {
-        guard !context.keys.contains(where: { $0.hasPrefix(WatchSessionMultiplexer.prefix) }) else { return [:] }
         var states: [String: Data] = [:]
         for (key, value) in context {
             guard key.hasPrefix(Self.prefix), key != Self.requestKey, !key.hasPrefix(Self.fireAndForgetPrefix),
                 let bytes = value as? Data
             else { continue }
-            states[String(key.dropFirst(Self.prefix.count))] = bytes
+            let name = String(key.dropFirst(Self.prefix.count))
+            let note = StateNote(context[StateNote.key(name)] as? Data)
+            if note?.own != StateNote.hash(bytes) { states[name] = bytes }
         }
         return states
     }
@@ -216,7 +259,7 @@ extension ReferencePort {
         if let request = decode(WireRequest.self, bytes) {
             if request.typeName == Self.helloType {
                 handler?.call(encoded(.success(Self.helloAnswer, requestID: request.requestID)))
-                tell(.mesh)
+                tell(.mesh(isProven: true))
             } else {
                 tell(.request(request, .message, reply: handler?.call))
             }

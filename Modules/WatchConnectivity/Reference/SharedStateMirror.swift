@@ -9,44 +9,65 @@ import Observation
 /// Keeps shared states equal with a counterpart that knows them as WatchConnectivitySwift 5 does: whole values in the
 /// application context, under the names of their types, the last write being the newest.
 ///
-/// A value that comes counts as a change made here and now, once: the same bytes again change nothing. It is shown
-/// back, for a counterpart begins at each launch with what it was shown last. What is shown to a counterpart that
-/// speaks the mesh's frames is taken back. Nothing that it starts keeps a state alive.
+/// A value that comes counts as a change made here and now, once: the same bytes again change nothing. What is found at a
+/// launch is judged by `StateHistory`. A value is shown back, for a counterpart begins at each launch with what it was
+/// shown last. What is shown to a counterpart that speaks the mesh's frames is taken back. Nothing that it starts keeps a
+/// state alive.
 @MainActor
 final class SharedStateMirror {
     private struct Entry {
         /// Takes a value in JSON.
         let take: @MainActor (Data) -> Void
+        /// Takes values that are older than every change.
+        let adopt: @MainActor ([Data]) -> Void
         /// The value in JSON; nil once the state is gone.
         let value: @MainActor () -> Data?
+        /// Whether JSON says what the value is.
+        let isValue: @MainActor (Data) -> Bool
     }
 
     private let port: ReferencePort
     private var entries: [String: [Entry]] = [:]
-    /// The bytes that were taken last, and those that were shown last, by name.
-    private var taken: [String: Data] = [:]
+    /// By name: the bytes that were considered last, those that were shown last, and what was noted with them.
+    private var seen: [String: Data] = [:]
     private var shown: [String: Data] = [:]
-    /// The names of which it is being read what was taken before this launch.
+    private var noted: [String: StateNote] = [:]
+    /// What everybody begins with, and nobody needs to be shown.
+    private var initial: [String: Data] = [:]
+    /// What was found at this launch and not taken, since nobody knew when it was made; for a moment.
+    private var undated: [String: Data] = [:]
+    /// How long the session takes, once it is active, to tell what has come while nobody was there.
+    private static let tellingPatience = Duration.seconds(5)
+    /// The names whose contexts have been judged, and those of which the store is being read before that.
+    private var judged: Set<String> = []
     private var loading: Set<String> = []
+    private let keepsNotes: Bool
     private let store: (any SessionStore)?
     private let onRefusal: (_ typeName: String, any Error) -> Void
     private(set) var isOn = true
 
-    /// - Parameter onRefusal: told why a value cannot be shown, for one that does not fit the context, whenever it is tried.
+    /// - Parameters:
+    ///   - keepsNotes: whether the context outlives the process, so that it is noted there what was known.
+    ///   - store: where an earlier version has kept what was taken last.
+    ///   - onRefusal: told why a value cannot be shown, for one that does not fit the context, whenever it is tried.
     init(
-        port: ReferencePort, store: (any SessionStore)?,
+        port: ReferencePort, keepsNotes: Bool, store: (any SessionStore)?,
         onRefusal: @escaping (_ typeName: String, any Error) -> Void
     ) {
         self.port = port
+        self.keepsNotes = keepsNotes
         self.store = store
         self.onRefusal = onRefusal
     }
 
     /// Something is known of the counterpart: whether it needs to be shown values.
     func turn(on: Bool) {
+        guard isOn != on else { return }
         isOn = on
-        for name in entries.keys {
-            if on { show(name) } else { try? port.publish(state: nil, typeName: name) }
+        for name in entries.keys.sorted() {
+            if on { judged.remove(name) }
+            begin(name)
+            show(name)
         }
     }
 
@@ -57,49 +78,39 @@ final class SharedStateMirror {
                 guard let state, let value = try? decoder.decode(State.self, from: bytes) else { return }
                 try? state.update(value)
             },
-            value: { [weak state] in state.flatMap { try? encoder.encode($0.value) } })
+            adopt: { [weak state] values in
+                state?.adopt(undated: values.compactMap { try? decoder.decode(State.self, from: $0) })
+            },
+            value: { [weak state] in state.flatMap { try? encoder.encode($0.value) } },
+            isValue: { [weak state] bytes in
+                guard let state, let value = try? decoder.decode(State.self, from: bytes) else { return false }
+                return value == state.value
+            })
         entries[name, default: []].append(entry)
-        shown[name] = shown[name] ?? entry.value()
+        initial[name] = initial[name] ?? entry.value()
         watch(state, name)
-        load(name)
+        begin(name)
     }
 
-    /// Takes what the session has kept, unless it was taken before this launch: the state may have changed since.
-    private func load(_ name: String) {
-        guard let store, taken[name] == nil, !loading.contains(name) else { return take(port.receivedStates(name)) }
-        loading.insert(name)
-        let key = Self.storeKey(name)
-        Task { [weak self] in
-            let bytes = await Task.detached { try? store.value(for: key) }.value
-            guard let self else { return }
-            self.loading.remove(name)
-            self.taken[name] = bytes.map { Data($0) }
-            self.take(self.port.receivedStates(name))
-        }
-    }
+    /// The session is active: its contexts can be read.
+    func open() { for name in entries.keys.sorted() { begin(name) } }
 
-    private func note(_ bytes: Data, _ name: String) {
-        taken[name] = bytes
-        guard let store else { return }
-        let key = Self.storeKey(name)
-        Task.detached {
-            var batch = StoreBatch()
-            batch.set([UInt8](bytes), for: key)
-            // Lost, it costs at the next launch what it would cost without a store.
-            try? store.commit(batch)
-        }
-    }
-
-    private static func storeKey(_ name: String) -> String { "sessionmesh.reference/state/\(name)" }
-
-    func take(_ states: [String: Data]) {
-        guard isOn else { return }
+    /// - Parameter areNew: not what the session has told before.
+    func take(_ states: [String: Data], areNew: Bool) {
         for (name, bytes) in states.sorted(by: { $0.key < $1.key }) {
             // What nobody shares yet is found in the session when somebody does.
-            guard let entries = entries[name], taken[name] != bytes, !loading.contains(name) else { continue }
-            note(bytes, name)
+            guard let entries = entries[name], !loading.contains(name) else { continue }
+            begin(name)
+            guard isOn, judged.contains(name) else { continue }
+            // What came while nobody was there, and only now is told, is later than what this app had set before.
+            let isUnchanged = shown[name].flatMap { entries.last?.isValue($0) } ?? false
+            let isLater = areNew && isUnchanged && undated[name] == bytes
+            guard seen[name] != bytes || isLater else { continue }
+            seen[name] = bytes
             for entry in entries { entry.take(bytes) }
+            show(name)
         }
+        if areNew { undated = [:] }
     }
 
     private func watch<State>(_ state: SharedState<State>, _ name: String) {
@@ -113,15 +124,74 @@ final class SharedStateMirror {
             }
         }
     }
+}
 
+// MARK: - What a launch finds
+
+extension SharedStateMirror {
+    private static func storeKey(_ name: String) -> String { "sessionmesh.reference/state/\(name)" }
+
+    private func begin(_ name: String) {
+        guard port.isActive, !judged.contains(name), !loading.contains(name) else { return }
+        guard let store, keepsNotes, port.history(of: name).note == nil else { return judge(name, taken: nil) }
+        loading.insert(name)
+        let key = Self.storeKey(name)
+        Task { [weak self] in
+            let taken = await Task.detached { try? store.value(for: key) }.value
+            self?.loading.remove(name)
+            self?.judge(name, taken: taken.map { Data($0) })
+        }
+    }
+
+    /// - Parameter taken: what an earlier version has taken last.
+    private func judge(_ name: String, taken: Data?) {
+        guard let entries = entries[name], judged.insert(name).inserted else { return }
+        var history = port.history(of: name)
+        // What is being written may not be in the context yet.
+        if let note = noted[name] { (history.own, history.note) = (shown[name], note) }
+        if let taken, history.note == nil { history.note = StateNote(own: history.own, seen: taken) }
+        shown[name] = history.own
+        seen[name] = history.received
+        noted[name] = history.note
+        switch history.verdict {
+        case .change(let bytes): for entry in entries { entry.take(bytes) }
+        case .old(let values):
+            if values.count > 1, let received = history.received { wonder(about: received, name) }
+            for entry in entries { entry.adopt(values) }
+        }
+        show(name)
+    }
+}
+
+extension SharedStateMirror {
+    private func wonder(about received: Data, _ name: String) {
+        undated[name] = received
+        port.clock.wake(at: port.clock.elapsed + Self.tellingPatience) { [weak self] in
+            Task { @MainActor in self?.undated[name] = nil }
+        }
+    }
+}
+
+// MARK: - Showing
+
+extension SharedStateMirror {
     private func show(_ name: String) {
         entries[name]?.removeAll { $0.value() == nil }
-        guard isOn, let bytes = entries[name]?.last?.value(), bytes != shown[name] else { return }
+        guard judged.contains(name), let entry = entries[name]?.last else { return }
+        let bytes = isOn ? bytesToShow(name, entry) : nil
+        let note = keepsNotes ? StateNote(own: bytes, seen: seen[name]) : nil
+        guard bytes != shown[name] || note != noted[name] else { return }
         do {
-            try port.publish(state: bytes, typeName: name)
-            shown[name] = bytes
+            try port.publish(state: bytes, note, typeName: name)
+            (shown[name], noted[name]) = (bytes, note)
         } catch {
             onRefusal(name, error)
         }
+    }
+
+    /// Bytes that say the same stay as they are.
+    private func bytesToShow(_ name: String, _ entry: Entry) -> Data? {
+        if let bytes = shown[name] { return entry.isValue(bytes) ? bytes : entry.value() }
+        return initial[name].map(entry.isValue) == true ? nil : entry.value()
     }
 }

@@ -34,7 +34,8 @@ public final class ApplicationContextWriter: Sendable {
     private let queue = DispatchQueue(label: "sessionmesh.application-context")
     private let state = Locked(State())
 
-    private static let numberKey = WatchSessionMultiplexer.prefix + "number"
+    /// Only this library changes what is under it, with each context.
+    package static let numberKey = WatchSessionMultiplexer.prefix + "number"
 
     init(_ session: any WCSessionProviding, _ clock: any DeliveryClock) {
         self.session = session
@@ -45,17 +46,21 @@ public final class ApplicationContextWriter: Sendable {
     /// - Throws: `payloadTooLarge` with the id `watchconnectivity.context` when the value does not fit beside the others.
     ///   The key keeps its earlier value then, and everything else is written as ever.
     /// - Complexity: O(keys of the context).
-    public func set(_ value: Data?, for key: String) throws(SessionSyncError) {
+    public func set(_ value: Data?, for key: String) throws(SessionSyncError) { try set([key: value]) }
+
+    /// The same for several keys, in one context: all of them or none.
+    package func set(_ values: [String: Data?]) throws(SessionSyncError) {
         let written = session.applicationContext
         let refusal: SessionSyncError? = state.withLock { state in
-            if let value {
+            let next = state.values.merging(values) { $1 }
+            if values.values.contains(where: { $0 != nil }) {
                 let limit = PayloadLimit.watchConnectivityContext
-                let total = Self.byteCountMost(value, key) + Self.byteCountMost(written, state.values, without: key)
+                let total = Self.byteCountMost(written, next)
                 guard total <= limit.bytes else {
                     return .payloadTooLarge(bytes: total, limit: limit.bytes, limitID: limit.id)
                 }
             }
-            state.values.updateValue(value, forKey: key)
+            state.values = next
             state.isDirty = true
             return nil
         }
@@ -143,12 +148,10 @@ extension ApplicationContextWriter {
     /// At least what an entry takes in a binary property list: two objects, their places and references, the key in UTF-16.
     private static func byteCountMost(_ value: Data, _ key: String) -> Int { value.count + 2 * key.utf8.count + 64 }
 
-    private static func byteCountMost(
-        _ written: [String: Any], _ values: [String: Data?], without key: String
-    ) -> Int {
+    private static func byteCountMost(_ written: [String: Any], _ values: [String: Data?]) -> Int {
         var total = rootBytes
-        for (other, value) in values where other != key { if let value { total += byteCountMost(value, other) } }
-        for (other, value) in written where other != key && values[other] == nil && other != numberKey {
+        for (other, value) in values { if let value { total += byteCountMost(value, other) } }
+        for (other, value) in written where values[other] == nil && other != numberKey {
             if let data = value as? Data {
                 total += byteCountMost(data, other)
             } else {

@@ -14,6 +14,9 @@ public protocol WatchSessionListener: AnyObject, Sendable {
     func take(_ content: WatchSessionContent) -> Bool
     /// What has come as application context, the whole of it. Every listener is told, and picks its keys.
     func takeContext(_ context: [String: Any])
+    /// The same, for those to whom it matters whether it has just come, or is what an activated session says again. By
+    /// default `takeContext(_:)` is called.
+    func takeContext(_ context: [String: Any], isNew: Bool)
     /// Whether a key of an application context is this listener's, which then is kept from the app's own delegate. By
     /// default none; keys that begin with `WatchSessionMultiplexer.prefix` are kept from it in any case.
     func owns(contextKey: String) -> Bool
@@ -21,6 +24,7 @@ public protocol WatchSessionListener: AnyObject, Sendable {
 
 extension WatchSessionListener {
     public func takeContext(_ context: [String: Any]) {}
+    public func takeContext(_ context: [String: Any], isNew: Bool) { takeContext(context) }
     public func owns(contextKey: String) -> Bool { false }
 }
 

@@ -16,7 +16,7 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
         forward { $0.session(session, activationDidCompleteWith: activationState, error: error) }
         // The app's delegate is told what the session tells, not what is found in it.
         let received = self.session.receivedApplicationContext
-        if activationState == .activated, !received.isEmpty { tellContext(received) }
+        if activationState == .activated, !received.isEmpty { tellContext(received, isNew: false) }
     }
 
     #if !os(watchOS)
@@ -76,7 +76,7 @@ extension WatchSessionMultiplexer: WCSessionDelegate {
     }
 
     public func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any]) {
-        tellContext(applicationContext)
+        tellContext(applicationContext, isNew: true)
         guard let part = appPart(of: applicationContext) else { return }
         forward { $0.receive(context: part, session) }
     }

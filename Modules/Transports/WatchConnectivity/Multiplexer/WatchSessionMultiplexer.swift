@@ -208,7 +208,9 @@ extension WatchSessionMultiplexer {
         return true
     }
 
-    func tellContext(_ context: [String: Any]) { for listener in listeners { listener.takeContext(context) } }
+    func tellContext(_ context: [String: Any], isNew: Bool) {
+        for listener in listeners { listener.takeContext(context, isNew: isNew) }
+    }
 
     /// - Returns: what is the app's and news to it; nil when there is no such thing.
     func appPart(of context: [String: Any]) -> [String: Any]? {

@@ -1,0 +1,212 @@
+import Foundation
+import MeshBus
+import MeshTestSupport
+import SessionMeshWatchConnectivity
+import Testing
+
+@MainActor
+@Suite("A state outlives updates and rollbacks of either app")
+struct UpgradeTests {
+    @Test(arguments: [false, true])
+    func `what was changed last is there after an update, first of one app, then of the other`(remembers: Bool)
+        async throws
+    {
+        for first in [Fleet.Side.phone, .watch] {
+            let fleet = Fleet(remembers: remembers)
+            try await fleet.begin()
+            let second = first.other
+            // Each has set it; the first to be updated set it last.
+            try await fleet.set(2, on: second)
+            try await fleet.set(5, on: first)
+            try fleet.launchNew(first)
+            await fleet.run(for: .seconds(20))
+            #expect(fleet.value(first) == 5 && fleet.value(second) == 5, "\(first) first, one of two")
+            try fleet.launchNew(second)
+            await fleet.run(for: .seconds(60))
+            #expect(fleet.value(first) == 5 && fleet.value(second) == 5, "\(first) first")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `both apps updated at once agree, and say what they did not keep`(remembers: Bool) async throws {
+        let fleet = Fleet(remembers: remembers)
+        try await fleet.begin()
+        try await fleet.set(2, on: .watch)
+        try await fleet.set(5, on: .phone)
+        try fleet.launchNew(.phone)
+        try fleet.launchNew(.watch)
+        await fleet.run(for: .seconds(60))
+        let values = [fleet.value(.phone), fleet.value(.watch)]
+        #expect(values == [5, 5] || values == [2, 2])
+        let conflicts = (fleet.states[.phone]?.conflicts ?? []) + (fleet.states[.watch]?.conflicts ?? [])
+        #expect(conflicts.contains { $0.lost.json.map { String(decoding: $0, as: UTF8.self) } != nil })
+    }
+
+    @Test(arguments: [false, true])
+    func `a state that one app alone has set is there after an update of either`(remembers: Bool) async throws {
+        for (author, updated) in [
+            (Fleet.Side.phone, Fleet.Side.phone), (.phone, .watch), (.watch, .phone), (.watch, .watch),
+        ] {
+            let fleet = Fleet(remembers: remembers)
+            try await fleet.begin()
+            try await fleet.set(5, on: author)
+            try fleet.launchNew(updated)
+            await fleet.run(for: .seconds(20))
+            #expect(fleet.value(updated) == 5, "\(author) set it, \(updated) was updated")
+            if author == updated { #expect(fleet.value(updated.other) == 5) }
+            try fleet.launchNew(updated.other)
+            await fleet.run(for: .seconds(60))
+            #expect(fleet.value(.phone) == 5 && fleet.value(.watch) == 5, "\(author) set it, \(updated) first")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `what an updated app has changed since is not undone when it is launched again`(remembers: Bool) async throws {
+        let fleet = Fleet(remembers: remembers)
+        try await fleet.begin()
+        try await fleet.set(2, on: .watch)
+        try fleet.launchNew(.phone)
+        await fleet.run(for: .seconds(20))
+        #expect(fleet.value(.phone) == 2)
+        try await fleet.set(7, on: .phone)
+        try fleet.launchNew(.phone)
+        await fleet.run(for: .seconds(20))
+        #expect(fleet.value(.phone) == 7 && fleet.value(.watch) == 7)
+    }
+
+    @Test(arguments: [false, true])
+    func `what an old app has changed while the updated one was away counts as newer`(remembers: Bool) async throws {
+        for isUpdatedThen in [false, true] {
+            let fleet = Fleet(remembers: remembers)
+            try await fleet.begin()
+            try await fleet.set(2, on: .watch)
+            try fleet.launchNew(.phone)
+            await fleet.run(for: .seconds(20))
+            try await fleet.set(7, on: .phone)
+            fleet.kill(.phone)
+            try await fleet.set(9, on: .watch)
+            if isUpdatedThen { try fleet.launchNew(.watch) }
+            await fleet.run(for: .seconds(20))
+            try fleet.launchNew(.phone)
+            await fleet.run(for: .seconds(60))
+            #expect(fleet.value(.phone) == 9 && fleet.value(.watch) == 9, "updated: \(isUpdatedThen)")
+        }
+    }
+}
+
+@MainActor
+@Suite("An app that was rolled back is noticed")
+struct RollbackTests {
+    @Test(arguments: [false, true], [false, true])
+    func `requests and states reach a counterpart that was rolled back`(remembers: Bool, isRelaunched: Bool)
+        async throws
+    {
+        let fleet = Fleet(remembers: remembers)
+        try fleet.launchNew(.phone)
+        try fleet.launchNew(.watch)
+        await fleet.run { fleet.connections[.phone]?.requests.isReachable() == true }
+        try await fleet.set(3, on: .phone)
+        let first = try #require(fleet.connections[.phone])
+        #expect(try await fleet.finish { try await first.send(Add(left: 20, right: 3)) } == 23)
+        #expect(!first.counterpartIsOld && fleet.value(.watch) == 3)
+
+        try fleet.launchOld(.watch)
+        fleet.old[.watch]?.answers.withLock { $0["Add"] = "5" }
+        if isRelaunched { try fleet.launchNew(.phone) }
+        let phone = try #require(fleet.connections[.phone])
+        await fleet.run(within: .seconds(40)) { phone.counterpartIsOld }
+        #expect(try await fleet.finish { try await phone.send(Add(left: 2, right: 3)) } == 5)
+        try await fleet.set(4, on: .phone)
+        #expect(fleet.value(.watch) == 4)
+        try await fleet.set(6, on: .watch)
+        #expect(fleet.value(.phone) == 6)
+        #expect(phone.counterpartIsOld)
+
+        try fleet.launchNew(.watch)
+        await fleet.run { !phone.counterpartIsOld }
+        #expect(try await fleet.finish { try await phone.send(Add(left: 20, right: 3)) } == 23)
+        await fleet.run(for: .seconds(20))
+        #expect(fleet.value(.phone) == 6 && fleet.value(.watch) == 6)
+    }
+
+    @Test func `a request made before the rollback was noticed is answered`() async throws {
+        let fleet = Fleet(remembers: true)
+        try fleet.launchNew(.phone)
+        try fleet.launchNew(.watch)
+        await fleet.run { fleet.connections[.phone]?.requests.isReachable() == true }
+        try fleet.launchOld(.watch)
+        fleet.old[.watch]?.answers.withLock { $0["Add"] = "5" }
+        try fleet.launchNew(.phone)
+        let phone = try #require(fleet.connections[.phone])
+        #expect(try await fleet.finish { try await phone.send(Add(left: 2, right: 3)) } == 5)
+    }
+}
+
+/// A phone and a watch of one user, whose apps are updated and rolled back.
+@MainActor
+final class Fleet: PairBench {
+    enum Side {
+        case phone, watch
+        var other: Side { self == .phone ? .watch : .phone }
+    }
+
+    let pair: SimulatedWatchPair
+    private(set) var old: [Side: OldApp] = [:]
+    private(set) var connections: [Side: WatchConnection] = [:]
+    private(set) var states: [Side: SharedState<Counter>] = [:]
+    private var stores: [Side: MemoryStore]?
+    private let folders = try? TemporaryFolder()
+
+    init(seed: UInt64 = 1, remembers: Bool) {
+        OneThread.begin()
+        pair = SimulatedWatchPair(seed: seed, conditions: .calm)
+        stores = remembers ? [.phone: MemoryStore(), .watch: MemoryStore()] : nil
+    }
+
+    private func device(_ side: Side) -> SimulatedDevice { side == .phone ? pair.phone : pair.watch }
+
+    /// Both have WatchConnectivitySwift 5.
+    func begin() async throws {
+        for side in [Side.phone, .watch] { try launchOld(side) }
+        await run(for: .seconds(2))
+    }
+
+    func kill(_ side: Side) {
+        connections[side]?.abandon()
+        (connections[side], states[side], old[side]) = (nil, nil, nil)
+        device(side).kill()
+    }
+
+    func launchOld(_ side: Side) throws {
+        kill(side)
+        guard let session = device(side).relaunch() else { throw NotLaunched() }
+        old[side] = OldApp(session)
+    }
+
+    func launchNew(_ side: Side) throws {
+        kill(side)
+        guard let session = device(side).relaunch() else { throw NotLaunched() }
+        let configuration = WatchConnection.Configuration(
+            localPeer: side == .phone ? here : there, store: stores?[side].map { .custom($0) } ?? .memory,
+            folder: folders?.url.appendingPathComponent("\(side)"), clock: pair.clock)
+        let connection = device(side).run { WatchConnection(session: session, configuration: configuration) }
+        connection.register(Add.self) { $0.left + $0.right }
+        connections[side] = connection
+        states[side] = SharedState(initialValue: Counter(), connection: connection)
+    }
+
+    func set(_ count: Int, on side: Side) async throws {
+        if let state = states[side] { try state.update(Counter(count: count)) }
+        try old[side]?.set(#"{"count":\#(count)}"#, for: "Counter")
+        old[side]?.isSetHere("Counter")
+        await run(for: .seconds(5))
+    }
+
+    /// What is shown there.
+    func value(_ side: Side) -> Int? {
+        if let state = states[side] { return state.value.count }
+        guard let app = old[side] else { return nil }
+        let bytes = app.shown("Counter")
+        return bytes.flatMap { try? JSONDecoder().decode(Counter.self, from: $0).count }
+    }
+}
