@@ -55,6 +55,67 @@ import Testing
         #expect(try ArchiveWorld.engine(restoring: image, seed: 3).image.head.forked == [sources[0]])
     }
 
+    @Test func `A store is whole whose joiner's first events lie before its first sequence`() throws {
+        var phone = ArchiveWorld.engine("phone", incarnation: 1, session: sessionID)
+        var dead = ArchiveWorld.engine("watch", incarnation: 2, session: sessionID)
+        var joiner = ArchiveWorld.engine("watch", incarnation: 3, session: sessionID)
+        let store = MemoryStore()
+        var archive = try ArchiveWorld.archive(in: store)
+        _ = try phone.receive(try dead.submitLocal(.add(1), at: noon))
+        let seen = try (1...5).map { try joiner.submitLocal(.add(10 * $0), at: noon + Double($0)) }
+        // The other three are lost on the way.
+        for envelope in seen.prefix(2) { _ = try phone.receive(envelope) }
+
+        func save(_ engine: ArchiveWorld.Engine, _ persistence: SessionPersistence?) throws {
+            if let persistence { try archive.save(persistence, of: engine) }
+            var reader = try ArchiveWorld.archive(in: store)
+            let image = try #require(try reader.load())
+            #expect(difference(image, engine.image) == nil)
+        }
+        // Controls and copies pass, events do not.
+        for second in 0..<4 {
+            let moment = noon + 10 + Double(second)
+            phone.tick(at: moment)
+            joiner.tick(at: moment)
+            for _ in 0..<4 {
+                let ofPhone = phone.takeDirectives()
+                try save(phone, ofPhone.persist)
+                for message in ofPhone.outgoing { try ArchiveWorld.deliver(message, to: &joiner, at: moment) }
+                for message in joiner.takeDirectives().outgoing {
+                    if case .events = message { continue }
+                    try ArchiveWorld.deliver(message, to: &phone, at: moment)
+                }
+            }
+        }
+        try save(phone, phone.takeDirectives().persist)
+        #expect(phone.membership.first == [SourceSequence(source: joiner.source, sequence: 6)])
+        #expect(phone.held[joiner.source] == 5)
+
+        // And so it goes on after the crash.
+        var reader = try ArchiveWorld.archive(in: store)
+        var relaunched = try ArchiveWorld.engine(restoring: try #require(try reader.load()), seed: 4)
+        let missing = joiner.records(in: SessionRange(source: joiner.source, first: 6, last: .max))
+        #expect(missing.count == 3)
+        for second in 20..<24 {
+            relaunched.tick(at: noon + Double(second))
+            joiner.tick(at: noon + Double(second))
+            for _ in 0..<4 {
+                let directives = relaunched.takeDirectives()
+                if let persistence = directives.persist { try reader.save(persistence, of: relaunched) }
+                for message in directives.outgoing {
+                    try ArchiveWorld.deliver(message, to: &joiner, at: noon + Double(second))
+                }
+                for message in joiner.takeDirectives().outgoing {
+                    try ArchiveWorld.deliver(message, to: &relaunched, at: noon + Double(second))
+                }
+            }
+        }
+        #expect(relaunched.held[joiner.source] == 8)
+        #expect(relaunched.state == joiner.state)
+        var last = try ArchiveWorld.archive(in: store)
+        #expect(difference(try #require(try last.load()), relaunched.image) == nil)
+    }
+
     @Test func `A store that has nothing of the session gives no image`() throws {
         var archive = try ArchiveWorld.archive(in: MemoryStore())
         #expect(try archive.load() == nil)
@@ -247,12 +308,17 @@ private struct ArchiveWorld {
     }
 
     private mutating func receive(_ message: SessionOutgoing<Counter, Tap>, at side: Int) throws {
+        try Self.deliver(message, to: &sides[side].engine, at: now)
+    }
+
+    static func deliver(
+        _ message: SessionOutgoing<Counter, Tap>, to engine: inout Engine, at moment: Date
+    ) throws {
         switch message {
-        case .control(let envelope, _): try sides[side].engine.receiveControl(envelope, at: now)
+        case .control(let envelope, _): try engine.receiveControl(envelope, at: moment)
         case .events(let envelopes, _):
-            for envelope in envelopes { _ = try sides[side].engine.receive(envelope) }
-        case .checkpoint(let checkpoint, let metadata, _):
-            try sides[side].engine.adopt(checkpoint, from: metadata, at: now)
+            for envelope in envelopes { _ = try engine.receive(envelope) }
+        case .checkpoint(let checkpoint, let metadata, _): try engine.adopt(checkpoint, from: metadata, at: moment)
         }
     }
 

@@ -63,7 +63,10 @@ final class Replica<Feature: SimulatedFeature> {
     /// nil where a store keeps an engine as it is.
     private var disk: SimulatedDisk?
     private var archive: SessionArchive<Feature.State, Feature.Event>?
+    private var commitCount = 0
 
+    /// Of so many commits one is read back.
+    private static var checkInterval: Int { 4 }
     /// How many commits a loss of power may take back.
     private static var unsyncedMax: Int { 6 }
 
@@ -132,9 +135,21 @@ final class Replica<Feature: SimulatedFeature> {
                 if fate.isWritten { noteStored() }
                 return false
             }
+            try checkStore()
         }
         noteStored()
         return true
+    }
+
+    /// A crash may come after any commit, not only after those that this seed draws.
+    private func checkStore() throws {
+        commitCount += 1
+        guard let disk, commitCount % Self.checkInterval == 0 else { return }
+        var archive = try SessionArchive<Feature.State, Feature.Event>(
+            store: disk, sessionID: Self.sessionID, featureID: Feature.id)
+        guard try archive.load()?.head.held == engine.held else {
+            throw StorageError(.damaged, "it is not what was written")
+        }
     }
 
     private func noteStored() {

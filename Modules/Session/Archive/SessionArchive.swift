@@ -164,21 +164,11 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         var held: [SourceSequence] = []
         for (number, source) in sources.enumerated() {
             let name = journals[number]
-            let folded = image.base.vector[source]
-            let known = positions[name]
-            next[number] = known?.upperBound ?? 0
-            let last = max(folded, (known?.upperBound ?? 1) - 1, image.head.held[source])
+            let written = positions[name] ?? 0..<0
+            next[number] = written.upperBound
+            let last = try last(of: source, written, in: image)
             held.append(SourceSequence(source: source, sequence: last))
-            guard let known, !known.isEmpty else {
-                guard last == folded || isVoid(last, of: source, image.head) else {
-                    throw damaged("events \(folded + 1) to \(last) of \(source) are missing")
-                }
-                continue
-            }
-            guard known.upperBound > image.head.held[source],
-                known.lowerBound == folded + 1 || isVoid(known.lowerBound - 1, of: source, image.head)
-            else { throw damaged("events \(folded + 1) to \(last) of \(source) are not all there") }
-            try addRecords(of: source, in: name, to: &image.log)
+            if !written.isEmpty { try addRecords(of: source, in: name, to: &image.log) }
         }
         image.log.sort { ($0.stamp, $0.source, $0.sequence) < ($1.stamp, $1.source, $1.sequence) }
         image.head.held = SequenceVector(
@@ -187,10 +177,23 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         image.head.clock = max(image.head.clock, image.log.last?.stamp ?? .zero)
     }
 
-    /// Sequences below a source's first one stand for no event.
-    private func isVoid(_ sequence: UInt64, of source: SessionSource, _ head: SessionEngineHead<Event>) -> Bool {
-        let first = head.membership.first.first { $0.source == source }?.sequence ?? 1
-        return sequence < first
+    /// The last sequence held of a source.
+    ///
+    /// Up to `done` nothing has to be in the journal: it is in the base, or lies before the source's first sequence and
+    /// stands for no event. A source that was seen before it joined has left a beginning there, which ends anywhere.
+    /// - Throws: `damaged` unless the journal has everything between there and the end.
+    private func last(
+        of source: SessionSource, _ written: Range<UInt64>, in image: SessionEngineImage<State, Event>
+    ) throws -> UInt64 {
+        let folded = image.base.vector[source]
+        let first = image.head.membership.first.first { $0.source == source }?.sequence ?? 1
+        let done = max(folded, max(first, 1) - 1)
+        let last = max(folded, max(written.upperBound, 1) - 1, image.head.held[source])
+        let isWhole = last <= done || (written.lowerBound <= done + 1 && last < written.upperBound)
+        guard isWhole, written.isEmpty || written.lowerBound > folded else {
+            throw damaged("events \(folded + 1) to \(last) of \(source) are not all there")
+        }
+        return last
     }
 
     private func addRecords(of source: SessionSource, in journal: String, to log: inout [SessionRecord<Event>]) throws {
