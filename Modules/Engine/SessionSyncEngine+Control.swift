@@ -117,6 +117,7 @@ extension SessionSyncEngine {
             observe(promise.stamp, of: slot)
             sources[slot].promises.take(promise, held: sources[slot].held)
         }
+        sources[slot].position = max(sources[slot].position, control.position)
         takeAcknowledgements(control.held, slot, message.promise?.stamp ?? .zero)
         takeReplacements(control.replacements, slot)
         drainGap(slot)

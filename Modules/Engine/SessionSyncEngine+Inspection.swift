@@ -55,6 +55,9 @@ extension SessionSyncEngine {
     /// Confirmed entries since the group began, replacements included; of an unsealed engine those that its base holds.
     public var confirmedCount: UInt64 { log.baseCount + UInt64(announcedCount) }
 
+    /// Entries that are held and not confirmed, or confirmed and not taken by `takeDirectives`.
+    public var unconfirmedCount: Int { log.entries.count - announcedCount }
+
     /// Entries above the base.
     public var logCount: Int { log.entries.count }
 

@@ -28,8 +28,9 @@ extension SessionSyncEngine {
         remove(Set(forgettable.prefix((forgettable.count + 1) / 2)))
     }
 
-    /// Slots, the earliest first.
+    /// Slots, the earliest first. None while another peer's engine may still wait for word of them.
     private func forgettableLives(of peerID: String) -> [Int] {
+        guard haveConfirmedBase(except: peerID) else { return [] }
         var inUse = Set(log.entries.map(\.slot))
         for entry in due { inUse.insert(entry.entry.slot) }
         for entry in applied { inUse.insert(entry.entry.slot) }
@@ -73,9 +74,18 @@ extension SessionSyncEngine {
         gaps = gaps.filter { sources[$0.key].isOpen }
     }
 
-    /// Sources that a control speaks of: members, sources of events that are not confirmed everywhere, and of each peer the
-    /// lives that were last met.
+    /// Whether every other member has confirmed what the base holds: until then it may lack an acknowledgement of that.
+    private func haveConfirmedBase(except peerID: String? = nil) -> Bool {
+        let position = confirmationChain.position - min(confirmationChain.position, UInt64(announcedCount))
+        return sources.records.dropFirst().allSatisfy {
+            !$0.isOpen || $0.source.peerID == peerID || $0.position >= position
+        }
+    }
+
+    /// Sources that a control speaks of: all until the members have confirmed what the base holds; then members, sources
+    /// of events above the base, and of each peer the lives that were last met.
     var spokenOf: [Bool] {
+        guard haveConfirmedBase() else { return sources.records.map { _ in true } }
         var isSpokenOf = sources.records.map(\.isOpen)
         isSpokenOf[0] = true
         for entry in log.entries { isSpokenOf[entry.slot] = true }

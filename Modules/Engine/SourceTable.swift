@@ -32,6 +32,9 @@ struct SourceRecord: Sendable {
     /// The stamp of its latest control: what comes with an earlier one is old news.
     var lastSaid = HybridTimestamp.zero
 
+    /// How much this member has said that it has confirmed.
+    var position: UInt64 = 0
+
     /// The number that it has to return to prove that it lives.
     @usableFromInline var token: UInt32?
     /// The number that it wants to have returned.

@@ -94,15 +94,11 @@ extension SyncedSession {
 
     /// Nothing is to be said: every member holds and has confirmed everything, and has said so.
     private var isSettled: Bool {
-        guard engine.isSealed else { return false }
-        let held = engine.held
-        let void = engine.membership.first.reduce(UInt64(0)) { $0 &+ $1.sequence &- 1 }
-        let total = held.entries.reduce(UInt64(0)) { $0 &+ $1.sequence } &- void
-        guard engine.chain.position == total else { return false }
-        return engine.membership.open.allSatisfy { member in
-            guard member.source != engine.source else { return true }
-            guard let heard = heard[member.source.peerID] else { return false }
-            return heard.held == held && heard.position == total
+        guard engine.isSealed, engine.unconfirmedCount == 0 else { return false }
+        let members = engine.membership.open.map(\.source)
+        return members.filter { $0 != engine.source }.allSatisfy { member in
+            guard let heard = heard[member.peerID], heard.position == engine.chain.position else { return false }
+            return members.allSatisfy { heard.held[$0] == engine.held[$0] }
         }
     }
 
