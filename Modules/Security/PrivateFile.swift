@@ -11,7 +11,8 @@
         import Android
     #endif
 
-    /// A small file that only this user may read and write, and that is there whole or not at all.
+    /// A small file that only this user may read and write, and that is there whole or not at all. Its folder may not be
+    /// writable by others, unless it is one like /tmp.
     ///
     /// Calls block for as long as the disk takes.
     struct PrivateFile: Sendable {
@@ -28,6 +29,7 @@
         /// - Returns: nil when there is no file.
         /// - Throws: `notPrivate`; `damaged` when it has more than that many bytes; `missing`, `systemCallFailed`.
         func read(bytesMax: Int) throws(SecurityError) -> [UInt8]? {
+            try checkFolder()
             // Without O_NONBLOCK somebody's pipe under this name would hold us up.
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
             guard descriptor >= 0 else {
@@ -50,7 +52,7 @@
 
         /// Makes the file if there is none.
         /// - Returns: whether it was made; a file that somebody else has made in the meantime stays.
-        /// - Throws: `missing`, `systemCallFailed`.
+        /// - Throws: `notPrivate`, `missing`, `systemCallFailed`.
         func create(_ bytes: [UInt8]) throws(SecurityError) -> Bool {
             let draft = try write(bytes)
             defer { unlink(draft) }
@@ -69,7 +71,7 @@
         }
 
         /// Puts the bytes in the place of what is there.
-        /// - Throws: `missing`, `systemCallFailed`; the file is as it was then.
+        /// - Throws: `notPrivate`, `missing`, `systemCallFailed`; the file is as it was then.
         func replace(_ bytes: [UInt8]) throws(SecurityError) {
             let draft = try write(bytes)
             guard rename(draft, path) == 0 else {
@@ -81,11 +83,18 @@
         }
 
         /// Runs `body` while no other process, and no other file object of this one, is in here for the same path.
-        /// - Throws: `missing`, `systemCallFailed`, or what `body` throws.
+        /// - Throws: `notPrivate`, `missing`, `systemCallFailed`, or what `body` throws.
         func withLock<Result>(_ body: () throws(SecurityError) -> Result) throws(SecurityError) -> Result {
-            let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            try checkFolder()
+            let lock = path + ".lock"
+            let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
             guard descriptor >= 0 else { throw failure("open the lock of", errno) }
             defer { close(descriptor) }
+            // Another user's lock might never be let go.
+            if let access = FileAccess(descriptor: descriptor), access.owner != FileAccess.thisUser {
+                throw SecurityError(
+                    .notPrivate, "'\(lock)' belongs to user \(access.owner): use a file in a folder of your own")
+            }
             while flock(descriptor, LOCK_EX) != 0 {
                 guard errno == EINTR else { throw failure("lock", errno) }
             }
@@ -96,6 +105,7 @@
     extension PrivateFile {
         /// Writes and syncs a file of another name beside this one.
         private func write(_ bytes: [UInt8]) throws(SecurityError) -> String {
+            try checkFolder()
             let draft = path + ".new-" + String(UInt64.random(in: 0 ... .max), radix: 36)
             let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard descriptor >= 0 else { throw failure("make a file beside", errno) }
@@ -132,6 +142,11 @@
                     .notPrivate, "others may read or write '\(path)': if nobody has, run chmod 600; else make a new one"
                 )
             }
+        }
+
+        private func checkFolder() throws(SecurityError) {
+            guard let flaw = FileAccess(path: folder)?.flaw(ofFolder: folder, isShared: true) else { return }
+            throw SecurityError(.notPrivate, flaw)
         }
 
         /// That a rename outlives a loss of power is not promised everywhere; the file is whole in any case.

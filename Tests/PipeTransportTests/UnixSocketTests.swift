@@ -138,6 +138,23 @@ import Testing
         await nowhere.close()
     }
 
+    @Test func `A folder that others may write is refused, unless nobody can remove there what is another's`()
+        async throws
+    {
+        let place = try Place()
+        for (mode, isFit) in [(0o777, false), (0o757, false), (0o1777, true), (0o755, true), (0o700, true)] {
+            #expect(chmod(place.folder, mode_t(mode)) == 0)
+            for endpoint in [PipeEndpoint.listening(path: place.path), .meeting(path: place.path)] {
+                let link = try PipeLink(endpoint)
+                var code: PipeError.Code?
+                do { try link.open(LinkRecorder()) } catch { code = (error as? PipeError)?.code }
+                #expect(code == (isFit ? nil : .notPrivate), "\(String(mode, radix: 8)) \(endpoint)")
+                await link.close()
+            }
+        }
+        #expect(place.contents == [])
+    }
+
     @Test func `A path must fit the system's address`() throws {
         for count in 0...200 {
             let path = String(repeating: "x", count: count)

@@ -1,6 +1,7 @@
 #if SQLite
     import Foundation
     import GRDB
+    import MeshBus
     import MeshStorage
     import Testing
 
@@ -128,6 +129,33 @@
             try requireRefused(.damaged, "a journal")
         }
 
+        @Test("A file and a folder that others may write, and what another user owns")
+        func others() throws {
+            try makeStore()
+            for (mode, code) in [(0o666, StorageError.Code.foreign), (0o602, .foreign), (0o600, nil)] {
+                #expect(chmod(folder.store, mode_t(mode)) == 0)
+                #expect(try refusal() == code, "\(String(mode, radix: 8))")
+            }
+            for (mode, code) in [(0o777, StorageError.Code.foreign), (0o757, .foreign), (0o1777, nil), (0o755, nil)] {
+                #expect(chmod(folder.path, mode_t(mode)) == 0)
+                #expect(try refusal() == code, "\(String(mode, radix: 8))")
+                #expect(try refusal(path: folder.file("new")) == code, "\(String(mode, radix: 8))")
+                try? FileManager.default.removeItem(atPath: folder.file("new"))
+            }
+            // Whoever could read it can no longer.
+            #expect(chmod(folder.store, 0o644) == 0)
+            #expect(try refusal() == nil)
+            #expect(FileAccess(path: folder.store)?.mode == 0o600)
+            // Only root can give a file away.
+            guard geteuid() == 0 else { return }
+            for path in [folder.store, folder.path] {
+                #expect(chown(path, 65534, 65534) == 0)
+                #expect(try refusal() == .foreign, "\(path)")
+                #expect(chown(path, 0, 0) == 0)
+            }
+            #expect(try refusal() == nil)
+        }
+
         @Test("A file and a folder that may not be written")
         func readOnly() throws {
             try makeStore()
@@ -135,9 +163,9 @@
             try asOrdinaryUser { () throws -> Void in
                 #expect(chmod(folder.store, 0o444) == 0 || geteuid() == 0)
                 #expect(try refusal() == .readOnly, "the file")
-                #expect(chmod(folder.store, 0o666) == 0 || geteuid() == 0)
+                #expect(chmod(folder.store, 0o600) == 0 || geteuid() == 0)
             }
-            #expect(chmod(folder.store, 0o666) == 0)
+            #expect(chmod(folder.store, 0o600) == 0)
             #expect(chmod(folder.path, 0o555) == 0)
             try asOrdinaryUser { () throws -> Void in
                 #expect(try refusal() == .readOnly, "the folder of a file")

@@ -49,6 +49,26 @@
             }
         }
 
+        @Test func `A folder that others may write, and another user's lock, are refused`() throws {
+            let path = folder.file("key")
+            _ = try PeerIdentity(file: path)
+            for (mode, isFit) in [(0o777, false), (0o757, false), (0o1777, true), (0o755, true)] {
+                chmod(folder.path, mode_t(mode))
+                for name in ["key", "new"] {
+                    let found = code { try PeerIdentity(file: folder.file(name)) }
+                    #expect(found == (isFit ? nil : .notPrivate), "\(String(mode, radix: 8)) \(name)")
+                }
+                unlink(folder.file("new"))
+            }
+            guard geteuid() == 0 else { return }
+            let file = try PrivateFile(folder.file("list"))
+            try file.withLock {}
+            chown(folder.file("list.lock"), 65534, 65534)
+            #expect(caught(SecurityError.self) { try file.withLock {} }?.code == .notPrivate)
+            chown(folder.path, 65534, 65534)
+            #expect(code { try PeerIdentity(file: path) } == .notPrivate)
+        }
+
         @Test func `What is no file is refused without waiting for it`() throws {
             mkfifo(folder.file("pipe"), 0o600)
             mkdir(folder.file("folder"), 0o700)

@@ -18,7 +18,7 @@ public struct StorageError: Error, Sendable {
         public static let damaged = Code(value: .damaged)
         /// A newer version of the library has written it.
         public static let newerSchema = Code(value: .newerSchema)
-        /// It belongs to somebody else.
+        /// It belongs to somebody else, or others may write to it or put something in its place.
         public static let foreign = Code(value: .foreign)
         /// Another process, or another object of this one, has it open.
         public static let busy = Code(value: .busy)

@@ -50,10 +50,11 @@
             let hasLog: Bool
         }
 
-        /// - Throws: `foreign`, `damaged`, `busy`, `readOnly`, `unavailable`. Nothing has been changed then.
+        /// - Throws: `foreign`, `damaged`, `busy`, `readOnly`, `unavailable`. Nothing has been changed then but the file's mode.
         func admit() throws(StorageError) -> Admission {
             guard let status = Self.status(of: path) else { throw StorageError(errno: errno, path: path) }
             guard status.st_mode & S_IFMT == S_IFREG else { throw .foreign(path, "not a file") }
+            try checkAccess()
             if let journal = Self.status(of: path + "-journal"), journal.st_size > 0 {
                 throw .damaged(path, "a rollback journal lies beside it that no store has left there")
             }
@@ -76,6 +77,21 @@
             return Admission(claim: claim, schemaVersion: Int(header.schemaVersion), hasLog: hasLog)
         }
 
+        /// Nobody else may put something in its place or write to it. Whoever may read it, by a mode that was given to it
+        /// since it was made, may not any longer.
+        private func checkAccess() throws(StorageError) {
+            try checkFolder()
+            guard let access = FileAccess(linkAt: path) else { throw StorageError(errno: errno, path: path) }
+            if let flaw = access.flaw(ofFile: path) { throw StorageError(.foreign, flaw) }
+            if access.mode & 0o077 != 0 { _ = chmod(path, mode_t(access.mode & 0o700)) }
+        }
+
+        private func checkFolder() throws(StorageError) {
+            let folder = NSString(string: path).deletingLastPathComponent
+            guard let flaw = FileAccess(path: folder)?.flaw(ofFolder: folder, isShared: true) else { return }
+            throw StorageError(.foreign, "a store at '\(path)': \(flaw)")
+        }
+
         private func readHeader() throws(StorageError) -> ([UInt8], size: Int64) {
             let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
             guard descriptor >= 0 else { throw StorageError(errno: errno, path: path) }
@@ -93,6 +109,7 @@
         /// leaves behind is a file with `.new-` in its name, which may be deleted.
         /// - Throws: `readOnly`, `full`, `missing`, `damaged`, or what `fill` throws.
         func create(_ fill: (_ draft: String) throws -> Void) throws {
+            try checkFolder()
             if let log = Self.status(of: logPath), log.st_size > 0 {
                 throw StorageError.damaged(path, "it is gone, and the log beside it ('\(logPath)') is still there")
             }

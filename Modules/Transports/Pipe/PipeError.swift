@@ -14,7 +14,7 @@ import MeshBus
 public struct PipeError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
-            case badDescriptor, invalidPath, addressInUse, alreadyStarted, systemCallFailed
+            case badDescriptor, invalidPath, addressInUse, otherUser, notPrivate, alreadyStarted, systemCallFailed
         }
 
         private let value: Value
@@ -25,6 +25,11 @@ public struct PipeError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidPath = Code(value: .invalidPath)
         /// Another process listens at that path.
         public static let addressInUse = Code(value: .addressInUse)
+        /// A process or a file of another user is at that path, or another user's process has come: also one of root's,
+        /// unless this one is root's too.
+        public static let otherUser = Code(value: .otherUser)
+        /// Others may put something else into that path's folder.
+        public static let notPrivate = Code(value: .notPrivate)
         /// `start` has been called before.
         public static let alreadyStarted = Code(value: .alreadyStarted)
         /// The system refused a thread, a descriptor or a socket.
@@ -53,6 +58,13 @@ extension PipeError {
         } catch {
             throw .systemCallFailed(error.call, error.errorNumber)
         }
+    }
+
+    static func otherUser(_ user: UInt32, at path: String) -> PipeError {
+        PipeError(
+            code: .otherUser,
+            message: "user \(user) has \(path): name a path in a folder of your own, such as $XDG_RUNTIME_DIR",
+            errorNumber: 0)
     }
 
     static func systemCallFailed(_ call: String, _ errorNumber: Int32) -> PipeError {

@@ -13,6 +13,10 @@ public import MeshTransport
 /// connects makes a new one of each that ends, after 100 ms doubling to 5 s with jitter; addresses are `unix:0` and so
 /// on, each of one connection only. What a connection had taken and not written when it broke is lost.
 ///
+/// A Unix socket joins processes of one effective user: both sides ask the system who is at the other end before a byte
+/// passes, and others are turned away, root's processes too. The socket's folder may not be writable by others, unless it
+/// is one like /tmp. Descriptors are the caller's to judge.
+///
 /// Safe to use from any thread.
 public final class PipeLink: TransportLink {
     /// Connections at a time over a socket; more are closed at once.
@@ -42,13 +46,21 @@ public final class PipeLink: TransportLink {
 
     public let endpoint: PipeEndpoint
     public let lanes: [LinkLane: PayloadLimit] = [.stream: .pipePacket]
+    private let strangers = Topic<PipeError>(bufferLimit: 64)
+    private let diagnostics: Topic<SessionDiagnosticEvent>?
     private let counters = Locked(PipeStatistics())
     private let state: Locked<State>
 
-    /// - Parameter seed: of the jitter between tries to connect.
+    /// - Parameters:
+    ///   - seed: of the jitter between tries to connect.
+    ///   - diagnostics: receives which users' processes were turned away.
     /// - Throws: `PipeError` with `badDescriptor`, `invalidPath` or `systemCallFailed`.
-    public init(_ endpoint: PipeEndpoint, seed: UInt64 = .random(in: 0 ... .max)) throws(PipeError) {
+    public init(
+        _ endpoint: PipeEndpoint, seed: UInt64 = .random(in: 0 ... .max),
+        diagnostics: Topic<SessionDiagnosticEvent>? = nil
+    ) throws(PipeError) {
         self.endpoint = endpoint
+        self.diagnostics = diagnostics
         var state = State()
         switch endpoint {
         case .descriptors(let input, let output, let closes):
@@ -66,9 +78,13 @@ public final class PipeLink: TransportLink {
     /// What has passed so far, over all connections.
     public var statistics: PipeStatistics { counters.withLock { $0 } }
 
+    /// What keeps it from its path from now on, each time that it tries: a process of another user's that has come or is
+    /// there, or a folder that others may write. Ends with `close`; 64 wait for a slow reader, then the oldest make room.
+    public func refusals() -> AsyncStream<PipeError> { strangers.subscribe() }
+
     /// Where it throws because of a path, it may be tried again.
-    /// - Throws: `LinkError.closed`; `PipeError` with `alreadyStarted`, `addressInUse`, `invalidPath` or
-    ///   `systemCallFailed`.
+    /// - Throws: `LinkError.closed`; `PipeError` with `alreadyStarted`, `addressInUse`, `otherUser`, `notPrivate`,
+    ///   `invalidPath` or `systemCallFailed`.
     public func open(_ observer: any LinkObserver) throws {
         let (descriptors, keeper) = try state.withLock { state in
             switch state.phase {
@@ -143,6 +159,7 @@ public final class PipeLink: TransportLink {
             if hasEnded { waiter.resume() }
         }
         giveUp.cancel()
+        strangers.finish()
         state.withLock { state in
             state.observer = nil
             state.keeper = nil
@@ -166,6 +183,13 @@ extension PipeLink {
         }
         guard let address else { return nil }
         return try? begin(address, descriptors)
+    }
+
+    /// Tells what only a person can change; that nobody listens yet is no news.
+    func refused(_ error: PipeError) {
+        guard error.code == .otherUser || error.code == .notPrivate else { return }
+        strangers.publish(error)
+        diagnostics?.publish(.rejected(peerID: nil, reason: error.description))
     }
 
     func serves(_ stream: PipeStream) -> Bool { state.withLock { $0.streams.contains { $0 === stream } } }

@@ -19,14 +19,15 @@ public typealias PipeSessionSyncTransport = LinkTransport
 extension LinkTransport {
     /// - Parameters:
     ///   - store: keeps what was accepted and not acknowledged; nil keeps it in memory.
-    ///   - diagnostics: receives reachability, what was rejected and what could not be sent.
+    ///   - diagnostics: receives reachability, what and who was rejected, and what could not be sent.
     /// - Throws: `PipeError` with `badDescriptor`, `invalidPath` or `systemCallFailed`; what `LinkTransport` throws.
     public convenience init(
         localPeer: SessionPeer, over endpoint: PipeEndpoint, configuration: DeliveryConfiguration = .init(),
         store: (any SessionStore)? = nil, diagnostics: Topic<SessionDiagnosticEvent>? = nil
     ) throws {
         try self.init(
-            localPeer: localPeer, link: PipeLink(endpoint), configuration: configuration, store: store,
+            localPeer: localPeer, link: PipeLink(endpoint, diagnostics: diagnostics), configuration: configuration,
+            store: store,
             diagnostics: diagnostics)
     }
 
@@ -45,6 +46,9 @@ extension LinkTransport {
             configuration: configuration, store: store, diagnostics: diagnostics)
     }
 
+    /// The link, if it is one; nil otherwise.
+    public var pipeLink: PipeLink? { link as? PipeLink }
+
     /// What has passed over the pipe so far; zeros over any other link.
-    public var pipeStatistics: PipeStatistics { (link as? PipeLink)?.statistics ?? PipeStatistics() }
+    public var pipeStatistics: PipeStatistics { pipeLink?.statistics ?? PipeStatistics() }
 }

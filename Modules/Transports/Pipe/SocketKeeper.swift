@@ -44,7 +44,9 @@ final class SocketKeeper: Sendable {
     /// Begins; what can be found out at once is thrown.
     /// - Throws: what `SocketListener` throws, save `addressInUse` where connecting will do.
     func start(for link: PipeLink) throws(PipeError) {
-        if role != .connects {
+        if role == .connects {
+            try path.checkOwner()
+        } else {
             do throws(PipeError) {
                 let listener = try SocketListener(path)
                 first.withLock { $0 = listener }
@@ -79,20 +81,29 @@ final class SocketKeeper: Sendable {
         var backoff = Backoff(seed: seed)
         var isFirst = true
         while goesOn {
-            if let listener = nextListener() { serve(listener, for: link) }
+            do throws(PipeError) {
+                if let listener = try nextListener() { serve(listener, for: link) }
+            } catch {
+                link.refused(error)
+            }
             if !isFirst { pause(for: backoff.next()) }
             isFirst = false
-            guard goesOn, role != .listens, let descriptor = try? path.connect() else { continue }
-            if keep(descriptor, for: link) { backoff.reset() }
+            guard goesOn, role != .listens else { continue }
+            do throws(PipeError) {
+                if keep(try path.connect(), for: link) { backoff.reset() }
+            } catch {
+                link.refused(error)
+            }
         }
     }
 
-    private func nextListener() -> SocketListener? {
+    private func nextListener() throws(PipeError) -> SocketListener? {
         let prepared = first.withLock { first in
             defer { first = nil }
             return first
         }
-        return prepared ?? (role == .connects ? nil : try? SocketListener(path))
+        if let prepared { return prepared }
+        return role == .connects ? nil : try SocketListener(path)
     }
 
     private var goesOn: Bool { isStopped.withLock { !$0 } }
@@ -107,8 +118,7 @@ final class SocketKeeper: Sendable {
             case .failed: return
             case .ready:
                 if let descriptor = UnixSocketPath.accept(from: listener.descriptor) {
-                    // Beyond the bound it is closed at once: the other side comes again, ever more slowly.
-                    _ = link.adopt(descriptor)
+                    admit(descriptor, for: link)
                 } else if [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) {
                     pause(for: .milliseconds(100))
                 } else if ![EINTR, EAGAIN, EWOULDBLOCK, ECONNABORTED].contains(errno) {
@@ -116,6 +126,25 @@ final class SocketKeeper: Sendable {
                 }
             }
         }
+    }
+
+    /// Lets a process of this user's in.
+    private func admit(_ descriptor: Int32, for link: PipeLink) {
+        do throws(PipeError) {
+            let user = try SocketUser.of(descriptor)
+            guard user == FileAccess.thisUser else {
+                throw PipeError(
+                    code: .otherUser,
+                    message:
+                        "a process of user \(user) came to \(path.value) and was turned away: run both as one user",
+                    errorNumber: 0)
+            }
+        } catch {
+            UnixSocketPath.discard(descriptor)
+            return link.refused(error)
+        }
+        // Beyond the bound it is closed at once: the other side comes again, ever more slowly.
+        _ = link.adopt(descriptor)
     }
 
     /// Returns when the connection has ended.

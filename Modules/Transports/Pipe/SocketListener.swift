@@ -1,3 +1,5 @@
+import MeshBus
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Glibc)
@@ -19,9 +21,10 @@ final class SocketListener: Sendable {
     private let path: UnixSocketPath
     private let claim: Int32
 
-    /// - Throws: `PipeError` with `addressInUse`, `invalidPath` when something else is at the path, or
-    ///   `systemCallFailed`.
+    /// - Throws: `PipeError` with `addressInUse`, `otherUser`, `notPrivate`, `invalidPath` when something else is at the
+    ///   path, or `systemCallFailed`.
     init(_ path: UnixSocketPath) throws(PipeError) {
+        try path.checkFolder()
         let claim = try Self.claim(path)
         do throws(PipeError) {
             try Self.removeStale(path)
@@ -46,7 +49,13 @@ final class SocketListener: Sendable {
     private static func claim(_ path: UnixSocketPath) throws(PipeError) -> Int32 {
         while true {
             let claim = open(lockPath(path), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            guard claim >= 0 else { throw .systemCallFailed("open \(lockPath(path))", errno) }
+            let number = errno
+            let access = claim >= 0 ? FileAccess(descriptor: claim) : FileAccess(linkAt: lockPath(path))
+            if let access, access.owner != FileAccess.thisUser {
+                if claim >= 0 { close(claim) }
+                throw .otherUser(access.owner, at: lockPath(path))
+            }
+            guard claim >= 0 else { throw .systemCallFailed("open \(lockPath(path))", number) }
             guard flock(claim, LOCK_EX | LOCK_NB) == 0 else {
                 defer { close(claim) }
                 guard errno == EWOULDBLOCK else { throw .systemCallFailed("flock \(lockPath(path))", errno) }
@@ -77,11 +86,17 @@ final class SocketListener: Sendable {
             throw PipeError(
                 code: .invalidPath, message: "\(path.value) exists and is no socket", errorNumber: 0)
         }
-        if let descriptor = try? path.connect() {
-            close(descriptor)
-            throw .addressInUse(path)
-        }
-        unlink(path.value)
+        try path.checkOwner()
+        do throws(PipeError) {
+            close(try path.connect())
+        } catch  where error.code == .otherUser {
+            throw error
+        } catch  where error.errorNumber != EAGAIN {
+            // Nobody is there. A full queue of connections would be a sign of life.
+            unlink(path.value)
+            return
+        } catch {}
+        throw .addressInUse(path)
     }
 }
 

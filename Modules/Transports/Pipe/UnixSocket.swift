@@ -32,15 +32,41 @@ struct UnixSocketPath: Hashable, Sendable {
         self.value = value
     }
 
-    /// A socket connected to whoever listens here; non-blocking, closed on exec, the caller's to close.
-    /// - Throws: `PipeError` with `systemCallFailed`.
+    /// A socket connected to whoever of this user's listens here; non-blocking, closed on exec, the caller's to close.
+    /// - Throws: `PipeError` with `otherUser` or `systemCallFailed`.
     func connect() throws(PipeError) -> Int32 {
         let descriptor = try Self.makeSocket()
-        guard withAddress({ systemConnect(descriptor, $0, $1) }) == 0 else {
-            defer { close(descriptor) }
-            throw .systemCallFailed("connect to \(value)", errno)
+        do throws(PipeError) {
+            guard withAddress({ systemConnect(descriptor, $0, $1) }) == 0 else {
+                throw .systemCallFailed("connect to \(value)", errno)
+            }
+            let user = try SocketUser.of(descriptor)
+            guard user == FileAccess.thisUser else { throw .otherUser(user, at: value) }
+        } catch {
+            close(descriptor)
+            throw error
         }
         return descriptor
+    }
+
+    /// That nothing of another user's is here. Who comes first to a path may change that at any moment: what counts is who
+    /// is at the other end of a connection.
+    /// - Throws: `PipeError` with `otherUser`.
+    func checkOwner() throws(PipeError) {
+        guard let access = FileAccess(linkAt: value), access.owner != FileAccess.thisUser else { return }
+        throw .otherUser(access.owner, at: value)
+    }
+
+    /// That others can neither take the place of what is made here nor have made the folder.
+    /// - Throws: `PipeError` with `notPrivate`.
+    func checkFolder() throws(PipeError) {
+        guard let flaw = FileAccess(path: folder)?.flaw(ofFolder: folder, isShared: true) else { return }
+        throw PipeError(code: .notPrivate, message: "a socket at \(value): \(flaw)", errorNumber: 0)
+    }
+
+    private var folder: String {
+        guard let slash = value.lastIndex(of: "/") else { return "." }
+        return slash == value.startIndex ? "/" : String(value[..<slash])
     }
 
     /// A socket that listens here, for this user only. The caller has made sure that nobody else does.

@@ -44,6 +44,8 @@
                 let watch = connection.followPairings(name, home: home, peer.remark)
                 defer { watch.cancel() }
             #endif
+            let strangers = connection.followStrangers(peer.remark)
+            defer { strangers.cancel() }
             if store == nil { output.remark("The workout is kept in memory: it ends with its last peer.") }
             let signal = try await peer.run()
             store?.close()

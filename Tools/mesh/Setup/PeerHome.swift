@@ -26,6 +26,8 @@
             } catch {
                 throw ToolError("cannot make the folder \(self.folder.path): \(error.localizedDescription)")
             }
+            let access = FileAccess(path: self.folder.path)
+            if let flaw = access?.flaw(ofFolder: self.folder.path, isShared: false) { throw ToolError(flaw) }
             guard isLive else {
                 lock = -1
                 return
@@ -33,6 +35,10 @@
             lock = open(self.folder.appending(path: "lock").path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard lock >= 0 else {
                 throw ToolError("cannot write to \(self.folder.path): \(String(cString: strerror(errno)))")
+            }
+            if let flaw = FileAccess(descriptor: lock)?.flaw(ofFile: self.folder.appending(path: "lock").path) {
+                close(lock)
+                throw ToolError(flaw)
             }
             guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
                 close(lock)

@@ -1,0 +1,67 @@
+import Testing
+
+@testable import MeshBus
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#endif
+
+@Suite struct FileAccessTests {
+    private static let user: UInt32 = 1000
+    /// The group that has the user's number, and one of several users.
+    private static let groups: [UInt32] = [1000, 50]
+
+    @Test func `A folder is fit for a user's files when nobody but the user and root may change what is in it`() {
+        for mode in 0...0o7777 as ClosedRange<UInt32> {
+            for group in Self.groups {
+                let others = mode & 0o002 != 0 || mode & 0o020 != 0 && group == 50
+                for owner in [0, Self.user] {
+                    let access = FileAccess(owner: owner, group: group == 50 ? 50 : owner, mode: mode)
+                    let label = "\(owner):\(group) \(String(mode, radix: 8))"
+                    #expect(
+                        (access.flaw(ofFolder: "f", isShared: false, user: Self.user) == nil) == !others, "\(label)")
+                    let isFit = !others || mode & 0o1000 != 0
+                    #expect((access.flaw(ofFolder: "f", isShared: true, user: Self.user) == nil) == isFit, "\(label)")
+                    #expect((access.flaw(ofFile: "f", user: Self.user) == nil) == !others, "\(label)")
+                }
+            }
+        }
+    }
+
+    @Test func `What belongs to another user is refused in every mode, and says to whom it belongs`() {
+        for mode in [0, 0o700, 0o755, 0o777, 0o1777] as [UInt32] {
+            let access = FileAccess(owner: 1001, group: 1001, mode: mode)
+            for flaw in [
+                access.flaw(ofFolder: "f", isShared: true, user: Self.user),
+                access.flaw(ofFolder: "f", isShared: false, user: Self.user),
+                access.flaw(ofFile: "f", user: Self.user),
+                // Root's own files are root's.
+                access.flaw(ofFile: "f", user: 0),
+            ] { #expect(flaw?.contains("1001") == true, "\(String(mode, radix: 8))") }
+        }
+    }
+
+    @Test func `The system's answer is read of a path, a link and a descriptor`() throws {
+        let folder = "/tmp/file-access-\(UInt64.random(in: 0 ... .max))"
+        #expect(mkdir(folder, 0o700) == 0)
+        defer {
+            unlink(folder + "/link")
+            rmdir(folder)
+        }
+        #expect(chmod(folder, 0o1770) == 0)
+        #expect(symlink(folder, folder + "/link") == 0)
+        let access = FileAccess(
+            owner: FileAccess.thisUser, group: try #require(FileAccess(path: folder)).group, mode: 0o1770)
+        let descriptor = open(folder, O_RDONLY)
+        defer { close(descriptor) }
+        #expect(FileAccess(path: folder) == access)
+        #expect(FileAccess(path: folder + "/link") == access)
+        #expect(FileAccess(linkAt: folder) == access)
+        #expect(FileAccess(linkAt: folder + "/link") != access)
+        #expect(FileAccess(descriptor: descriptor) == access)
+        #expect(FileAccess(path: folder + "/nothing") == nil)
+        #expect(FileAccess(descriptor: -1) == nil)
+    }
+}

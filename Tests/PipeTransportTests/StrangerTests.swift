@@ -1,0 +1,103 @@
+import Foundation
+import MeshBus
+import MeshTransport
+import Testing
+
+@testable import MeshPipeTransport
+
+/// Another user's process on the same machine is not let in, whichever side it takes.
+@Suite(.enabled(if: Stranger.isPossible, Stranger.needsRoot), .timeLimit(.minutes(1))) struct StrangerTests {
+    /// As /tmp is: everybody may make files, nobody may remove another's.
+    private func sharedPlace() throws -> Place {
+        let place = try Place()
+        #expect(chmod(place.folder, 0o1777) == 0)
+        return place
+    }
+
+    private static func endpoints(_ path: String) -> [PipeEndpoint] {
+        [.listening(path: path), .connecting(path: path), .meeting(path: path)]
+    }
+
+    @Test func `Whoever sat at the path first is refused when the link opens`() async throws {
+        for script in [Stranger.listens, Stranger.locks] {
+            let place = try sharedPlace()
+            let stranger = try Stranger(script, path: place.path)
+            defer { stranger.end() }
+            #expect(await stranger.line().hasSuffix("s"))
+            for endpoint in Self.endpoints(place.path) {
+                // Who connects makes no lock, and finds nobody there.
+                if script == Stranger.locks, endpoint == .connecting(path: place.path) { continue }
+                let transport = try PipeSessionSyncTransport(localPeer: Sample.peer("phone"), over: endpoint)
+                let error = #expect(throws: PipeError.self, "\(endpoint)") { try transport.start() }
+                #expect(error?.code == .otherUser, "\(endpoint)")
+                #expect(error?.message.contains("$XDG_RUNTIME_DIR") == true)
+                #expect(error?.message.contains("\(Stranger.user)") == true)
+                await transport.close()
+            }
+        }
+    }
+
+    @Test func `A listener of another user's is sent nothing, even behind a socket that looks like an own one`()
+        async throws
+    {
+        let place = try sharedPlace()
+        let stranger = try Stranger(Stranger.listens, path: place.path)
+        defer { stranger.end() }
+        #expect(await stranger.line() == "listens")
+        #expect(chown(place.path, geteuid(), getegid()) == 0)
+        let diagnostics = Topic<SessionDiagnosticEvent>()
+        let events = diagnostics.subscribe()
+        let transport = try PipeSessionSyncTransport(
+            localPeer: Sample.peer("phone"), over: .connecting(path: place.path), diagnostics: diagnostics)
+        var refusals = try #require(transport.pipeLink).refusals().makeAsyncIterator()
+        try transport.start()
+        #expect(await stranger.line() == "0 bytes")
+        #expect(await refusals.next()?.code == .otherUser)
+        await transport.close()
+        diagnostics.finish()
+        #expect(await drain(events).rejections.first?.contains("user \(Stranger.user)") == true)
+
+        // Nor is its socket taken for one that a dead process has left.
+        let listener = try PipeLink(.listening(path: place.path))
+        let error = #expect(throws: PipeError.self) { try listener.open(LinkRecorder()) }
+        #expect(error?.code == .otherUser)
+        await listener.close()
+        #expect(place.contents.contains("socket"))
+    }
+
+    @Test func `Who connects as another user is turned away unheard, and the own user's processes come in`()
+        async throws
+    {
+        let place = try Place()
+        let recorder = LinkRecorder()
+        let link = try PipeLink(.meeting(path: place.path))
+        var refusals = link.refusals().makeAsyncIterator()
+        try link.open(recorder)
+        // The mode alone would keep all out but root.
+        #expect(chmod(place.path, 0o666) == 0)
+        let stranger = try Stranger(Stranger.connects, path: place.path)
+        defer { stranger.end() }
+        #expect(await stranger.line() == "0 bytes")
+        let refusal = await refusals.next()
+        #expect(refusal?.code == .otherUser)
+        #expect(refusal?.message.contains("user \(Stranger.user)") == true)
+        let connector = try UnixSocketTests.Member(.connecting(path: place.path))
+        #expect(await connector.recorder.connection() == "unix:0")
+        #expect(await recorder.next() == .connected("unix:0"), "the stranger was told of")
+        await connector.link.close()
+        await link.close()
+        #expect(await refusals.next() == nil)
+    }
+
+    @Test func `A folder that another user owns is refused`() async throws {
+        let place = try Place()
+        #expect(chown(place.folder, Stranger.user, Stranger.user) == 0)
+        for endpoint in [PipeEndpoint.listening(path: place.path), .meeting(path: place.path)] {
+            let link = try PipeLink(endpoint)
+            let error = #expect(throws: PipeError.self) { try link.open(LinkRecorder()) }
+            #expect(error?.code == .notPrivate)
+            await link.close()
+        }
+        #expect(place.contents == [])
+    }
+}

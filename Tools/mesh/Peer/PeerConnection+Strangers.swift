@@ -1,0 +1,20 @@
+#if CommandLineTools
+    import SessionMesh
+
+    extension PeerConnection {
+        private static let toldMax = 64
+
+        /// Says which other users of this machine are at the socket's path, each once.
+        func followStrangers(_ remark: @escaping @Sendable (String) -> Void) -> Task<Void, Never> {
+            guard let refusals = transport.pipeLink?.refusals() else { return Task {} }
+            return Task {
+                var told: Set<String> = []
+                for await refusal in refusals {
+                    let what = "not connected: \(refusal)"
+                    guard told.count < Self.toldMax, told.insert(what).inserted else { continue }
+                    remark(what)
+                }
+            }
+        }
+    }
+#endif
