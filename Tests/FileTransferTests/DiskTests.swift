@@ -264,6 +264,49 @@ import Testing
         #expect(try inbox(pair).restore().isEmpty)
     }
 
+    @Test(arguments: ["partial", "whole", "settled"])
+    func `What an earlier version has left under its names is found`(standing: String) throws {
+        let pair = try TestPair(seed: 53)
+        let first = try inbox(pair)
+        let offer = try offer("name.txt", bytes: 5)
+        try first.begin(offer)
+        try first.openPartial(offer.key).append(Array("hello".utf8))
+        if standing != "partial" { _ = try first.complete(offer) }
+        if standing == "settled" { first.settle(offer) }
+        let before = first.restore().map(\.standing)
+        let root = pair.root.appendingPathComponent("inbox")
+        try FileManager.default.moveItem(
+            at: root.appendingPathComponent(offer.key), to: root.appendingPathComponent(offer.formerKey))
+        // Under another's name it is nobody's.
+        let stray = root.appendingPathComponent(String(repeating: "0", count: 32))
+        try FileManager.default.copyItem(at: root.appendingPathComponent(offer.formerKey), to: stray)
+
+        let later = try inbox(pair)
+        let early = Result { try later.begin(offer) }
+        #expect(throws: ConnectionError.idInUse(id: offer.header.id.uuidString)) { try early.get() }
+        for _ in 0..<2 {
+            let entries = later.restore()
+            #expect(entries.map(\.standing) == before && entries.map(\.key) == [offer.key])
+        }
+        #expect(!FileManager.default.fileExists(atPath: stray.path))
+        #expect(later.isSettled(offer.key) == (standing == "settled"))
+    }
+
+    @Test func `A folder that others may write takes no files in`() throws {
+        let pair = try TestPair(seed: 54)
+        let path = pair.root.appendingPathComponent("inbox").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        for (mode, isFit) in [(0o777, false), (0o757, false), (0o755, true), (0o700, true)] {
+            #expect(chmod(path, mode_t(mode)) == 0)
+            let result = Result { try inbox(pair) }
+            if isFit {
+                _ = try result.get()
+            } else {
+                #expect(throws: ConnectionError.fileAccessDenied(url: path)) { try result.get() }
+            }
+        }
+    }
+
     @Test func `A folder without a readable note is emptied whatever is in it`() throws {
         let pair = try TestPair(seed: 52)
         let first = try inbox(pair)

@@ -70,7 +70,7 @@ final class FileInbox: Sendable {
     /// must not be taken for what a crash has left.
     private let turn = Locked(())
 
-    /// - Throws: what making or opening the folder throws.
+    /// - Throws: what making or opening the folder throws; `fileAccessDenied` when others may write to it or own it.
     init(path: String, limits: FileTransferLimits, system: SystemFiles) throws(ConnectionError) {
         do {
             try FileManager.default.createDirectory(
@@ -78,15 +78,27 @@ final class FileInbox: Sendable {
         } catch {
             throw .fileAccessDenied(url: path)
         }
+        guard FileAccess(path: path)?.flaw(ofFolder: path, isShared: true) == nil else {
+            throw .fileAccessDenied(url: path)
+        }
         root = try Folder(path: path, system: system)
         self.limits = limits
         self.system = system
     }
 
-    /// Where a peer's file lives, whatever ids others choose.
+    /// Where a peer's file lives, whatever ids others choose: no two that anybody can find have one key.
     static func key(peerID: String, id: UUID) -> String {
+        SHA256.hexadecimal(withUnsafeBytes(of: id.uuid) { Array($0) } + Array(peerID.utf8))
+    }
+
+    private static let keyBytes = 64
+
+    /// Where it lived before: by a hash for which a peer can choose an id that has another's key.
+    static func formerKey(peerID: String, id: UUID) -> String {
         StableHash(Array(peerID.utf8) + [0] + withUnsafeBytes(of: id.uuid) { Array($0) }).description
     }
+
+    private static let formerKeyBytes = 32
 
     func isSettled(_ key: String) -> Bool { state.withLock { $0.settled.contains(key) } }
     /// Whether something of it is here, and not imported yet.
@@ -103,7 +115,8 @@ extension FileInbox {
     private func restoreInTurn() -> [Entry] {
         var entries: [Entry] = []
         state.withLock { $0 = State(isRead: true) }
-        for key in root.names(max: limits.inboxCountMax + Self.settledMax) where key.utf8.count == 32 {
+        for name in root.names(max: limits.inboxCountMax + Self.settledMax) {
+            guard let key = current(name) else { continue }
             let found: Entry?
             do { found = try entry(key) } catch { continue }
             guard let entry = found, !entry.isTorn else {
@@ -122,6 +135,31 @@ extension FileInbox {
         return entries
     }
 
+    /// The key of a folder found under this name. One from before the keys were changed is moved; what makes no sense there
+    /// is removed.
+    /// - Returns: nil for what is none, is gone, or cannot be read now.
+    private func current(_ name: String) -> String? {
+        if name.utf8.count == Self.keyBytes { return name }
+        guard name.utf8.count == Self.formerKeyBytes else { return nil }
+        do throws(ConnectionError) {
+            if let folder = try found(root.folder(name)), let offer = try noted(in: folder), offer.formerKey == name,
+                !root.contains(offer.key)
+            {
+                try root.move(name, to: root, as: offer.key)
+                return offer.key
+            }
+        } catch {
+            return nil
+        }
+        discard(name)
+        return nil
+    }
+
+    private func noted(in folder: Folder) throws(ConnectionError) -> FileOffer? {
+        if let offer = try note("settled", in: folder) { return offer }
+        return try note("offer", in: folder)
+    }
+
     /// - Returns: nil for what no crash leaves.
     /// - Throws: what the disk says.
     private func entry(_ key: String) throws(ConnectionError) -> Entry? {
@@ -130,7 +168,7 @@ extension FileInbox {
         func entry(_ offer: FileOffer, _ standing: Standing) -> Entry {
             Entry(key: key, offer: offer, standing: standing, modified: modified)
         }
-        if let offer = try note("settled", in: folder) { return entry(offer, .settled) }
+        if let offer = try note("settled", in: folder) { return offer.key == key ? entry(offer, .settled) : nil }
         guard let offer = try note("offer", in: folder), offer.key == key else { return nil }
         if let file = try found(folder.folder("file")) {
             let isThere = file.contains(SuggestedName.sanitize(offer.header.name))
@@ -169,7 +207,9 @@ extension FileInbox {
     /// - Throws: `insufficientSpace`; `idInUse` when it is here, or has been imported, or may have been; what the disk says.
     func begin(_ offer: FileOffer) throws(ConnectionError) {
         let key = offer.key
-        if holds(key) || isSettled(key) || isLeft(key) { throw .idInUse(id: offer.header.id.uuidString) }
+        if holds(key) || isSettled(key) || isLeft(key) || isLeft(offer.formerKey) {
+            throw .idInUse(id: offer.header.id.uuidString)
+        }
         let byteCount = offer.header.byteCount
         let isTaken = state.withLock { state in
             guard state.reserved[key] == nil, state.reserved.count < limits.inboxCountMax else { return false }
@@ -322,6 +362,7 @@ struct FileOffer: Codable, Hashable, Sendable {
     static let bytesMax = 64 << 10
 
     var key: String { FileInbox.key(peerID: peerID, id: header.id) }
+    var formerKey: String { FileInbox.formerKey(peerID: peerID, id: header.id) }
 
     /// What a peer says, as far as it makes sense.
     init?(_ header: FileHeader, from peerID: String, chunkBytesMax: Int) {
