@@ -74,7 +74,12 @@ public final class TransportConnection: SessionConnection {
         return state.withLock { $0.logicalClock.tick(wallMilliseconds: wall) }
     }
 
-    public func observe(_ stamp: HybridTimestamp) { state.withLock { $0.logicalClock.observe(stamp) } }
+    /// Pays no heed to what no clock shows.
+    public func observe(_ stamp: HybridTimestamp) {
+        state.withLock { state in
+            if stamp.isCredible(after: state.logicalClock.latest) { state.logicalClock.observe(stamp) }
+        }
+    }
 
     public func claim(_ id: String, for type: Any.Type) throws(ConnectionError) {
         let isTaken = state.withLock { state in

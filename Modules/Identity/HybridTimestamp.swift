@@ -25,6 +25,10 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
 
     /// No stamp: metadata made by hand.
     @inlinable public static var zero: HybridTimestamp { HybridTimestamp(rawValue: 0) }
+    /// What is not below it comes from no clock: half of all that can be written, the year 6429.
+    package static var ceiling: HybridTimestamp { HybridTimestamp(rawValue: 1 << 63) }
+    package var isBelowCeiling: Bool { rawValue < Self.ceiling.rawValue }
+
     @inlinable public static var millisecondsMax: UInt64 { (1 << 48) - 1 }
 
     @inlinable public var milliseconds: UInt64 { rawValue >> 16 }

@@ -1,4 +1,6 @@
 import Foundation
+import MeshConnection
+import MeshIdentity
 import MeshStorage
 
 /// What outlives the process: the register, who writes it, and how far each peer is.
@@ -31,6 +33,27 @@ struct StateArchive: Codable, Sendable {
         } catch {
             throw StorageError(.damaged, "what is stored is no state", cause: error)
         }
+    }
+
+    /// Takes back what an earlier version has believed: stamps that no clock can have shown, which no later change could
+    /// have replaced.
+    /// - Returns: whether there were any.
+    mutating func restamp(by peerID: String) -> Bool {
+        let stamps = register.stamps
+        let latest = stamps.filter(\.isBelowCeiling).max() ?? .zero
+        let isFalse = { (stamp: HybridTimestamp) in !stamp.isCredible(after: latest) }
+        for (id, peer) in peers {
+            peers[id]?.known.removeAll(where: isFalse)
+            if let holds = peer.holds, isFalse(holds.stamp) { peers[id]?.holds = nil }
+        }
+        guard stamps.contains(where: isFalse) else { return false }
+        let incarnation = UInt32.random(in: 0 ... .max)
+        // Those who still believe it take nothing more of that author for new.
+        if register.vector.stamps[author].map(isFalse) ?? false {
+            author = StateVersion.author(peerID: peerID, incarnation: incarnation ^ 1)
+        }
+        register.restamp(by: StateVersion.author(peerID: peerID, incarnation: incarnation), where: isFalse)
+        return true
     }
 
     func encoded() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }

@@ -41,6 +41,8 @@ enum StateLimits {
     /// Peers, those whom the transport knows among them, before others are forgotten.
     static let peersMax = 64
     static let conflictsMax = 32
+    /// Stamps that are farther ahead of the wall clock are told of.
+    static let aheadMilliseconds: UInt64 = 86_400_000
 
     static func tooManyFields(_ count: Int) -> ConnectionError {
         .payloadTooLarge(bytes: count, limit: fieldsMax, limitID: "state.fields")

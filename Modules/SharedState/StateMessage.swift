@@ -32,6 +32,13 @@ struct StateMessage: Sendable {
     /// The receiver is to answer, also when the sender lacks nothing.
     var asks = false
 
+    var stamps: [HybridTimestamp] {
+        let vectors = [has, forgotten] + [stored, base].compactMap { $0 }
+        let entries = items.map(\.entry) + [fallback].compactMap { $0 }
+        return vectors.flatMap { Array($0.stamps.values) } + entries.flatMap { [$0.version.stamp, $0.replaced] }
+            + [holds?.stamp].compactMap { $0 }
+    }
+
     /// - Throws: `incompatiblePeer`.
     static func check(_ payloadType: String) throws(ConnectionError) {
         guard payloadType != Self.payloadType else { return }

@@ -101,6 +101,38 @@ struct StateRegister: Hashable, Sendable, Codable {
         }
     }
 
+    // MARK: - Stamps that nobody can have drawn
+
+    var stamps: [HybridTimestamp] {
+        let entries = slots.values.joined() + [fallback].compactMap { $0 }
+        return entries.flatMap { [$0.version.stamp, $0.replaced] } + vector.stamps.values + forgotten.stamps.values
+    }
+
+    /// What has such a stamp stays, under the oldest ones there are: any change replaces it.
+    /// - Parameter author: nobody else's, and new.
+    mutating func restamp(by author: String, where isFalse: (HybridTimestamp) -> Bool) {
+        vector.removeAll(where: isFalse)
+        forgotten.removeAll(where: isFalse)
+        var stamp = HybridTimestamp.zero
+        for name in slots.keys.sorted() {
+            slots[name] = entries(name).map { restamped($0, by: author, &stamp, isFalse) }
+                .sorted { $0.version < $1.version }
+        }
+        fallback = fallback.map { restamped($0, by: author, &stamp, isFalse) }
+        if stamp != .zero { vector.note(StateVersion(stamp: stamp, author: author)) }
+    }
+
+    private func restamped(
+        _ entry: StateEntry, by author: String, _ stamp: inout HybridTimestamp, _ isFalse: (HybridTimestamp) -> Bool
+    ) -> StateEntry {
+        var entry = entry
+        if isFalse(entry.replaced) { entry.replaced = .zero }
+        guard isFalse(entry.version.stamp) else { return entry }
+        stamp = stamp.successor
+        entry.version = StateVersion(stamp: stamp, author: author)
+        return entry
+    }
+
     // MARK: - Exchanging
 
     /// Whether somebody lacks anything who has seen that much.

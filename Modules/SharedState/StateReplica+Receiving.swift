@@ -1,3 +1,4 @@
+import MeshBus
 import MeshConnection
 import MeshIdentity
 import MeshTransport
@@ -61,8 +62,10 @@ extension StateReplica {
             }
             let count = Set(register.slots.keys).union(message.items.map(\.name)).count
             guard count <= StateLimits.fieldsMax else { throw StateLimits.tooManyFields(count) }
+            let stamps = (message.stamps + [metadata.stamp]).sorted()
+            try check(stamps, of: sender)
             errors.incompatible = nil
-            connection.observe(metadata.stamp)
+            for stamp in stamps { connection.observe(stamp) }
             take(message, from: sender)
         } catch {
             errors.incompatible = error as? ConnectionError ?? .incompatiblePeer(reason: "\(error)")
@@ -70,9 +73,26 @@ extension StateReplica {
         work()
     }
 
+    /// What nobody can have drawn is refused; what is far ahead is believed, since clocks are wrong, and told.
+    /// - Throws: `incompatiblePeer`.
+    private func check(_ stamps: [HybridTimestamp], of sender: String) throws(ConnectionError) {
+        let latest = (stamps.filter(\.isBelowCeiling) + register.stamps).max() ?? .zero
+        guard stamps.allSatisfy({ $0.isCredible(after: latest) }) else {
+            throw .incompatiblePeer(reason: "'\(sender)' has a stamp that no clock shows")
+        }
+        let wall = connection.clock.wall.millisecondsSince1970
+        let ahead = (stamps.last ?? .zero).milliseconds.subtractingReportingOverflow(wall)
+        guard !ahead.overflow, ahead.partialValue > StateLimits.aheadMilliseconds, !toldAhead.contains(sender),
+            toldAhead.count < StateLimits.peersMax
+        else { return }
+        toldAhead.insert(sender)
+        let reason = "what '\(sender)' has is stamped \(ahead.partialValue / 86_400_000) days ahead of the clock here"
+        connection.diagnostics.publish(
+            .deliveryFailed(
+                requestType: featureID, error: .remoteError(description: reason), willRetry: false))
+    }
+
     private func take(_ message: StateMessage, from sender: String) {
-        for item in message.items { connection.observe(item.entry.version.stamp) }
-        for stamp in message.has.stamps.values { connection.observe(stamp) }
         renewIfForgotten(message.has)
         var outcome = StateRegister.Outcome()
         if !message.isReport {

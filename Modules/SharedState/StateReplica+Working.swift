@@ -66,12 +66,14 @@ extension StateReplica {
 
     private func adopt(_ archive: StateArchive?) {
         isLoaded = true
-        if let archive {
+        var isMended = false
+        if var archive {
+            isMended = archive.restamp(by: connection.transport.localPeer.id)
             author = archive.author
             peers = archive.peers
             turn = peers.values.map(\.turn).max() ?? 0
             register = archive.register(as: coder.merge.kind)
-            for stamp in register.vector.stamps.values { connection.observe(stamp) }
+            for stamp in register.stamps.sorted() { connection.observe(stamp) }
             ownAtStart = register.vector.stamps[author] ?? .zero
         }
         stored = register.vector
@@ -79,7 +81,7 @@ extension StateReplica {
         undated = []
         // What was changed while the store was read is later than what is in it.
         write(early, keepsOthers: register.kind == .custom)
-        let hasChanged = !early.isEmpty
+        let hasChanged = !early.isEmpty || isMended
         early = [:]
         show()
         if hasChanged { changed() } else { showProgress() }

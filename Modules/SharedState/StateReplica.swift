@@ -31,6 +31,8 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     /// Peers for which nobody waits, until they are heard of.
     @ObservationIgnored var forgotten: Set<String> = []
     @ObservationIgnored var reachable: Set<String> = []
+    /// Peers whose clocks were told to be ahead.
+    @ObservationIgnored var toldAhead: Set<String> = []
     /// Changes made before the store was read.
     @ObservationIgnored var early: [String: Data?] = [:]
     @ObservationIgnored var undated: [State] = []
@@ -246,6 +248,7 @@ struct StateErrors {
     var reading: (any Error)?
     var storing: (any Error)?
     var route: ConnectionError?
+    var context: (any Error)?
 
-    var first: (any Error)? { refusal ?? incompatible ?? sending ?? reading ?? storing ?? route }
+    var first: (any Error)? { refusal ?? incompatible ?? sending ?? context ?? reading ?? storing ?? route }
 }

@@ -34,6 +34,11 @@ struct StateVector: Hashable, Sendable, Codable {
 
     mutating func join(_ other: StateVector) { stamps.merge(other.stamps, uniquingKeysWith: max) }
 
+    /// Forgets what was seen up to stamps that nobody can have drawn.
+    mutating func removeAll(where isFalse: (HybridTimestamp) -> Bool) {
+        stamps = stamps.filter { !isFalse($0.value) }
+    }
+
     /// Forgets the authors that have been silent longest. What is forgotten counts as unseen, which costs a transfer.
     mutating func trim(to limit: Int, keeping kept: Set<String>) {
         guard stamps.count > limit else { return }
