@@ -25,7 +25,14 @@ struct RequestRouter: Sendable {
             snapshot.metadata.sessionID == requester?.connection.sessionID
         else { return }
         do {
-            await pass(try snapshot.decodeState(as: RequestMessage.self), from: snapshot.metadata.sourcePeerID)
+            let message = try snapshot.decodeState(as: RequestMessage.self)
+            // The slot's name says whose it is and for what: not the sender's word against the transport's.
+            let slot = ContextFeature(requester: snapshot.metadata.sourcePeerID, type: message.type)
+            guard snapshot.metadata.featureID == slot.featureID else {
+                let name = snapshot.metadata.featureID
+                throw ConnectionError.incompatiblePeer(reason: "the slot '\(name)' is not its own")
+            }
+            await pass(message, from: snapshot.metadata.sourcePeerID)
         } catch {
             reject(snapshot.metadata, error)
         }

@@ -26,6 +26,10 @@ extension Requester {
     private func settle(_ message: RequestMessage, from peerID: String) {
         guard let call = call(message.id) else {
             if message.method == .context { vacateForeignSlot(message) }
+            if message.isFireAndForget == true, message.kind == RequestMessage.Kind.failure.rawValue {
+                return report(
+                    .deliveryFailed(requestType: message.type, error: message.error, willRetry: false))
+            }
             return ignore(message, because: "nobody waits for it any more")
         }
         guard call.type == message.type, isAsked(peerID, call) else {

@@ -6,9 +6,11 @@ import MeshTransport
 
 /// What is sent back.
 extension Responder {
+    /// Answers what is not run; also a fire-and-forget request, of which nobody else tells its sender.
     func reply(_ outcome: RequestOutcome, to request: RequestMessage, of peerID: String) {
-        guard request.isFireAndForget != true else { return }
-        send(.reply(outcome, to: request), to: peerID, mode: .reliableEventually)
+        var answer = RequestMessage.reply(outcome, to: request)
+        answer.isFireAndForget = request.isFireAndForget
+        send(answer, to: peerID, mode: .reliableEventually)
     }
 
     /// Sends what a process before this one has answered to those peers that are known by now.

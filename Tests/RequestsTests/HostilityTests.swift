@@ -122,6 +122,63 @@ import Testing
         mayEnd.resolve(true)
     }
 
+    @Test func `A slot under another peer's name is nobody's request`() async throws {
+        let world = World(seed: 77)
+        let (here, there) = try await world.pair()
+        let done = Done()
+        there.requests.register(Log.self) {
+            done.note($0.line)
+            return VoidResponse()
+        }
+        let names = [
+            ContextFeature(requester: "tablet", type: "Log"), ContextFeature(requester: "phone", type: "Add"),
+            ContextFeature(requester: "phone", type: "Log"),
+        ]
+        for (line, name) in names.enumerated() {
+            var message = RequestMessage(.request, id: UUID(), type: "Log", body: Data(#"{"line":\#(line)}"#.utf8))
+            message.method = .context
+            message.isFireAndForget = true
+            let stamp = here.connection.stamp()
+            let metadata = SessionSyncMetadata(
+                sessionID: here.connection.sessionID, featureID: name.featureID, sourcePeerID: "phone", sequence: 0,
+                causalTimestamp: here.connection.clock.wall, payloadType: RequestMessage.payloadType, stamp: stamp)
+            let snapshot = try AnySessionSyncSnapshot(
+                SessionSyncSnapshot(
+                    metadata: metadata, revision: stamp.rawValue, state: message, peerSequenceVector: [:]))
+            try await world.finish {
+                try await here.connection.transport.sendSnapshot(snapshot, mode: .latestSnapshot, to: watch)
+            }
+        }
+        await world.run { done.all.contains(2) }
+        await world.run(for: .seconds(2))
+        #expect(done.all == [2])
+        #expect(there.events.all.count(where: isIncompatible) == 2)
+    }
+
+    @Test func `Whoever sent a fire-and-forget request that found no room is told`() async throws {
+        let world = World(seed: 78)
+        let (here, there) = try await world.pair()
+        let mayEnd = Once<Bool>()
+        let done = Done()
+        there.requests.register(Log.self) {
+            _ = await mayEnd.value()
+            done.note($0.line)
+            return VoidResponse()
+        }
+        // One runs, as many as may wait do, and three too many come.
+        let count = Responder.waitingMax + 4
+        try await world.finish {
+            for line in 0..<count { await here.requests.send(Log(line: line), strategy: .userInfoOnly, to: watch) }
+        }
+        let tooMany = DiagnosticEvent.deliveryFailed(
+            requestType: "Log", error: .deliveryFailed(reason: "too many requests are being handled"),
+            willRetry: false)
+        await world.run { here.events.all.count { $0 == tooMany } == 3 }
+        mayEnd.resolve(true)
+        await world.run { done.all.count == count - 3 }
+        #expect(here.requests.ignoredReplyCount == 0)
+    }
+
     @Test func `A slot is emptied when all who were to get it have`() async throws {
         let world = World(seed: 75)
         let (here, there) = try await world.pair()
