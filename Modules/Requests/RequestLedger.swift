@@ -198,7 +198,9 @@ extension RequestLedger {
         guard !isLoaded, let store else { return Leftover() }
         do {
             if let bytes = try store.value(for: Self.floorsKey) {
-                floors = (try? JSONDecoder().decode([String: HybridTimestamp].self, from: Data(bytes))) ?? [:]
+                let kept = try? JSONDecoder().decode([String: HybridTimestamp].self, from: Data(bytes))
+                // An earlier version believed every stamp.
+                floors = (kept ?? [:]).filter { $0.value.isBelowCeiling }
             }
             try store.forEachEntry(of: Self.journal) { entry in
                 nextPosition = entry.position + 1

@@ -100,8 +100,9 @@ extension Responder {
             return reply(.failure(request.versionError), to: request, of: peerID)
         }
         var request = request
-        // Else what does not say when it was asked would be older than everything that has been forgotten.
-        request.stamp = request.stamp ?? connection.stamp()
+        // Else what does not say when it was asked would be older than everything that has been forgotten; and what says
+        // what no clock shows would make everything that comes later older.
+        if request.stamp?.isBelowCeiling != true { request.stamp = connection.stamp() }
         let job = Job(key: RequestKey(peerID: peerID, id: request.id), request: request)
         let isLive = request.method ?? .message == .message
         do {

@@ -213,14 +213,17 @@ extension FileInbox {
         let byteCount = offer.header.byteCount
         let isTaken = state.withLock { state in
             guard state.reserved[key] == nil, state.reserved.count < limits.inboxCountMax else { return false }
-            let sum = state.reserved.values.reduce(byteCount) { $0.addingReportingOverflow($1).partialValue }
-            guard byteCount <= limits.inboxBytesMax, sum <= limits.inboxBytesMax else { return false }
+            var room = limits.inboxBytesMax
+            for taken in state.reserved.values { room -= min(room, taken) }
+            guard byteCount <= room else { return false }
             state.reserved[key] = byteCount
             return true
         }
         guard isTaken else { throw .insufficientSpace }
         do throws(ConnectionError) {
-            if let free = root.freeBytes, free < byteCount + limits.freeBytesMin { throw .insufficientSpace }
+            if let free = root.freeBytes, free < byteCount || free - byteCount < limits.freeBytesMin {
+                throw .insufficientSpace
+            }
             let note: Data
             do { note = try JSONEncoder().encode(offer) } catch { throw ConnectionError(error) }
             guard note.count <= FileOffer.bytesMax else {
