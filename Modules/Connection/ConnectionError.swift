@@ -58,7 +58,10 @@ extension ConnectionError {
 }
 
 extension ConnectionError: LocalizedError, CustomStringConvertible {
-    public var errorDescription: String? { description }
+    /// A handler's own text as it was written; of everything else the description.
+    public var errorDescription: String? {
+        if case .handlerError(let text) = self { text } else { description }
+    }
 
     public var description: String {
         switch self {

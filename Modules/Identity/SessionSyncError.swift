@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// What goes wrong in a session or on its way between peers.
 public enum SessionSyncError: Error, Hashable, Sendable {
     /// The envelope or snapshot belongs to another session.
@@ -52,6 +58,31 @@ extension SessionSyncError: CustomStringConvertible {
         case .logFull(let limit): "\(limit) own events wait to be confirmed, as many as the log may hold"
         case .sessionEnded: "the session has ended"
         case .closed: "the transport has been closed"
+        }
+    }
+}
+
+extension SessionSyncError: LocalizedError {
+    public var errorDescription: String? { "\(description). \(advice)" }
+
+    /// What to do about it.
+    private var advice: String {
+        switch self {
+        case .sessionMismatch: "Hand each session what has its own session id."
+        case .featureMismatch: "Hand each engine what has its own feature id."
+        case .payloadTypeMismatch: "Both devices must name their payloads alike; give a changed payload a new type."
+        case .unsupportedProtocolVersion: "Update the app on this device."
+        case .unsupportedDeliveryMode: "Choose a mode that the transport's capabilities list."
+        case .payloadTooLarge: "Send less at once, or send it as a file."
+        case .payloadEncodingFailed: "Check what the value holds, such as numbers that are not finite."
+        case .payloadDecodingFailed: "The other device may have another version of the app: make new fields optional."
+        case .unknownPeer: "Wait until the transport has found it, or leave the peer out to send to all."
+        case .notReachable: "Open the app on the other device, or use a mode that waits."
+        case .tooManySources: "Begin a new session."
+        case .queueFull: "Wait until some of it has been sent, then try again."
+        case .logFull: "Wait until the other devices have confirmed some events; if one will not come back, remove it."
+        case .sessionEnded: "Begin a new session."
+        case .closed: "Make a new transport or session; a closed one is not opened again."
         }
     }
 }

@@ -79,9 +79,15 @@ extension RequestCoding {
         if let type = failures.first(where: { $0 == Swift.type(of: error) }), let value = error as? any Encodable,
             let bytes = try? encoder(value)
         {
-            return .handlerFailure(name: TypeName.nested(type), bytes, description: "\(error)")
+            return .handlerFailure(name: TypeName.nested(type), bytes, description: Self.text(of: error))
         }
-        return .failure(.handlerError(description: "\(error)"))
+        return .failure(.handlerError(description: Self.text(of: error)))
+    }
+
+    /// What the app would show: its own text, where it has given one.
+    private static func text(of error: any Error) -> String {
+        if let text = (error as? any LocalizedError)?.errorDescription { return text }
+        return Swift.type(of: error) is NSError.Type ? error.localizedDescription : "\(error)"
     }
 
     /// What an answer is to the caller.

@@ -77,6 +77,11 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     /// knows the order: the last stands, and the others are told in `conflicts`, or merged by the app's own merge.
     package func adopt(undated values: [State]) { replica.adopt(undated: values) }
 
+    /// Why a counterpart that reads application contexts only has not been shown the value; nil once it has.
+    package func noteContext(_ error: (any Error)?) {
+        if error != nil || replica.errors.context != nil { replica.errors.context = error }
+    }
+
     /// Waits no more for a peer that will not come back. If it does, it gets everything.
     public func forget(_ peer: SessionPeer) { replica.forget(peer.id) }
 }

@@ -35,10 +35,11 @@ extension SharedState {
         initialValue: State, connection: WatchConnection, id: String? = nil, merge: SharedStateMerge<State> = .whole,
         encoder: JSONEncoder = JSONEncoder(), decoder: JSONDecoder = JSONDecoder()
     ) {
-        let anyConnection: any SessionConnection = connection
+        // Several connections of one session have one state of that id.
+        let channel: any SessionConnection = connection.channel
         self.init(
-            initialValue: initialValue, connection: anyConnection, id: id, merge: merge, encoder: encoder,
+            initialValue: initialValue, connection: channel, id: id, merge: merge, encoder: encoder,
             decoder: decoder)
-        connection.mirror.add(self, encoder: encoder, decoder: decoder)
+        connection.channel.mirror.add(self, encoder: encoder, decoder: decoder)
     }
 }

@@ -29,7 +29,8 @@ public import MeshWatchConnectivityTransport
 /// let recipe = try await connection.send(FetchRecipe(id: "123"))
 /// ```
 ///
-/// Make one, at launch, and keep it. It shares the session's delegate with the app's own, which is passed whatever is
+/// Make one, at launch, and keep it. All that are made for one session share what they have: the first one's
+/// configuration and coders, handlers, requests that wait, files and states. A connection shares the session's delegate with the app's own, which is passed whatever is
 /// the app's. A counterpart that still has WatchConnectivitySwift 5 is spoken to in that library's frames, until it has
 /// proved that it understands more.
 ///
@@ -87,16 +88,10 @@ public final class WatchConnection: NSObject {
     nonisolated let core: TransportConnection
     nonisolated let counterpart: CounterpartTransport
     nonisolated let multiplexer: WatchSessionMultiplexer
-    let mirror: SharedStateMirror
     let waiting = Waiting()
-    let holder: FilesHolder
-    /// Requests and answers in the frames of WatchConnectivitySwift 5 that wait for their turn; further ones are let
-    /// go.
-    private static let foreignMax = 1024
+    var holder: FilesHolder { channel.holder }
+    let channel: WatchChannel
     private let notices: SessionNotices
-    private let mesh: LinkTransport?
-    /// The one that this connection has opened, and closes.
-    private let ownStore: (any SessionStore)?
     private let contexts = Topic<ReceivedContext>(bufferLimit: 64, overflow: .dropOldest)
     private let listeners = OwnedTasks()
 
@@ -109,47 +104,15 @@ public final class WatchConnection: NSObject {
         decoder: JSONDecoder = JSONDecoder(), configuration: Configuration = Configuration()
     ) {
         self.session = session
-        let clock = configuration.clock
-        let multiplexer = WatchSessionMultiplexer.of(session, clock: clock)
-        let notices = SessionNotices()
+        let channel = WatchChannel.of(session, encoder: encoder, decoder: decoder, configuration: configuration)
+        self.channel = channel
+        multiplexer = channel.multiplexer
+        core = channel.core
+        counterpart = channel.counterpart
+        requests = channel.requests
+        storeError = channel.storeError
+        notices = SessionNotices()
         multiplexer.attach(notices)
-        let port = ReferencePort(multiplexer: multiplexer, encoder: encoder, decoder: decoder, clock: clock)
-        // A stand-in answers as WatchConnectivitySwift 5 does, and is not asked whether it can do more.
-        let isStandIn = session is StandInSession
-        let localPeer = configuration.localPeer ?? .thisDevice(isStandIn: isStandIn)
-        let folder = configuration.folder ?? .sessionMesh(isStandIn: isStandIn)
-        let (mesh, store, storeError) =
-            isStandIn
-            ? (nil, try? configuration.store.open(in: nil), nil)
-            : Self.makeMesh(localPeer, session, configuration, in: session is WCSession ? folder : nil)
-        let counterpart = CounterpartTransport(
-            localPeer: localPeer, mesh: mesh, port: port, clock: clock, store: isStandIn ? nil : store,
-            dialect: isStandIn ? .reference : nil)
-        let core = TransportConnection(transport: counterpart, store: store, clock: clock)
-        do {
-            requests = try SessionRequests(connection: core, encoder: encoder, decoder: decoder)
-        } catch {
-            preconditionFailure("a new connection has requests already: \(error)")
-        }
-        self.core = core
-        self.mesh = mesh
-        ownStore = configuration.store.isOwn ? store : nil
-        self.storeError = storeError
-        self.notices = notices
-        self.counterpart = counterpart
-        self.multiplexer = multiplexer
-        mirror = SharedStateMirror(port: port, keepsNotes: !isStandIn, store: store) { type, error in
-            // Whoever may understand the mesh's frames gets the value in those.
-            guard counterpart.dialect == .reference else { return }
-            core.diagnostics.publish(
-                .deliveryFailed(requestType: type, error: WatchConnectionError(error: error), willRetry: false))
-        }
-        let carrier = SessionFileCarrier(counterpart: counterpart, clock: clock)
-        let files = folder.appendingPathComponent("Files")
-        let whenCounted = WeakConnection()
-        holder = FilesHolder(
-            make: { try FileTransfers(connection: core, folder: files, carrier: carrier) },
-            onChange: { whenCounted.connection?.countFiles() })
         activationState = .success(session.activationState)
         isReachable = session.isReachable
         #if !os(watchOS)
@@ -157,64 +120,20 @@ public final class WatchConnection: NSObject {
             isWatchAppInstalled = session.isWatchAppInstalled
         #endif
         super.init()
-        whenCounted.connection = self
+        channel.join(self)
         listen()
-        if isStandIn {
-            session.activate()
-        } else if !(session is WCSession) || WCSession.isSupported() {
-            openFiles(at: files)
-            try? mesh?.start()
-        }
+        channel.start()
     }
 
-    /// Files may come as soon as the session is active. Those that come while the folder cannot be used, as on a full disk
-    /// or a phone that has not been unlocked yet, are lost here, and sent again by a sender with this library, which has
-    /// not heard that they were taken. Tried again after 1 s, doubling to 60 s.
-    private func openFiles(at folder: URL, patience: Duration = .seconds(1)) {
-        do {
-            _ = try holder.files()
-        } catch {
-            guard !holder.isClosed else { return }
-            core.diagnostics.publish(.fileTransferFailed(fileURL: folder, error: WatchConnectionError(error: error)))
-            let clock = counterpart.clock
-            clock.wake(at: clock.elapsed + patience) { [weak self] in
-                Task { @MainActor in self?.openFiles(at: folder, patience: min(patience * 2, .seconds(60))) }
-            }
-        }
-    }
-
-    /// The mesh's own transport, not started, so that everybody who listens is there when something comes; and the store
-    /// that it uses, or why it uses none.
-    private static func makeMesh(
-        _ localPeer: SessionPeer, _ session: any WCSessionProviding, _ configuration: Configuration, in folder: URL?
-    ) -> (LinkTransport?, (any SessionStore)?, (any Error)?) {
-        func make(_ store: (any SessionStore)?) throws -> LinkTransport {
-            let link = WatchConnectivityLink(session, cancelsOutstanding: store != nil, clock: configuration.clock)
-            return try LinkTransport(
-                localPeer: localPeer, link: link, configuration: .watchConnectivity, store: store,
-                clock: configuration.clock)
-        }
-        do {
-            let store = try configuration.store.open(in: folder)
-            return (try make(store), store, nil)
-        } catch {
-            return (try? make(nil), nil, error)
-        }
-    }
-
-    /// Ends the connection, its streams and what waits, and closes the file of its store. The session goes on; when this
-    /// is let go too, its delegate is the app's own again.
+    /// Ends the connection; the last one of its session ends the streams and what waits, and closes the file of the store.
+    /// The session goes on; when this is let go too, its delegate is the app's own again.
     public func close() async {
         listeners.cancel()
         multiplexer.detach(notices)
         notices.finish()
         contexts.finish()
-        core.diagnostics.finish()
-        requests.cancelAllQueuedRequests()
         waiting.end()
-        await holder.close()
-        await counterpart.close()
-        ownStore?.close()
+        await channel.leave(self)
     }
 }
 
@@ -223,8 +142,7 @@ extension WatchConnection {
     package func abandon() {
         listeners.cancel()
         multiplexer.detach(notices)
-        ownStore?.close()
-        mesh?.abandon()
+        channel.abandon()
     }
 }
 
@@ -248,10 +166,7 @@ extension WatchConnection {
 
     private func listen() {
         let (notices, events) = (notices.stream, core.diagnostics.subscribe())
-        let (counts, dialects) = (requests.pendingRequestCounts(), counterpart.dialects.subscribe())
-        let (core, diagnostics, mirror) = (core, core.diagnostics, mirror)
-        let (foreign, continuation) = AsyncStream.makeStream(
-            of: AnySessionSyncEnvelope.self, bufferingPolicy: .bufferingOldest(Self.foreignMax))
+        let counts = requests.pendingRequestCounts()
         listeners.hold([
             Task { [weak self] in for await notice in notices { self?.take(notice) } },
             Task { [weak self] in
@@ -260,18 +175,7 @@ extension WatchConnection {
                 }
             },
             Task { [weak self] in for await count in counts { self?.pendingRequestCount = count } },
-            Task { for await dialect in dialects { mirror.turn(on: dialect != .mesh) } },
-            Task { [weak core] in for await envelope in foreign { await core?.pass(envelope) } },
         ])
-        counterpart.open(
-            deliver: { _ = continuation.yield($0) },
-            onStates: { [weak mirror] states, areNew in
-                Task { @MainActor in mirror?.take(states, areNew: areNew) }
-            },
-            onIncompatible: { type, reason in
-                diagnostics.publish(
-                    .deliveryFailed(requestType: type, error: .incompatiblePeer(reason: reason), willRetry: false))
-            })
     }
 
     private func take(_ notice: SessionNotices.Notice) {
@@ -281,7 +185,6 @@ extension WatchConnection {
             if isNewForApp, context.isForApp { contexts.publish(context) }
         case .event(let event, let state):
             take(event, state)
-            if state.activationState == .activated { mirror.open() }
             isReachable = state.isReachable
             #if !os(watchOS)
                 isPaired = state.isPaired
@@ -313,9 +216,4 @@ extension WatchConnection {
 
     func countRequests() { pendingRequestCount = requests.pendingRequestCount }
     func countFiles() { activeFileTransferCount = holder.made?.outstandingFileTransfers.count ?? 0 }
-}
-
-@MainActor
-private final class WeakConnection {
-    weak var connection: WatchConnection?
 }

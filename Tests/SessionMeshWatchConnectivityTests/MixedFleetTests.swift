@@ -303,6 +303,13 @@ final class OddSession: WCSessionProviding, @unchecked Sendable {
         set { state.withLock { $0.reply = newValue } }
     }
 
+    /// Whether it is told apart from what a test says.
+    let hello = Locked(true)
+    var answersHello: Bool {
+        get { hello.withLock { $0 } }
+        set { hello.withLock { $0 = newValue } }
+    }
+
     let activationState = WCSessionActivationState.activated
     let isReachable = true
     let isPaired = true
@@ -322,7 +329,8 @@ final class OddSession: WCSessionProviding, @unchecked Sendable {
         _ message: [String: Any], replyHandler: (([String: Any]) -> Void)?, errorHandler: ((any Error) -> Void)?
     ) {}
     func sendMessageData(_ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)?) {
-        if let frame = try? JSONDecoder().decode(WireRequest.self, from: data), frame.typeName == "SessionMesh.Hello" {
+        let frame = answersHello ? try? JSONDecoder().decode(WireRequest.self, from: data) : nil
+        if let frame, frame.typeName == "SessionMesh.Hello" {
             let error = WatchConnectionError.handlerNotRegistered(requestType: frame.typeName)
             let response = try? JSONEncoder().encode(WireResponse.failure(error, requestID: frame.requestID))
             replyHandler?(response ?? Data())

@@ -68,6 +68,7 @@ extension CounterpartTransport {
             becomeReference()
             take(request, method, reply)
         case .response(let response): take(response)
+        case .contextWritten(let error): state.withLock { $0.onContextWritten }?(error)
         case .unreadable(let typeName, let reason):
             state.withLock { $0.onIncompatible }?(typeName, reason)
         }
@@ -78,6 +79,7 @@ extension CounterpartTransport {
     }
 
     private func take(_ isReachable: Bool) {
+        state.withLock { $0.onSession }?()
         let (hasChanged, dialect, answers) = state.withLock { state in
             let hasChanged = state.isReachable != isReachable
             state.isReachable = isReachable
@@ -133,6 +135,8 @@ extension CounterpartTransport {
             return index.map { state.replies.remove(at: $0).reply }
         }
         if let reply { return reply(port.encoded(response)) }
+        // Over there nobody waits for it.
+        guard message.isFireAndForget != true else { return }
         let isReachable = state.withLock { state in
             if state.isReachable { return true }
             if state.answers.count == Self.repliesMax { state.answers.removeFirst() }

@@ -77,6 +77,8 @@ final class CounterpartTransport: SessionSyncTransport {
         var askedIDs: [UUID] = []
         var deliver: (@Sendable (AnySessionSyncEnvelope) -> Void)?
         var onStates: (@Sendable ([String: Data], _ areNew: Bool) -> Void)?
+        var onSession: (@Sendable () -> Void)?
+        var onContextWritten: (@Sendable ((any Error)?) -> Void)?
         var onIncompatible: (@Sendable (_ typeName: String, _ reason: String) -> Void)?
 
         mutating func ask(_ id: UUID, _ what: Asked) {
@@ -121,15 +123,21 @@ final class CounterpartTransport: SessionSyncTransport {
     /// - Parameters:
     ///   - deliver: takes the envelopes that are made of frames of WatchConnectivitySwift 5.
     ///   - onStates: takes the values of shared states in JSON, by the names of their types.
+    ///   - onSession: is told that the session has changed.
+    ///   - onContextWritten: is told when the context has been written, and why the session has refused it.
     ///   - onIncompatible: is told of what looked like a frame and is none.
     func open(
         deliver: @escaping @Sendable (AnySessionSyncEnvelope) -> Void,
         onStates: @escaping @Sendable ([String: Data], _ areNew: Bool) -> Void,
+        onSession: @escaping @Sendable () -> Void,
+        onContextWritten: @escaping @Sendable ((any Error)?) -> Void,
         onIncompatible: @escaping @Sendable (_ typeName: String, _ reason: String) -> Void
     ) {
         state.withLock { state in
             state.deliver = deliver
             state.onStates = onStates
+            state.onSession = onSession
+            state.onContextWritten = onContextWritten
             state.onIncompatible = onIncompatible
         }
         port.open { [weak self] event in self?.take(event) }

@@ -22,6 +22,8 @@ final class SharedStateMirror {
         let adopt: @MainActor ([Data]) -> Void
         /// The value in JSON; nil once the state is gone.
         let value: @MainActor () -> Data?
+        /// Takes why the value could not be shown; nil when it has been.
+        let fail: @MainActor ((any Error)?) -> Void
         /// Whether JSON says what the value is.
         let isValue: @MainActor (Data) -> Bool
     }
@@ -82,6 +84,7 @@ final class SharedStateMirror {
                 state?.adopt(undated: values.compactMap { try? decoder.decode(State.self, from: $0) })
             },
             value: { [weak state] in state.flatMap { try? encoder.encode($0.value) } },
+            fail: { [weak state] error in state?.noteContext(error) },
             isValue: { [weak state] bytes in
                 guard let state, let value = try? decoder.decode(State.self, from: bytes) else { return false }
                 return value == state.value
@@ -94,6 +97,13 @@ final class SharedStateMirror {
 
     /// The session is active: its contexts can be read.
     func open() { for name in entries.keys.sorted() { begin(name) } }
+
+    /// The context has been written, or the session has refused it.
+    func wrote(_ error: (any Error)?) {
+        for (name, entries) in entries where shown[name] != nil {
+            for entry in entries { entry.fail(error) }
+        }
+    }
 
     /// - Parameter areNew: not what the session has told before.
     func take(_ states: [String: Data], areNew: Bool) {
@@ -185,6 +195,7 @@ extension SharedStateMirror {
             try port.publish(state: bytes, note, typeName: name)
             (shown[name], noted[name]) = (bytes, note)
         } catch {
+            entry.fail(error)
             onRefusal(name, error)
         }
     }

@@ -125,7 +125,9 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
     public func sendMessageData(
         _ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)?
     ) {
-        let (isAnswered, error) = state.withLock { ($0.autoReply, $0.sendMessageError) }
+        let (isAnswered, error) = state.withLock { state in
+            (state.autoReply, state.sendMessageError ?? (state.isReachable ? nil : WCError(.notReachable)))
+        }
         guard isAnswered else { return }
         if let error { errorHandler?(error) } else { replyHandler?(reply(to: data)) }
     }

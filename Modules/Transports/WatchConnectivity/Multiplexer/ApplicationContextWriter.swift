@@ -27,6 +27,7 @@ public final class ApplicationContextWriter: Sendable {
         var isDirty = false
         var backoff = Backoff()
         var isRetryPlanned = false
+        var onWritten: (@Sendable ((any Error)?) -> Void)?
     }
 
     private let session: any WCSessionProviding
@@ -119,10 +120,19 @@ public final class ApplicationContextWriter: Sendable {
         do {
             try session.updateApplicationContext(context)
             state.withLock { $0.backoff.reset() }
+            tell(nil)
         } catch {
+            tell(error)
             tryAgain()
         }
     }
+
+    /// - Parameter onWritten: told after each write what the session has thrown.
+    func observe(_ onWritten: @escaping @Sendable ((any Error)?) -> Void) {
+        state.withLock { $0.onWritten = onWritten }
+    }
+
+    private func tell(_ error: (any Error)?) { state.withLock { $0.onWritten }?(error) }
 
     private func tryAgain() {
         let delay: Duration? = state.withLock { state in

@@ -17,6 +17,9 @@ public protocol WatchSessionListener: AnyObject, Sendable {
     /// The same, for those to whom it matters whether it has just come, or is what an activated session says again. By
     /// default `takeContext(_:)` is called.
     func takeContext(_ context: [String: Any], isNew: Bool)
+    /// An application context has been written, or why the session has refused it; it is tried again. By default nothing is
+    /// done.
+    func contextWasWritten(error: (any Error)?)
     /// Whether a key of an application context is this listener's, which then is kept from the app's own delegate. By
     /// default none; keys that begin with `WatchSessionMultiplexer.prefix` are kept from it in any case.
     func owns(contextKey: String) -> Bool
@@ -25,6 +28,7 @@ public protocol WatchSessionListener: AnyObject, Sendable {
 extension WatchSessionListener {
     public func takeContext(_ context: [String: Any]) {}
     public func takeContext(_ context: [String: Any], isNew: Bool) { takeContext(context) }
+    public func contextWasWritten(error: (any Error)?) {}
     public func owns(contextKey: String) -> Bool { false }
 }
 

@@ -97,6 +97,9 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
         self.clock = clock
         context = ApplicationContextWriter(session, clock)
         super.init()
+        context.observe { [weak self] error in
+            for listener in self?.listeners ?? [] { listener.contextWasWritten(error: error) }
+        }
     }
 
     deinit {

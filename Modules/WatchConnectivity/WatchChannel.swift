@@ -1,0 +1,252 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshDelivery
+import MeshFileTransfer
+import MeshIdentity
+import MeshRequests
+import MeshSharedState
+import MeshStorage
+import MeshTransport
+import MeshWatchConnectivityTransport
+
+#if canImport(WatchConnectivity)
+    import WatchConnectivity
+#else
+    import MeshSimulatedWatch
+#endif
+
+/// What all `WatchConnection`s of one session have in common: apps that used WatchConnectivitySwift make one in each of
+/// their classes, and a session has one counterpart, one context and one store. The first one's configuration and coders
+/// are used; a handler that is registered on any of them answers for all.
+///
+/// Lives for as long as somebody holds it: a connection, or a shared state.
+@MainActor
+final class WatchChannel {
+    nonisolated let session: any WCSessionProviding
+    nonisolated let multiplexer: WatchSessionMultiplexer
+    nonisolated let core: TransportConnection
+    nonisolated let counterpart: CounterpartTransport
+    nonisolated let requests: SessionRequests
+    nonisolated let storeError: (any Error)?
+    let mirror: SharedStateMirror
+    let holder: FilesHolder
+    /// Requests and answers in the frames of WatchConnectivitySwift 5 that wait for their turn; further ones are let
+    /// go.
+    private static let foreignMax = 1024
+    private let mesh: LinkTransport?
+    private let files: URL
+    private var hasStarted = false
+    /// The one that this channel has opened, and closes.
+    private let ownStore: (any SessionStore)?
+    private let listeners = OwnedTasks()
+    private var users: [User] = []
+
+    private struct User {
+        weak var connection: WatchConnection?
+    }
+
+    private init(
+        _ session: any WCSessionProviding, _ encoder: JSONEncoder, _ decoder: JSONDecoder,
+        _ configuration: WatchConnection.Configuration
+    ) {
+        self.session = session
+        let clock = configuration.clock
+        let multiplexer = WatchSessionMultiplexer.of(session, clock: clock)
+        let port = ReferencePort(multiplexer: multiplexer, encoder: encoder, decoder: decoder, clock: clock)
+        // A stand-in answers as WatchConnectivitySwift 5 does, and is not asked whether it can do more.
+        let isStandIn = session is StandInSession
+        let localPeer = configuration.localPeer ?? .thisDevice(isStandIn: isStandIn)
+        let folder = configuration.folder ?? .sessionMesh(isStandIn: isStandIn)
+        let (mesh, store, storeError) =
+            isStandIn
+            ? (nil, try? configuration.store.open(in: nil), nil)
+            : Self.makeMesh(localPeer, session, configuration, in: session is WCSession ? folder : nil)
+        let counterpart = CounterpartTransport(
+            localPeer: localPeer, mesh: mesh, port: port, clock: clock, store: isStandIn ? nil : store,
+            dialect: isStandIn ? .reference : nil)
+        let core = TransportConnection(transport: counterpart, store: store, clock: clock)
+        do {
+            requests = try SessionRequests(connection: core, encoder: encoder, decoder: decoder)
+        } catch {
+            preconditionFailure("a new connection has requests already: \(error)")
+        }
+        self.core = core
+        self.mesh = mesh
+        ownStore = configuration.store.isOwn ? store : nil
+        self.storeError = storeError
+        self.counterpart = counterpart
+        self.multiplexer = multiplexer
+        mirror = SharedStateMirror(port: port, keepsNotes: !isStandIn, store: store) { type, error in
+            // Whoever may understand the mesh's frames gets the value in those.
+            guard counterpart.dialect == .reference else { return }
+            core.diagnostics.publish(
+                .deliveryFailed(requestType: type, error: WatchConnectionError(error: error), willRetry: false))
+        }
+        let carrier = SessionFileCarrier(counterpart: counterpart, clock: clock)
+        let files = folder.appendingPathComponent("Files")
+        self.files = files
+        let whenCounted = WeakChannel()
+        holder = FilesHolder(
+            make: { try FileTransfers(connection: core, folder: files, carrier: carrier) },
+            onChange: { whenCounted.channel?.countFiles() })
+        whenCounted.channel = self
+        listen()
+    }
+
+    /// Activates the session, when somebody listens.
+    func start() {
+        if session is StandInSession { return session.activate() }
+        guard !hasStarted, !(session is WCSession) || WCSession.isSupported() else { return }
+        hasStarted = true
+        openFiles(at: files)
+        try? mesh?.start()
+    }
+
+    // MARK: One for each session
+
+    private struct Entry {
+        weak var channel: WatchChannel?
+    }
+
+    private static var all: [ObjectIdentifier: Entry] = [:]
+
+    /// The one that is there, or a new one.
+    static func of(
+        _ session: any WCSessionProviding, encoder: JSONEncoder, decoder: JSONDecoder,
+        configuration: WatchConnection.Configuration
+    ) -> WatchChannel {
+        let key = ObjectIdentifier(session)
+        if let channel = all[key]?.channel { return channel }
+        all = all.filter { $0.value.channel != nil }
+        let channel = WatchChannel(session, encoder, decoder, configuration)
+        all[key] = Entry(channel: channel)
+        return channel
+    }
+
+    func join(_ connection: WatchConnection) { users.append(User(connection: connection)) }
+
+    /// Closes the channel with the last connection that uses it.
+    func leave(_ connection: WatchConnection) async {
+        users.removeAll { $0.connection == nil || $0.connection === connection }
+        guard users.isEmpty else { return }
+        forget()
+        listeners.cancel()
+        core.diagnostics.finish()
+        requests.cancelAllQueuedRequests()
+        await holder.close()
+        await counterpart.close()
+        ownStore?.close()
+    }
+
+    /// Ends it as the end of the process does.
+    func abandon() {
+        forget()
+        listeners.cancel()
+        ownStore?.close()
+        mesh?.abandon()
+    }
+
+    /// Whoever connects to the session from now on gets a new one.
+    private func forget() {
+        let key = ObjectIdentifier(session)
+        if Self.all[key]?.channel === self { Self.all[key] = nil }
+    }
+
+    private func countFiles() { for user in users { user.connection?.countFiles() } }
+
+    // MARK: What comes
+
+    private func listen() {
+        let dialects = counterpart.dialects.subscribe()
+        let (core, diagnostics, mirror) = (core, core.diagnostics, mirror)
+        let (foreign, continuation) = AsyncStream.makeStream(
+            of: AnySessionSyncEnvelope.self, bufferingPolicy: .bufferingOldest(Self.foreignMax))
+        listeners.hold([
+            Task { for await dialect in dialects { mirror.turn(on: dialect != .mesh) } },
+            Task { [weak core] in for await envelope in foreign { await core?.pass(envelope) } },
+        ])
+        counterpart.open(
+            deliver: { _ = continuation.yield($0) },
+            onStates: { [weak mirror] states, areNew in
+                Task { @MainActor in mirror?.take(states, areNew: areNew) }
+            },
+            onSession: { [weak mirror] in Task { @MainActor in mirror?.open() } },
+            onContextWritten: { [weak mirror] error in
+                let error = error.map { WatchConnectionError(error: $0) }
+                if let error {
+                    diagnostics.publish(
+                        .deliveryFailed(requestType: "application context", error: error, willRetry: true))
+                }
+                Task { @MainActor in mirror?.wrote(error) }
+            },
+            onIncompatible: { type, reason in
+                diagnostics.publish(
+                    .deliveryFailed(requestType: type, error: .incompatiblePeer(reason: reason), willRetry: false))
+            })
+    }
+
+    /// Files may come as soon as the session is active. Those that come while the folder cannot be used, as on a full disk
+    /// or a phone that has not been unlocked yet, are lost here, and sent again by a sender with this library, which has
+    /// not heard that they were taken. Tried again after 1 s, doubling to 60 s.
+    private func openFiles(at folder: URL, patience: Duration = .seconds(1)) {
+        do {
+            _ = try holder.files()
+        } catch {
+            guard !holder.isClosed else { return }
+            core.diagnostics.publish(.fileTransferFailed(fileURL: folder, error: WatchConnectionError(error: error)))
+            let clock = counterpart.clock
+            clock.wake(at: clock.elapsed + patience) { [weak self] in
+                Task { @MainActor in self?.openFiles(at: folder, patience: min(patience * 2, .seconds(60))) }
+            }
+        }
+    }
+
+    /// The mesh's own transport, not started, so that everybody who listens is there when something comes; and the store
+    /// that it uses, or why it uses none.
+    private static func makeMesh(
+        _ localPeer: SessionPeer, _ session: any WCSessionProviding, _ configuration: WatchConnection.Configuration,
+        in folder: URL?
+    ) -> (LinkTransport?, (any SessionStore)?, (any Error)?) {
+        func make(_ store: (any SessionStore)?) throws -> LinkTransport {
+            let link = WatchConnectivityLink(session, cancelsOutstanding: store != nil, clock: configuration.clock)
+            return try LinkTransport(
+                localPeer: localPeer, link: link, configuration: .watchConnectivity, store: store,
+                clock: configuration.clock)
+        }
+        do {
+            let store = try configuration.store.open(in: folder)
+            return (try make(store), store, nil)
+        } catch {
+            return (try? make(nil), nil, error)
+        }
+    }
+}
+
+@MainActor
+private final class WeakChannel {
+    weak var channel: WatchChannel?
+}
+
+// What shared states, and features of the app's own, need of a connection.
+extension WatchChannel: SessionConnection {
+    nonisolated var transport: any SessionSyncTransport { core.transport }
+    nonisolated var sessionID: UUID { core.sessionID }
+    nonisolated var store: (any SessionStore)? { core.store }
+    nonisolated var diagnostics: Topic<DiagnosticEvent> { core.diagnostics }
+    nonisolated var health: ConnectionHealth { core.health }
+    nonisolated var clock: any DeliveryClock { core.clock }
+
+    nonisolated func stamp() -> HybridTimestamp { core.stamp() }
+    nonisolated func observe(_ stamp: HybridTimestamp) { core.observe(stamp) }
+
+    nonisolated func route(
+        featureID: String, to handler: @escaping @Sendable (AnySessionSyncEnvelope) async -> Void
+    ) throws(ConnectionError) -> EnvelopeRoute {
+        try core.route(featureID: featureID, to: handler)
+    }
+
+    nonisolated func claim(_ id: String, for type: Any.Type) throws(ConnectionError) {
+        try core.claim(id, for: type)
+    }
+}
