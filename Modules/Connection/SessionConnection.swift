@@ -32,6 +32,8 @@ public protocol SessionConnection: AnyObject, Sendable {
     func stamp() -> HybridTimestamp
     /// Takes note of a stamp that arrived.
     func observe(_ stamp: HybridTimestamp)
+    /// Goes on behind a stamp that was drawn or believed here before the process began.
+    func resume(at stamp: HybridTimestamp)
 
     /// Hands the envelopes of one feature to `handler` from now on, one after another, in the order in which they came;
     /// those that have come before, first. What the handler returns from is done with: it is not offered again after a

@@ -81,6 +81,13 @@ public final class TransportConnection: SessionConnection {
         }
     }
 
+    public func resume(at stamp: HybridTimestamp) {
+        state.withLock { state in
+            guard stamp.isUsable, stamp > state.logicalClock.latest else { return }
+            state.logicalClock = HybridLogicalClock(latest: stamp)
+        }
+    }
+
     public func claim(_ id: String, for type: Any.Type) throws(ConnectionError) {
         let isTaken = state.withLock { state in
             let owner = state.types[id, default: ObjectIdentifier(type)]

@@ -25,10 +25,6 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
 
     /// No stamp: metadata made by hand.
     @inlinable public static var zero: HybridTimestamp { HybridTimestamp(rawValue: 0) }
-    /// What is not below it comes from no clock: half of all that can be written, the year 6429.
-    package static var ceiling: HybridTimestamp { HybridTimestamp(rawValue: 1 << 63) }
-    package var isBelowCeiling: Bool { rawValue < Self.ceiling.rawValue }
-
     @inlinable public static var millisecondsMax: UInt64 { (1 << 48) - 1 }
 
     @inlinable public var milliseconds: UInt64 { rawValue >> 16 }
@@ -89,11 +85,8 @@ public struct HybridLogicalClock: Sendable, Hashable, Codable {
     mutating func follow(_ timestamp: HybridTimestamp) {
         guard timestamp.isUsable else { return }
         let start = max(highest.rawValue, HybridTimestamp.ceiling.rawValue)
-        highest = HybridTimestamp(rawValue: min(timestamp.rawValue, start + Self.stepMax))
+        highest = HybridTimestamp(rawValue: min(timestamp.rawValue, start + HybridTimestamp.stepMax))
     }
-
-    /// 2^46 messages of a peer until the headroom is used up.
-    private static var stepMax: UInt64 { 1 << 16 }
 }
 
 extension HybridTimestamp {
@@ -103,4 +96,16 @@ extension HybridTimestamp {
     @inlinable public static var limit: HybridTimestamp { HybridTimestamp(rawValue: 1 << 63) }
 
     @inlinable public var isUsable: Bool { rawValue < Self.limit.rawValue }
+
+    /// In the headroom: 2^46 messages of a peer until it is used up.
+    static var stepMax: UInt64 { 1 << 16 }
+
+    /// Whether a clock that stands at `latest` follows this stamp at once. Where the newest value wins, what is not credible
+    /// is refused, since nobody could write a newer one.
+    package func isCredible(after latest: HybridTimestamp) -> Bool {
+        isUsable && rawValue <= max(latest, Self.ceiling).rawValue + Self.stepMax
+    }
+
+    /// Whether clocks that go by steps can have come there: half of the headroom.
+    package var isPlausible: Bool { rawValue < Self.ceiling.rawValue + Self.ceiling.rawValue / 2 }
 }

@@ -79,6 +79,7 @@ extension SessionSyncError: LocalizedError {
         case .unknownPeer: "Wait until the transport has found it, or leave the peer out to send to all."
         case .notReachable: "Open the app on the other device, or use a mode that waits."
         case .tooManySources: "Begin a new session."
+        case .outOfRange: "Update the app on that device; if that does not help, unpair it."
         case .queueFull: "Wait until some of it has been sent, then try again."
         case .logFull: "Wait until the other devices have confirmed some events; if one will not come back, remove it."
         case .sessionEnded: "Begin a new session."

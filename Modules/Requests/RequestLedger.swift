@@ -200,7 +200,7 @@ extension RequestLedger {
             if let bytes = try store.value(for: Self.floorsKey) {
                 let kept = try? JSONDecoder().decode([String: HybridTimestamp].self, from: Data(bytes))
                 // An earlier version believed every stamp.
-                floors = (kept ?? [:]).filter { $0.value.isBelowCeiling }
+                floors = (kept ?? [:]).filter { $0.value.isPlausible }
             }
             try store.forEachEntry(of: Self.journal) { entry in
                 nextPosition = entry.position + 1

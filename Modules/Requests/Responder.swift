@@ -102,7 +102,7 @@ extension Responder {
         var request = request
         // Else what does not say when it was asked would be older than everything that has been forgotten; and what says
         // what no clock shows would make everything that comes later older.
-        if request.stamp?.isBelowCeiling != true { request.stamp = connection.stamp() }
+        if request.stamp?.isPlausible != true { request.stamp = connection.stamp() }
         let job = Job(key: RequestKey(peerID: peerID, id: request.id), request: request)
         let isLive = request.method ?? .message == .message
         do {

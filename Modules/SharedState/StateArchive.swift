@@ -40,8 +40,7 @@ struct StateArchive: Codable, Sendable {
     /// - Returns: whether there were any.
     mutating func restamp(by peerID: String) -> Bool {
         let stamps = register.stamps
-        let latest = stamps.filter(\.isBelowCeiling).max() ?? .zero
-        let isFalse = { (stamp: HybridTimestamp) in !stamp.isCredible(after: latest) }
+        let isFalse = { (stamp: HybridTimestamp) in !stamp.isPlausible }
         for (id, peer) in peers {
             peers[id]?.known.removeAll(where: isFalse)
             if let holds = peer.holds, isFalse(holds.stamp) { peers[id]?.holds = nil }

@@ -76,7 +76,7 @@ extension StateReplica {
     /// What nobody can have drawn is refused; what is far ahead is believed, since clocks are wrong, and told.
     /// - Throws: `incompatiblePeer`.
     private func check(_ stamps: [HybridTimestamp], of sender: String) throws(ConnectionError) {
-        let latest = (stamps.filter(\.isBelowCeiling) + register.stamps).max() ?? .zero
+        let latest = register.stamps.max() ?? .zero
         guard stamps.allSatisfy({ $0.isCredible(after: latest) }) else {
             throw .incompatiblePeer(reason: "'\(sender)' has a stamp that no clock shows")
         }

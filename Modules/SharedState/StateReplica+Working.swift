@@ -73,7 +73,7 @@ extension StateReplica {
             peers = archive.peers
             turn = peers.values.map(\.turn).max() ?? 0
             register = archive.register(as: coder.merge.kind)
-            for stamp in register.stamps.sorted() { connection.observe(stamp) }
+            for stamp in register.stamps { connection.resume(at: stamp) }
             ownAtStart = register.vector.stamps[author] ?? .zero
         }
         stored = register.vector

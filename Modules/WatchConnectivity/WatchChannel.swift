@@ -239,6 +239,7 @@ extension WatchChannel: SessionConnection {
 
     nonisolated func stamp() -> HybridTimestamp { core.stamp() }
     nonisolated func observe(_ stamp: HybridTimestamp) { core.observe(stamp) }
+    nonisolated func resume(at stamp: HybridTimestamp) { core.resume(at: stamp) }
 
     nonisolated func route(
         featureID: String, to handler: @escaping @Sendable (AnySessionSyncEnvelope) async -> Void

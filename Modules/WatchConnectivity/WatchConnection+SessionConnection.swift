@@ -17,6 +17,7 @@ extension WatchConnection: SessionConnection {
 
     public nonisolated func stamp() -> HybridTimestamp { core.stamp() }
     public nonisolated func observe(_ stamp: HybridTimestamp) { core.observe(stamp) }
+    public nonisolated func resume(at stamp: HybridTimestamp) { core.resume(at: stamp) }
 
     public nonisolated func route(
         featureID: String, to handler: @escaping @Sendable (AnySessionSyncEnvelope) async -> Void

@@ -10,7 +10,8 @@ import Testing
             .payloadTooLarge(bytes: 2, limit: 1, limitID: "limit"),
             .payloadEncodingFailed(payloadType: "type", description: "text"),
             .payloadDecodingFailed(payloadType: "type", description: "text"), .unknownPeer(id: "peer"), .notReachable,
-            .tooManySources(limit: 1), .queueFull(limit: 1), .logFull(limit: 1), .sessionEnded, .closed,
+            .tooManySources(limit: 1), .outOfRange(field: "held"), .queueFull(limit: 1), .logFull(limit: 1),
+            .sessionEnded, .closed,
         ]
         for error in errors {
             let text = error.localizedDescription
@@ -18,10 +19,5 @@ import Testing
             #expect(text.hasSuffix(".") && text.count > error.description.count + 10, "\(text)")
         }
         #expect(Set(errors.map(\.localizedDescription)).count == errors.count)
-    }
-
-    @Test func `A timestamp below the ceiling is told from one that no clock shows`() {
-        #expect(HybridTimestamp(rawValue: (1 << 63) - 1).isBelowCeiling)
-        #expect(!HybridTimestamp.ceiling.isBelowCeiling && !HybridTimestamp(rawValue: .max).isBelowCeiling)
     }
 }
