@@ -91,6 +91,34 @@ struct LiveWorkoutTests {
         #expect(world.devices.allSatisfy { $0.part == .member })
     }
 
+    @Test("a spectator shows what members show, and nobody else")
+    func stranger() async throws {
+        let world = LiveWorld(seed: 1, names: ["phone", "tablet", "watch"])
+        let phone = await world.start(0)
+        try await phone.tap(.start)
+        await world.run(.seconds(3))
+        let watch = await world.start(2)
+        await world.settle { phone.session?.isMember == true && watch.session?.isMember == true }
+        let tablet = await world.start(1)
+        await world.settle { tablet.state.phase == .running }
+        let stranger = SessionPeer(
+            id: "stranger", deviceClass: .unknown, appInstanceID: "1", topology: .localNetwork)
+        let transport = world.network.makeTransport(localPeer: stranger)
+        await world.run(.seconds(3))
+        var lie = WorkoutState()
+        lie.eventCount = 1_000_000
+        let metadata = SessionSyncMetadata(
+            sessionID: try #require(phone.session?.sessionID), featureID: WorkoutSession.workoutFeatureID,
+            sourcePeerID: stranger.id, sequence: 1, causalTimestamp: Date(), payloadType: "workout.state")
+        let snapshot = try AnySessionSyncSnapshot(
+            SessionSyncSnapshot(metadata: metadata, revision: 1, state: lie, peerSequenceVector: [:]))
+        try await transport.sendSnapshot(snapshot, mode: .latestSnapshot, to: nil)
+        await world.run(.seconds(3))
+        #expect(tablet.state.eventCount < 10 && tablet.state.phase == .running)
+        try await watch.tap(.pause)
+        await world.settle { tablet.state.phase == .paused }
+    }
+
     @Test("what changes nothing is refused here, and says why")
     func pointless() async throws {
         let world = LiveWorld(seed: 1, names: ["phone"])

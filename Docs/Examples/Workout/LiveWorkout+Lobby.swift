@@ -23,11 +23,14 @@ extension LiveWorkout {
     private func receive(_ snapshot: AnySessionSyncSnapshot) {
         let metadata = snapshot.metadata
         guard metadata.sourcePeerID != transport.localPeer.id else { return }
-        if metadata.featureID == WorkoutNotice.featureID, let notice = try? snapshot.decodeState(as: WorkoutNotice.self)
+        // Who sends it is the transport's to say: a notice of another life, or a state of somebody who takes no part, is none.
+        if metadata.featureID == WorkoutNotice.featureID,
+            let notice = try? snapshot.decodeState(as: WorkoutNotice.self), notice.incarnation == metadata.incarnation
         {
             receive(notice, from: metadata.sourcePeerID)
         } else if part == .spectator, metadata.featureID == WorkoutSession.workoutFeatureID,
-            metadata.sessionID == followed?.sessionID, let state = try? snapshot.decodeState(as: WorkoutState.self),
+            metadata.sessionID == followed?.sessionID, followed?.includes(metadata.sourcePeerID) == true,
+            let state = try? snapshot.decodeState(as: WorkoutState.self),
             state.eventCount >= watched.eventCount
         {
             watched = state
