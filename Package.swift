@@ -104,7 +104,10 @@ let modules: [Module] = [
     Module(
         "MeshConnection", "Modules/Connection", floor: 4,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshLoopbackTransport", "MeshTestSupport"]),
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshLoopbackTransport",
+            "MeshTestSupport",
+        ]),
     Module(
         "MeshSimulatedWatch", "Modules/SimulatedWatch", floor: 4, uses: ["MeshBus", "MeshTransport"],
         tests: ["MeshBus", "MeshTransport"]),
@@ -219,6 +222,7 @@ let modules: [Module] = [
         uses: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
             "MeshScenarioTransport", "MeshSession", "MeshSimulatedWatch", "MeshWatchConnectivityTransport",
+            "MeshTesting",
         ],
         tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
     Module(

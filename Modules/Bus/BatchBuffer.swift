@@ -9,6 +9,8 @@ struct BatchBuffer<Element: Sendable>: Sendable {
         let isKept: Bool
         /// Made here, so that more can be gathered in it.
         let isOwn: Bool
+        /// Of the elements that have not been taken.
+        var bytes = 0
     }
 
     /// Elements of a batch at most.
@@ -17,9 +19,14 @@ struct BatchBuffer<Element: Sendable>: Sendable {
     private static var gatheredMax: Int { 32 }
 
     private(set) var count = 0
+    /// What the elements weigh; 0 where nobody weighs them.
+    private(set) var bytes = 0
     private var batches: [Batch] = []
     /// Elements of the first batch that have been taken.
     private var takenCount = 0
+    private let weigh: (@Sendable (Element) -> Int)?
+
+    init(weigh: (@Sendable (Element) -> Int)? = nil) { self.weigh = weigh }
 
     var isEmpty: Bool { count == 0 }
 
@@ -33,10 +40,13 @@ struct BatchBuffer<Element: Sendable>: Sendable {
 
     mutating func append(_ element: Element, isKept: Bool = false) {
         count += 1
+        let weight = weigh?(element) ?? 0
+        bytes += weight
         guard let last = batches.last, last.isOwn, last.isKept == isKept, last.elements.count < Self.batchMax else {
-            return batches.append(Batch(elements: [element], isKept: isKept, isOwn: true))
+            return batches.append(Batch(elements: [element], isKept: isKept, isOwn: true, bytes: weight))
         }
         batches[batches.count - 1].elements.append(element)
+        batches[batches.count - 1].bytes += weight
     }
 
     mutating func append(contentsOf elements: [Element], isKept: Bool = false) {
@@ -44,7 +54,9 @@ struct BatchBuffer<Element: Sendable>: Sendable {
             for element in elements { append(element, isKept: isKept) }
         } else if elements.count <= Self.batchMax {
             count += elements.count
-            batches.append(Batch(elements: elements, isKept: isKept, isOwn: false))
+            let weight = weight(of: elements[...])
+            bytes += weight
+            batches.append(Batch(elements: elements, isKept: isKept, isOwn: false, bytes: weight))
         } else {
             for start in stride(from: 0, to: elements.count, by: Self.batchMax) {
                 let end = min(start + Self.batchMax, elements.count)
@@ -63,6 +75,7 @@ struct BatchBuffer<Element: Sendable>: Sendable {
     /// The oldest elements, at most `batchMax` and at least one if there are any.
     mutating func popBatch() -> [Element]? {
         guard !batches.isEmpty else { return nil }
+        bytes -= batches[0].bytes
         let elements = batches.removeFirst().elements
         count -= elements.count - takenCount
         defer { takenCount = 0 }
@@ -76,18 +89,26 @@ struct BatchBuffer<Element: Sendable>: Sendable {
         while rest > 0 {
             let available = batches[0].elements.count - takenCount
             guard rest >= available else {
+                let weight = weight(of: batches[0].elements[takenCount..<takenCount + rest])
+                bytes -= weight
+                batches[0].bytes -= weight
                 takenCount += rest
                 return
             }
             rest -= available
             takenCount = 0
-            batches.removeFirst()
+            bytes -= batches.removeFirst().bytes
         }
+    }
+
+    private func weight(of elements: ArraySlice<Element>) -> Int {
+        guard let weigh else { return 0 }
+        return elements.reduce(0) { $0 + weigh($1) }
     }
 
     /// The elements that must not be lost, in order; the rest is forgotten.
     mutating func takeKept() -> BatchBuffer {
-        var kept = BatchBuffer()
+        var kept = BatchBuffer(weigh: weigh)
         var isKept = batches.first?.isKept ?? false
         while let elements = popBatch() {
             if isKept { kept.append(contentsOf: elements, isKept: true) }

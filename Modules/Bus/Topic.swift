@@ -20,7 +20,7 @@ public final class Topic<Element: Sendable>: Sendable {
         var subscriptions: [TopicSubscription<Element>] = []
         var latest: Element?
         /// What must not be lost while nobody subscribes.
-        var kept = BatchBuffer<Element>()
+        var kept: BatchBuffer<Element>
         /// Elements so far that must not be lost.
         var keptTotal: UInt64 = 0
         var droppedCount: UInt64 = 0
@@ -40,10 +40,14 @@ public final class Topic<Element: Sendable>: Sendable {
     public let replaysLatest: Bool
     /// How many elements that must not be lost wait for the first subscriber.
     package let keptLimit: Int
+    /// Bytes that wait for a slow subscriber, or for the first, before a buffer is full with fewer elements. The last to
+    /// find room may exceed them.
+    package let bytesMax: Int
 
+    private let weigh: (@Sendable (Element) -> Int)?
     private let onDrop: (@Sendable (UInt64) -> Void)?
     /// Held while elements are put into the subscribers' buffers, so that all see one order; nobody is woken meanwhile.
-    private let state = Locked(State())
+    private let state: Locked<State>
     /// How many subscribers there are, for `publish` to read without the lock.
     @usableFromInline let audience = TopicAudience()
 
@@ -57,16 +61,20 @@ public final class Topic<Element: Sendable>: Sendable {
             bufferLimit: bufferLimit, overflow: overflow, replaysLatest: replaysLatest, keptLimit: 0, onDrop: onDrop)
     }
 
+    /// - Parameter weigh: tells the bytes of an element; nil where they do not matter.
     package init(
-        bufferLimit: Int, overflow: OverflowPolicy, replaysLatest: Bool, keptLimit: Int,
-        onDrop: (@Sendable (UInt64) -> Void)?
+        bufferLimit: Int, overflow: OverflowPolicy, replaysLatest: Bool, keptLimit: Int, bytesMax: Int = .max,
+        weigh: (@Sendable (Element) -> Int)? = nil, onDrop: (@Sendable (UInt64) -> Void)?
     ) {
         precondition(bufferLimit > 0, "a topic needs room for one element")
         self.bufferLimit = bufferLimit
         self.overflow = overflow
         self.replaysLatest = replaysLatest
         self.keptLimit = keptLimit
+        self.bytesMax = bytesMax
+        self.weigh = weigh
         self.onDrop = onDrop
+        state = Locked(State(kept: BatchBuffer(weigh: weigh)))
     }
 
     deinit { finish() }
@@ -116,7 +124,7 @@ public final class Topic<Element: Sendable>: Sendable {
             // What was not looked at by now does not count as done because nobody is left.
             state.keptTotal = state.keptDoneCount
             state.latest = nil
-            state.kept = BatchBuffer()
+            state.kept = BatchBuffer(weigh: weigh)
             state.roomNotice = nil
             audience.set(0)
             defer { state.subscriptions = [] }
@@ -192,19 +200,37 @@ extension Topic {
 
 // MARK: - Room for what must not be lost
 
+/// What fits a buffer: so many elements, of so many bytes together.
+package struct TopicRoom: Hashable, Sendable {
+    package let count: Int
+    package let bytes: Int
+
+    /// What is full in one way has no room at all.
+    init(_ count: Int, bytes: Int) { (self.count, self.bytes) = count > 0 && bytes > 0 ? (count, bytes) : (0, 0) }
+
+    func smaller(_ other: TopicRoom) -> TopicRoom {
+        TopicRoom(min(count, other.count), bytes: min(bytes, other.bytes))
+    }
+}
+
 extension Topic {
-    /// How many elements can be published now without dropping one: the room of the fullest subscriber that has not been
-    /// abandoned, or what can still be kept while there is none.
-    package var room: Int {
+    /// What can be published now without dropping any: the room of the fullest subscriber that has not been abandoned, or
+    /// what can still be kept while there is none.
+    package var space: TopicRoom {
         state.withLock { state in
-            guard !state.subscriptions.isEmpty else { return max(0, keptLimit - state.kept.count) }
+            guard !state.subscriptions.isEmpty else {
+                return TopicRoom(keptLimit - state.kept.count, bytes: bytesMax - state.kept.bytes)
+            }
             // A key path into a generic class would be made anew on every call.
-            return state.subscriptions.reduce(nil as Int?) { least, subscription in
+            return state.subscriptions.reduce(nil as TopicRoom?) { least, subscription in
                 guard let room = subscription.room else { return least }
-                return min(least ?? room, room)
-            } ?? 0
+                return least?.smaller(room) ?? room
+            } ?? TopicRoom(0, bytes: 0)
         }
     }
+
+    /// How many elements that is.
+    package var room: Int { space.count }
 
     /// Of all elements that must not be lost, how many every subscriber is done with: it has asked for what comes after.
     package var keptDoneCount: UInt64 {
@@ -225,13 +251,16 @@ extension Topic {
     /// Full subscribers do not count for `room` any more, until they take something; while one has room.
     package func abandonFullSubscribers() {
         state.withLock { state in
-            guard state.subscriptions.contains(where: { $0.room ?? 0 > 0 }) else { return }
-            for subscription in state.subscriptions where subscription.room == 0 { subscription.abandon() }
+            guard state.subscriptions.contains(where: { $0.room?.count ?? 0 > 0 }) else { return }
+            for subscription in state.subscriptions where subscription.room?.count == 0 { subscription.abandon() }
         }
     }
 
     private func isHalfFree(_ state: borrowing State) -> Bool {
-        guard !state.subscriptions.isEmpty else { return state.kept.count <= keptLimit / 2 }
+        guard !state.subscriptions.isEmpty else {
+            let (count, bytes) = (state.kept.count, state.kept.bytes)
+            return count <= keptLimit / 2 && bytes <= bytesMax / 2
+        }
         // Every one that is fuller must be asked.
         return state.subscriptions.reduce(true) { isFree, subscription in !subscription.askForRoom() && isFree }
     }
@@ -251,14 +280,14 @@ extension Topic {
 extension Topic {
     private func makeReader(startingWith elements: [Element]) -> TopicReader<Element> {
         state.withLock { state in
-            var buffer = BatchBuffer<Element>()
+            var buffer = BatchBuffer<Element>(weigh: weigh)
             if !state.isFinished {
                 swap(&buffer, &state.kept)
                 buffer.append(contentsOf: elements)
                 if let latest = state.latest { buffer.append(latest) }
             }
             let subscription = TopicSubscription(
-                limit: bufferLimit, dropsOldest: overflow == .dropOldest, buffer: buffer
+                limit: bufferLimit, bytesMax: bytesMax, dropsOldest: overflow == .dropOldest, buffer: buffer
             ) { [weak self] in self?.roomReturned() }
             if state.isFinished {
                 subscription.finish()

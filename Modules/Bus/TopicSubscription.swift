@@ -36,15 +36,19 @@ final class TopicSubscription<Element: Sendable>: Sendable {
     }
 
     private let limit: Int
+    /// Bytes with which the buffer is full, however few elements they are.
+    private let bytesMax: Int
     private let dropsOldest: Bool
     private let roomReturned: @Sendable () -> Void
     private let state: Locked<State>
 
     /// - Parameter roomReturned: is called after an `askForRoom` that returned true, when the subscriber has taken enough.
     init(
-        limit: Int, dropsOldest: Bool, buffer: BatchBuffer<Element>, roomReturned: @escaping @Sendable () -> Void
+        limit: Int, bytesMax: Int, dropsOldest: Bool, buffer: BatchBuffer<Element>,
+        roomReturned: @escaping @Sendable () -> Void
     ) {
         self.limit = limit
+        self.bytesMax = bytesMax
         self.dropsOldest = dropsOldest
         self.roomReturned = roomReturned
         state = Locked(State(buffer: buffer))
@@ -56,26 +60,45 @@ final class TopicSubscription<Element: Sendable>: Sendable {
 extension TopicSubscription {
     func append(_ element: Element, isKept: Bool) -> Receipt {
         state.withLock { state in
-            let isFull = state.buffer.count >= limit
+            let isFull = state.buffer.count >= limit || (!isKept && state.buffer.bytes >= bytesMax)
             if isFull, !dropsOldest { return Receipt(droppedCount: 1) }
             state.buffer.append(element, isKept: isKept)
-            if isFull { state.buffer.removeFirst(1) }
-            return Receipt(droppedCount: isFull ? 1 : 0, waiters: state.takeWaiters())
+            return Receipt(droppedCount: dropsOldest ? dropOldest(&state) : 0, waiters: state.takeWaiters())
         }
     }
 
     func append(contentsOf elements: [Element], isKept: Bool) -> Receipt {
         state.withLock { state in
-            let excess = min(max(0, state.buffer.count + elements.count - limit), elements.count)
-            let accepted = excess == 0 || dropsOldest ? elements : Array(elements.dropLast(excess))
-            state.buffer.append(contentsOf: accepted, isKept: isKept)
-            if dropsOldest { state.buffer.removeFirst(excess) }
+            guard !dropsOldest else {
+                state.buffer.append(contentsOf: elements, isKept: isKept)
+                return Receipt(droppedCount: dropOldest(&state), waiters: state.takeWaiters())
+            }
+            // Whoever hands over what must not be lost has asked for room.
+            let isHeavy = !isKept && state.buffer.bytes >= bytesMax
+            let room = isHeavy ? 0 : max(0, limit - state.buffer.count)
+            let excess = max(0, elements.count - room)
+            state.buffer.append(contentsOf: excess == 0 ? elements : Array(elements.prefix(room)), isKept: isKept)
             return Receipt(droppedCount: excess, waiters: state.takeWaiters())
         }
     }
 
-    /// How many more elements fit; nil for a subscriber that nobody waits for.
-    var room: Int? { state.withLock { $0.isAbandoned ? nil : max(0, limit - $0.buffer.count) } }
+    /// - Returns: how many had to go. The newest stays, whatever it weighs.
+    private func dropOldest(_ state: inout State) -> Int {
+        var count = max(0, state.buffer.count - limit)
+        state.buffer.removeFirst(count)
+        while state.buffer.bytes > bytesMax, state.buffer.count > 1 {
+            state.buffer.removeFirst(1)
+            count += 1
+        }
+        return count
+    }
+
+    /// What fits; nil for a subscriber that nobody waits for.
+    var room: TopicRoom? {
+        state.withLock { state in
+            state.isAbandoned ? nil : TopicRoom(limit - state.buffer.count, bytes: bytesMax - state.buffer.bytes)
+        }
+    }
 
     /// Elements that must not be lost and that the subscriber is not done with; none of one that nobody waits for.
     var keptWaiting: Int { state.withLock { $0.isAbandoned ? 0 : $0.buffer.keptCount + $0.keptInHand } }
@@ -84,9 +107,13 @@ extension TopicSubscription {
     /// - Returns: false when it is so already.
     func askForRoom() -> Bool {
         state.withLock { state in
-            state.tellsRoom = !state.isAbandoned && state.buffer.count > limit / 2
+            state.tellsRoom = !state.isAbandoned && !isHalfFree(state)
             return state.tellsRoom
         }
+    }
+
+    private func isHalfFree(_ state: State) -> Bool {
+        state.buffer.count <= limit / 2 && state.buffer.bytes <= bytesMax / 2
     }
 
     /// Nobody waits for this subscriber until it takes something again.
@@ -145,7 +172,7 @@ extension TopicSubscription {
             guard let taken = pop(&state.buffer) else { return state.hasEnded ? .ended : .waits }
             if countBefore > 0 { state.keptInHand = countBefore - state.buffer.count }
             state.isAbandoned = false
-            let tellsRoom = state.tellsRoom && state.buffer.count <= limit / 2
+            let tellsRoom = state.tellsRoom && isHalfFree(state)
             if tellsRoom { state.tellsRoom = false }
             return .taken(taken, tellsRoom: tellsRoom)
         }

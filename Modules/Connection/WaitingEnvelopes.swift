@@ -8,10 +8,12 @@ import MeshWire
 /// The transport holds it as done, so it is in the store, if there is one, until a handler has returned from it: a journal
 /// of frames (Docs/WireFormat.md) for each feature. What the store does not take or give waits in memory.
 ///
-/// Bounds: 256 envelopes for a feature, of which the oldest goes, and 64 features, beyond which no other is taken up.
+/// Bounds: 256 envelopes for a feature, of which the oldest goes, and 64 features and 16 MiB of payload, beyond which
+/// nothing is taken up.
 struct WaitingEnvelopes: ~Copyable, Sendable {
     static let envelopesMax = 256
     static let featuresMax = 64
+    static let bytesMax = 16 << 20
     static let root = "sessionmesh.connection/waiting/"
 
     struct Entry: Sendable {
@@ -24,6 +26,8 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
     private var encoder = FrameEncoder(codec: CompactCodec())
     private let codecs: [any PayloadCodec]
     private var features: [String: [Entry]] = [:]
+    /// Of their payloads.
+    private var bytes = 0
     /// Where the journals end, of features that have one.
     private var ends: [String: UInt64] = [:]
     private var isLoaded = false
@@ -43,9 +47,13 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
         // One that a process before this one had kept is offered once more when that has ended too soon after it.
         let id = envelope.metadata.eventID
         if features[feature]?.contains(where: { $0.envelope.metadata.eventID == id }) == true { return nil }
+        let size = envelope.encodedByteCount ?? 0
+        guard bytes + size <= Self.bytesMax else { return envelope }
+        bytes += size
         features[feature, default: []].append(Entry(envelope: envelope, position: write(envelope)))
         guard features[feature, default: []].count > Self.envelopesMax, let oldest = features[feature]?.removeFirst()
         else { return nil }
+        bytes -= oldest.envelope.encodedByteCount ?? 0
         forget(oldest)
         return oldest.envelope
     }
@@ -53,7 +61,13 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
     /// What waits for a feature, which is to be forgotten one by one as it is dealt with.
     mutating func take(_ feature: String) -> [Entry] {
         load()
-        return features.removeValue(forKey: feature) ?? []
+        let entries = features.removeValue(forKey: feature) ?? []
+        bytes -= Self.size(of: entries)
+        return entries
+    }
+
+    private static func size(of entries: [Entry]) -> Int {
+        entries.reduce(0) { $0 + ($1.envelope.encodedByteCount ?? 0) }
     }
 
     /// A handler has returned from it, or there was no room for it.
@@ -102,6 +116,7 @@ extension WaitingEnvelopes {
             return
         }
         isLoaded = true
+        bytes += found.values.reduce(0) { $0 + Self.size(of: $1) }
         features.merge(found) { later, earlier in earlier + later }
     }
 }

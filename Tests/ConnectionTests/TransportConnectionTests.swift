@@ -5,6 +5,7 @@ import MeshLoopbackTransport
 import MeshStorage
 import MeshTestSupport
 import MeshTransport
+import MeshWire
 import Testing
 
 @testable import MeshConnection
@@ -81,6 +82,22 @@ import Testing
         #expect(connection.droppedCount == 10)
         withExtendedLifetime(route) {}
         await transport.close()
+    }
+
+    @Test func `What waits has so many bytes and no more, and room again once it is taken`() {
+        let payload = EncodedPayload(bytes: [UInt8](repeating: 1, count: 1 << 20), codec: CompactCodec())
+        var waiting = WaitingEnvelopes(nil, [])
+        for round in 1...2 as ClosedRange<UInt64> {
+            let refused = (0..<32 as Range<UInt64>).compactMap { number in
+                let metadata = SessionSyncMetadata(
+                    sessionID: TransportConnection.sharedScope, featureID: "feature \(number % 4)",
+                    sourcePeerID: "phone", sequence: round * 100 + number,
+                    causalTimestamp: Date(timeIntervalSince1970: 1), payloadType: "test")
+                return waiting.keep(AnySessionSyncEnvelope(metadata: metadata, payload: payload))
+            }
+            #expect(refused.count == 16)
+            #expect((0..<4).reduce(0) { $0 + waiting.take("feature \($1)").count } == 16)
+        }
     }
 
     @Test func `What waits outlives a relaunch, in order, until a handler has returned from it`() async throws {

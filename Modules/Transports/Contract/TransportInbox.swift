@@ -1,4 +1,4 @@
-import MeshBus
+package import MeshBus
 public import MeshIdentity
 
 /// The receiving half that every transport needs: four multicast streams, the newest snapshot of each feature, and who
@@ -12,8 +12,10 @@ public import MeshIdentity
 /// | durable envelopes | the new one, unless whoever delivers heeds `durableRoom` | the caller has lost it |
 /// | snapshots, requests, reachability | the oldest | newer ones say more |
 ///
-/// Each drop is counted and told to `onDrop`. The newest snapshots are kept for up to `featureLimit` features; beyond it
-/// the one that has been silent longest is forgotten.
+/// So is one for which `waitingBytesMax` wait, however few elements they are; the last to find room may exceed them.
+///
+/// Each drop is counted and told to `onDrop`. The newest snapshots are kept for up to `featureLimit` features and
+/// `keptBytesMax`; beyond it whoever has sent the most loses the feature that has been silent longest.
 ///
 /// **Durable envelopes** have been acknowledged to their sender and must not be lost on the last few steps. While nobody
 /// subscribes to envelopes they are kept, `durableLimit` of them, and handed to the first who does; and so are those that
@@ -29,6 +31,8 @@ public final class TransportInbox: Sendable {
 
     fileprivate struct Retained {
         var snapshots: [String: AnySessionSyncSnapshot] = [:]
+        /// Of `snapshots`.
+        var bytes = 0
         /// Features, the one that has been silent longest first.
         var features: [String] = []
         /// Peers that were last announced as reachable, in the order of the announcements.
@@ -36,6 +40,11 @@ public final class TransportInbox: Sendable {
     }
 
     public let featureLimit: Int
+    /// Bytes of payload that wait for one slow subscriber of one stream, or for the first.
+    public static let waitingBytesMax = 64 << 20
+    /// Bytes of the newest snapshots.
+    public static let keptBytesMax = 64 << 20
+
     private let envelopes: Topic<AnySessionSyncEnvelope>
     private let snapshots: Topic<AnySessionSyncSnapshot>
     private let requests: Topic<SessionSnapshotRequest>
@@ -59,8 +68,10 @@ public final class TransportInbox: Sendable {
         self.featureLimit = featureLimit
         envelopes = Topic(
             bufferLimit: bufferLimit, overflow: .dropNewest, replaysLatest: false, keptLimit: durableLimit,
-            onDrop: reporting(.envelopes))
-        snapshots = Topic(bufferLimit: bufferLimit, overflow: .dropOldest, onDrop: reporting(.snapshots))
+            bytesMax: Self.waitingBytesMax, weigh: { $0.encodedByteCount ?? 0 }, onDrop: reporting(.envelopes))
+        snapshots = Topic(
+            bufferLimit: bufferLimit, overflow: .dropOldest, replaysLatest: false, keptLimit: 0,
+            bytesMax: Self.waitingBytesMax, weigh: { $0.heldBytes }, onDrop: reporting(.snapshots))
         requests = Topic(bufferLimit: bufferLimit, overflow: .dropOldest, onDrop: reporting(.requests))
         reachability = Topic(bufferLimit: bufferLimit, overflow: .dropOldest, onDrop: reporting(.reachability))
     }
@@ -135,11 +146,14 @@ public final class TransportInbox: Sendable {
 
 extension TransportInbox {
     /// How many durable envelopes can be delivered now without dropping one for anybody; `durableLimit` less what is kept
-    /// while nobody subscribes. O(subscribers).
+    /// while nobody subscribes. 0 also where `waitingBytesMax` wait. O(subscribers).
     ///
     /// The fullest subscriber decides, so that a slow one loses nothing. One that does not read at all must not stop the
     /// others for ever: whoever delivers has a clock, and calls `abandonFullSubscribers` when its patience is at an end.
     public var durableRoom: Int { envelopes.room }
+
+    /// The same, and how many bytes they may have together.
+    package var durableSpace: TopicRoom { envelopes.space }
 
     /// Of all durable envelopes delivered so far, how many every subscriber is done with: it has asked for the next.
     public var durableDoneCount: UInt64 { envelopes.keptDoneCount }
@@ -158,11 +172,36 @@ extension TransportInbox.Retained {
     fileprivate mutating func keep(_ snapshot: AnySessionSyncSnapshot, featureLimit: Int) {
         let feature = snapshot.metadata.featureID
         if let kept = snapshots[feature], kept.isNewer(than: snapshot) { return }
-        features.removeAll { $0 == feature }
+        forget(feature)
         features.append(feature)
         snapshots[feature] = snapshot
-        if features.count > featureLimit { snapshots[features.removeFirst()] = nil }
+        bytes += snapshot.heldBytes
+        while features.count > 1, features.count > featureLimit || bytes > TransportInbox.keptBytesMax {
+            forget(dispensable(byBytes: features.count <= featureLimit))
+        }
     }
+
+    private mutating func forget(_ feature: String) {
+        features.removeAll { $0 == feature }
+        bytes -= snapshots.removeValue(forKey: feature)?.heldBytes ?? 0
+    }
+
+    /// Of whoever has sent the most, what has been silent longest; the newest of all stays.
+    private func dispensable(byBytes: Bool) -> String {
+        var shares: [String: Int] = [:]
+        for feature in features {
+            guard let snapshot = snapshots[feature] else { continue }
+            shares[snapshot.metadata.sourcePeerID, default: 0] += byBytes ? snapshot.heldBytes : 1
+        }
+        let greediest = shares.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+        let candidates = features.dropLast()
+        return candidates.first { snapshots[$0]?.metadata.sourcePeerID == greediest } ?? features[0]
+    }
+}
+
+extension AnySessionSyncSnapshot {
+    /// About what it takes in memory beside its names.
+    package var heldBytes: Int { (encodedByteCount ?? 0) + (checkpoint?.count ?? 0) + 64 * peerSequenceVector.count }
 }
 
 extension AnySessionSyncSnapshot {

@@ -93,7 +93,8 @@ extension ArchiveLayout {
             let (snapshot, mark) = try readSnapshot(&reader, key)
             let source = IncomingChannel.Key(outbox: mark.outbox, featureID: snapshot.metadata.featureID)
             sources[Source(peerID: peer.id, key: source)] = number
-            core.restore(newest: mark.sequence, of: source, from: peer)
+            let bytes = WireMessage.snapshot(snapshot).heldBytes
+            core.restore(newest: mark.sequence, of: source, from: peer, bytes: bytes)
             arrivals.snapshots.append(snapshot)
         case ("published", _):
             let (snapshot, mark) = try readSnapshot(&reader, key)

@@ -15,7 +15,7 @@ public struct DeliveryConfiguration: Sendable {
     /// Messages that one peer has not acknowledged, or that wait for a connection, before `send` suspends or throws.
     /// At most 4096, which is what receivers keep.
     public var queueLimit = 4096
-    /// Bytes of payload of the same.
+    /// Bytes of payload of the same. More than 64 MiB, which is what receivers keep, counts as that.
     public var queueBytesMax = 64 << 20
     /// Bytes that are under way at once on a lossy lane.
     public var lossyBytesMax = 256 << 10
@@ -36,6 +36,8 @@ public struct DeliveryConfiguration: Sendable {
     public var seed: UInt64?
 
     public init() {}
+
+    static let queueBytesLimit = 64 << 20
 }
 
 extension PayloadLimit {

@@ -145,6 +145,7 @@ extension DeliveryCore {
     ) throws(WireError) {
         guard let connection = connections[address] else { return }
         try check(hello, provenID: connection.provenID)
+        try makeRoom(forPeer: hello.peer.id)
         guard lane.isLive || settings.keptLane == nil else { return meetKept(hello, on: lane, at: address, now) }
         let isRepeated = connection.peerID == hello.peer.id
         if isRepeated, let index = peerIndex[hello.peer.id], peers[index].peer == hello.peer {

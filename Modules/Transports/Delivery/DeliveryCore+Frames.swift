@@ -33,9 +33,10 @@ extension DeliveryCore {
         if let index, let next = nextReport(index, isLive: isLive, isHeard: isHeard, live, now) { return next }
         let immediate = isHeard ? settings.immediateLane : keptLane
         let reliable = isHeard ? settings.reliableLane : keptLane
-        if let lane = immediate, let message = connections[address]?.immediate.takeFirst() {
-            if connections[address]?.immediate.count == settings.immediateLimit / 2 { directives.hasRoom = true }
-            return Outgoing(frame: WireFrame(message), lane: lane)
+        let limit = settings.immediateLimit
+        if let lane = immediate, let next = connections[address]?.immediate.takeFirst(countMax: limit) {
+            if next.freesHalf { directives.hasRoom = true }
+            return Outgoing(frame: WireFrame(next.message), lane: lane)
         }
         guard let index else { return nil }
         if let lane = reliable, let next = nextReliable(index, on: lane, urgentOnly: urgentOnly, now) { return next }

@@ -20,7 +20,7 @@ extension DeliveryCore {
         peers[index].standing.heardAt = now.elapsed
         if case .report(let report) = frame.message { return take(report, index, on: lane, at: address, now) }
         let isOwn = speaksForItself(frame.message, at: address)
-        if let mark = frame.mark { return take(frame.message, mark, isWanted: isOwn, on: lane, index, now) }
+        if let mark = frame.mark { return try take(frame.message, mark, isWanted: isOwn, on: lane, index, now) }
         guard isOwn else { return }
         switch frame.message {
         case .snapshotRequest(let request):
@@ -75,7 +75,7 @@ extension DeliveryCore {
     /// - Parameter isWanted: what is not has its number all the same, so that nothing waits for it.
     private mutating func take(
         _ message: WireMessage, _ mark: WireMark, isWanted: Bool, on lane: LinkLane, _ index: Int, _ now: DeliveryTime
-    ) {
+    ) throws(WireError) {
         guard let metadata = message.metadata else { return }
         if case .snapshot(let snapshot) = message, mark.isLatest {
             return takeLatest(snapshot, mark, isWanted: isWanted, index, now)
@@ -97,8 +97,30 @@ extension DeliveryCore {
             isWanted = false
         }
         // It has come; that nobody wants it is no reason to send it again.
-        if peers[index].incoming[key]?.take(isWanted ? message : nil, mark) == true { passOn(key, index, now) }
+        let message = isWanted ? message : nil
+        let bytes = IncomingChannel.heldBytes(message)
+        guard try mayHold(bytes, mark, key, on: lane, index) else { return }
+        if peers[index].incoming[key]?.take(message, mark) == true {
+            peers[index].budget.charge(bytes, as: .messages)
+            passOn(key, index, now)
+        }
         noteReceipt(key, index, now)
+    }
+
+    /// Whether the peer may make this side hold one more message. What is next and can be passed on comes in all the same:
+    /// everything that is held may wait for it.
+    /// - Throws: `oversized` on a stream, where nothing comes again before the next connection.
+    private mutating func mayHold(
+        _ bytes: Int, _ mark: WireMark, _ key: IncomingChannel.Key, on lane: LinkLane, _ index: Int
+    ) throws(WireError) -> Bool {
+        guard let channel = peers[index].incoming[key], channel.isNews(mark),
+            !hasRoom || channel.next != mark.sequence || peers[index].unstoredBytes > 0,
+            !peers[index].mayHold(bytes, from: mark.outbox)
+        else { return true }
+        let reason = "\(peers[index].budget[.messages] >> 20) MiB of its messages wait already"
+        guard lane != .stream else { throw WireError(.oversized, reason) }
+        report(.rejected(peerID: peers[index].peer.id, reason: reason))
+        return false
     }
 
     /// On live lanes the sender has looked a moment ago.
@@ -110,21 +132,32 @@ extension DeliveryCore {
 
     /// Hands on what is in order, as far as there is room for it.
     private mutating func passOn(_ key: IncomingChannel.Key, _ index: Int, _ now: DeliveryTime) {
-        while room > 0, let (number, message) = peers[index].incoming[key]?.removeNext() {
+        var letGo = 0
+        while hasRoom, let (number, message) = peers[index].incoming[key]?.removeNext(lettingGo: &letGo) {
             // A snapshot's id may be that of the next event; what is new of it its revision says.
             if case .envelope(let envelope) = message, !peers[index].recent.insert(MessageID(envelope.metadata)) {
+                letGo += message.heldBytes
                 continue
             }
-            room -= 1
             if settings.isDurable {
+                // Held until the store has it.
+                noteUnstored(message)
                 peers[index].incoming[key]?.noteUnstored(number)
+                peers[index].noteUnstored(message.heldBytes)
                 directives.changes.append(.received(peerID: peers[index].peer.id, key, number: number, message))
             } else {
+                room -= 1
+                roomBytes -= message.payloadBytes
+                letGo += message.heldBytes
                 handOver(message)
             }
         }
-        if room == 0, peers[index].incoming[key]?.hasNext() == true, !peers[index].stalled.contains(key) {
+        peers[index].budget.release(letGo, as: .messages)
+        if !hasRoom, peers[index].incoming[key]?.hasNext() == true, !peers[index].stalled.contains(key) {
             peers[index].stalled.append(key)
+            wake(by: now.elapsed + Self.stallInterval)
+            // What waits for the store may leave room: `stored` looks.
+            guard !awaitsStore else { return }
             directives.isStalled = true
             guard stalledSince == nil else { return }
             stalledSince = now.elapsed
@@ -172,13 +205,21 @@ extension DeliveryCore {
         if mark.sequence > peers[index].newest[key] ?? 0 {
             peers[index].newest[key] = mark.sequence
             if isWanted { directives.arrivals.append(.snapshot(snapshot)) }
-            if isWanted, settings.isDurable {
-                directives.changes.append(
-                    .newest(peerID: peers[index].peer.id, key, version: mark.sequence, snapshot))
-            }
+            if isWanted, settings.isDurable { keepNewest(snapshot, mark, key, index) }
         }
         peers[index].markReceipt(key, isLatest: true, at: now.elapsed + settings.acknowledgementDelay)
         wake(by: peers[index].reportAt)
+    }
+
+    /// What finds no room is passed on and not kept: after a relaunch the peer offers it again.
+    private mutating func keepNewest(
+        _ snapshot: AnySessionSyncSnapshot, _ mark: WireMark, _ key: IncomingChannel.Key, _ index: Int
+    ) {
+        let peerID = peers[index].peer.id
+        guard peers[index].mayKeep(WireMessage.snapshot(snapshot).heldBytes, of: key) else {
+            return report(.dropped(count: 1, reason: "the store keeps no more snapshots of '\(peerID)'"))
+        }
+        directives.changes.append(.newest(peerID: peerID, key, version: mark.sequence, snapshot))
     }
 
     // MARK: Reports

@@ -60,7 +60,7 @@ extension DeliveryCore {
         for index in receivers {
             guard let address = immediateAddress(index) else { continue }
             hasReceiver = true
-            guard let waiting = connections[address]?.immediate.count, waiting < settings.immediateLimit else {
+            guard connections[address]?.immediate.hasRoom(countMax: settings.immediateLimit) == true else {
                 droppedCount += 1
                 continue
             }
@@ -92,7 +92,7 @@ extension DeliveryCore {
         case .envelope, .snapshot, .snapshotRequest: break
         case .hello, .goodbye, .report: return
         }
-        guard let waiting = connections[address]?.kept.immediate.count, waiting < settings.immediateLimit else {
+        guard connections[address]?.kept.immediate.hasRoom(countMax: settings.immediateLimit) == true else {
             return report(.dropped(count: 1, reason: "nobody was there, and too much waits for the other way"))
         }
         connections[address]?.kept.immediate.append(message)

@@ -14,13 +14,17 @@ extension DeliveryCore {
                 peers[index].channels[channel].stored(upTo: number)
                 markWritable(index)
             case .received(let peerID, let key, let number, let message):
+                noteStored(message)
                 guard let index = peerIndex[peerID] else { continue }
                 peers[index].incoming[key]?.noteStored(number)
+                peers[index].noteStored(message.heldBytes)
+                peers[index].budget.release(message.heldBytes, as: .messages)
                 handOver(message)
                 noteReceipt(key, index, now)
             case .settled, .published, .newest, .met, .forgotten, .pending: break
             }
         }
+        if peers.contains(where: { !$0.stalled.isEmpty }) { directives.isStalled = true }
     }
 
     /// The store did not take these: what was to be accepted is not, what arrived, and what had waited for the
@@ -40,6 +44,7 @@ extension DeliveryCore {
                 peers[index].outstandingBytes -= gone.reduce(0) { $0 + $1.byteCount }
                 promised += gone.reversed().filter(\.isPromised).compactMap(\.pendingElement)
             case .received(let peerID, let key, let number, let message):
+                noteStored(message)
                 if let index = peerIndex[peerID] { received.append((index, key, number, message)) }
             case .pending: retryPending(now)
             case .settled, .published, .newest, .met, .forgotten: break
@@ -48,6 +53,7 @@ extension DeliveryCore {
         for item in received {
             peers[item.index].incoming[item.key]?.putBack([(item.number, item.message)])
             peers[item.index].incoming[item.key]?.noteStored(item.number)
+            peers[item.index].noteStored(item.message.heldBytes)
             if let metadata = item.message.metadata { peers[item.index].recent.remove(MessageID(metadata)) }
             if !peers[item.index].stalled.contains(item.key) { peers[item.index].stalled.append(item.key) }
         }
@@ -112,8 +118,11 @@ extension DeliveryCore {
         peers[restore(peer)].incoming[key] = IncomingChannel(first: next)
     }
 
-    mutating func restore(newest version: UInt64, of key: IncomingChannel.Key, from peer: SessionPeer) {
-        peers[restore(peer)].newest[key] = version
+    /// - Parameter bytes: what it takes.
+    mutating func restore(newest version: UInt64, of key: IncomingChannel.Key, from peer: SessionPeer, bytes: Int) {
+        let index = restore(peer)
+        peers[index].newest[key] = version
+        peers[index].keep(bytes, of: key)
     }
 
     mutating func restore(_ offer: LatestOffer) {

@@ -62,6 +62,10 @@ struct DeliveryCore: Sendable {
     var deadline = UInt64.max
     /// How many more durable elements can be passed on now. Set by whoever drives the core before each call.
     var room = Int.max
+    /// How many bytes of payload they may have; the last may exceed it. Set with `room`.
+    var roomBytes = Int.max
+    /// What has arrived, of all peers, and is passed on once the store has it.
+    private var unstored = (count: 0, bytes: 0)
     /// Somebody listens to what was acknowledged. Set by whoever drives the core, as is `room`.
     var tellsAcknowledgements = false
     /// Since when something waits for room; nil while nothing does.
@@ -92,7 +96,20 @@ struct DeliveryCore: Sendable {
         return max(settings.firstConnection &+ connectionCount, 1)
     }
 
+    /// What waits for the store has its room already.
+    var hasRoom: Bool { room > unstored.count && roomBytes > unstored.bytes }
+
     mutating func wake(by time: UInt64) { deadline = min(deadline, time) }
+
+    mutating func noteUnstored(_ message: WireMessage) {
+        unstored = (unstored.count + 1, unstored.bytes + message.payloadBytes)
+    }
+
+    mutating func noteStored(_ message: WireMessage) {
+        unstored = (unstored.count - 1, unstored.bytes - message.payloadBytes)
+    }
+
+    var awaitsStore: Bool { unstored.count > 0 }
 
     mutating func report(_ event: SessionDiagnosticEvent) { directives.diagnostics.append(event) }
 }
@@ -128,7 +145,7 @@ extension DeliveryCore {
         wake(by: now.elapsed + Self.stallInterval)
     }
 
-    private static var stallInterval: UInt64 { 100_000_000 }
+    static var stallInterval: UInt64 { 100_000_000 }
 
     private mutating func probe(_ index: Int, _ now: DeliveryTime) {
         guard let address = peers[index].address, connections[address]?.isOver == false else { return }

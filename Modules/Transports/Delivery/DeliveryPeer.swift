@@ -30,6 +30,11 @@ struct DeliveryPeer: Sendable {
     // What has come of it.
     var incoming: [IncomingChannel.Key: IncomingChannel] = [:]
     var newest: [IncomingChannel.Key: UInt64] = [:]
+    /// What each of them takes in the store.
+    private var stored: [IncomingChannel.Key: Int] = [:]
+    var budget = PeerBudget()
+    /// Of the messages charged to it, those that wait for the store alone.
+    private(set) var unstoredBytes = 0
     var recent = RecentMessages()
     /// Waits for room at the subscribers.
     var stalled: [IncomingChannel.Key] = []
@@ -86,6 +91,33 @@ struct DeliveryPeer: Sendable {
         reportAt = min(reportAt, time)
     }
 
+    mutating func noteUnstored(_ bytes: Int) { unstoredBytes += bytes }
+
+    mutating func noteStored(_ bytes: Int) { unstoredBytes = max(0, unstoredBytes - bytes) }
+
+    /// Whether a newest snapshot may be kept in the store in the place of an earlier one.
+    mutating func mayKeep(_ bytes: Int, of key: IncomingChannel.Key) -> Bool {
+        let before = stored[key] ?? 0
+        guard budget.hasRoom(for: bytes - before, as: .snapshots) else { return false }
+        keep(bytes, of: key)
+        return true
+    }
+
+    /// A newest snapshot is in the store.
+    mutating func keep(_ bytes: Int, of key: IncomingChannel.Key) {
+        budget.release(stored.updateValue(bytes, forKey: key) ?? 0, as: .snapshots)
+        budget.charge(bytes, as: .snapshots)
+    }
+
+    /// Whether a numbered message may wait. What came before its turn of an outbox that the peer has lost goes first.
+    mutating func mayHold(_ bytes: Int, from outbox: UInt32) -> Bool {
+        if budget.hasRoom(for: bytes, as: .messages) { return true }
+        for key in Array(incoming.keys) where key.outbox != outbox {
+            budget.release(incoming[key]?.forgetHeld() ?? 0, as: .messages)
+        }
+        return budget.hasRoom(for: bytes, as: .messages)
+    }
+
     /// It has begun anew, and may have kept none of them.
     mutating func forgetAcknowledgedSnapshots() {
         for feature in latestOrder { latest[feature]?.acknowledged = 0 }
@@ -116,7 +148,7 @@ struct DeliveryConnection: Sendable {
     /// Goes before everything else.
     var control = FirstInFirstOut<WireMessage>()
     /// Without marks: now or never.
-    var immediate = FirstInFirstOut<WireMessage>()
+    var immediate = WaitingMessages()
     /// A farewell has been said or heard: nothing more is sent or taken.
     var isOver = false
     /// Of lanes that the platform keeps; ends with no connection.
@@ -133,7 +165,7 @@ struct KeptConnection: Sendable {
     /// The lane `latest` is to hold the greeting too, so that the other side knows at its launch who is here.
     var owesGreeting = false
     /// Now or never, and a live lane has not delivered it.
-    var immediate = FirstInFirstOut<WireMessage>()
+    var immediate = WaitingMessages()
 
     /// Where the greeting is on the lane `latest`.
     static let greetingKey = "!sessionmesh.greeting"

@@ -72,8 +72,8 @@ extension DeliveryConfiguration {
         DeliveryCore.Settings(
             lanes: Set(link.lanes.keys), returnsOwnPackets: link.traits.returnsOwnPackets,
             codec: codec.id.number, codecs: codecs.codecs.map(\.id.number), queueLimit: queueLimit,
-            queueBytesMax: queueBytesMax, lossyBytesMax: lossyBytesMax, featureLimit: featureLimit,
-            pendingLimit: pendingLimit, heartbeat: heartbeat.nanoseconds,
+            queueBytesMax: min(queueBytesMax, Self.queueBytesLimit), lossyBytesMax: lossyBytesMax,
+            featureLimit: featureLimit, pendingLimit: pendingLimit, heartbeat: heartbeat.nanoseconds,
             acknowledgementDelay: acknowledgementDelay.nanoseconds, stallPatience: stallPatience.nanoseconds,
             isDurable: isDurable)
     }

@@ -89,7 +89,8 @@ final class DeliveryShell: LinkObserver {
             defer { work = collect(&state, now) }
             // Where own packets come back, every call may pass something on.
             let passesOn = passesOn || state.core.settings.returnsOwnPackets
-            state.core.room = passesOn ? inbox.durableRoom : 0
+            let space = passesOn ? inbox.durableSpace : nil
+            (state.core.room, state.core.roomBytes) = (space?.count ?? 0, space?.bytes ?? 0)
             state.core.tellsAcknowledgements = passesOn && diagnostics.subscriberCount > 0
             return try body(&state, now)
         }

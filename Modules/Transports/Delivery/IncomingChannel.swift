@@ -38,11 +38,18 @@ struct IncomingChannel: Sendable {
     var acknowledged: UInt64 { (unstoredCount > 0 ? min(firstUnstored, next) : next) - 1 }
     var heldCount: Int { held.count }
 
+    /// What a message takes here, and its place when nobody wants it.
+    static func heldBytes(_ message: WireMessage?) -> Int { message?.heldBytes ?? SessionSyncMetadata.fixedBytes }
+
+    /// Whether it has not come before, and is near enough.
+    func isNews(_ mark: WireMark) -> Bool {
+        mark.sequence >= next && mark.sequence - next < Self.window && !held.keys.contains(mark.sequence)
+    }
+
     /// - Returns: whether the message is news; nothing else has changed when it is not.
     mutating func take(_ message: WireMessage?, _ mark: WireMark) -> Bool {
         raiseFloor(to: mark.first)
-        guard mark.sequence >= next, mark.sequence - next < Self.window, !held.keys.contains(mark.sequence)
-        else { return false }
+        guard isNews(mark) else { return false }
         held.updateValue(message, forKey: mark.sequence)
         highest = max(highest, mark.sequence)
         return true
@@ -51,14 +58,26 @@ struct IncomingChannel: Sendable {
     mutating func raiseFloor(to first: UInt64) { floor = max(floor, first) }
 
     /// The next message in order; nil when it has not come.
-    mutating func removeNext() -> (number: UInt64, message: WireMessage)? {
+    /// - Parameter lettingGo: grows by what was held and nobody wants.
+    mutating func removeNext(lettingGo bytes: inout Int) -> (number: UInt64, message: WireMessage)? {
         while true {
             skipMissing()
             guard let message = held.removeValue(forKey: next) else { return nil }
             next += 1
             if let message { return (next - 1, message) }
+            bytes += Self.heldBytes(nil)
         }
     }
+
+    /// Nobody offers what is missing any more, and so nobody waits for what came before its turn.
+    /// - Returns: the bytes that were held.
+    mutating func forgetHeld() -> Int {
+        defer { held = [:] }
+        return heldBytes
+    }
+
+    /// O(held).
+    var heldBytes: Int { held.values.reduce(0) { $0 + Self.heldBytes($1) } }
 
     /// The message with that number waits for the store.
     mutating func noteUnstored(_ number: UInt64) {

@@ -144,6 +144,7 @@ extension LinkTransport {
         guard mode != .latestSnapshot else { throw SessionSyncError.unsupportedDeliveryMode }
         let items = try envelopes.map { envelope in
             guard shell.writesPayloads else { return DeliveryCore.Item(.envelope(envelope), byteCount: 0, options) }
+            try envelope.metadata.checkNames()
             let payload = try envelope.encodedPayload(with: shell.budget.codec)
             try shell.budget.check(byteCount: payload.bytes.count)
             let encoded = AnySessionSyncEnvelope(metadata: envelope.metadata, payload: payload)
@@ -161,6 +162,7 @@ extension LinkTransport {
             return try await shell.submit(
                 [DeliveryCore.Item(.snapshot(snapshot), byteCount: 0, nil)], mode: mode, to: peer?.id)
         }
+        try snapshot.metadata.checkNames()
         let state = try snapshot.encodedState(with: shell.budget.codec)
         let byteCount = state.bytes.count + (snapshot.checkpoint?.count ?? 0)
         try shell.budget.check(byteCount: byteCount)

@@ -4,6 +4,11 @@
     import Foundation
 #endif
 
+package enum WireLimits {
+    /// A name that travels: tables of names are bounded by their number, and so by bytes.
+    package static let identifierBytesMax = 4096
+}
+
 /// How an identifier is written: as its 16 bytes when it is a UUID in one of the two canonical spellings, else as UTF-8.
 enum IdentifierForm {
     static let uppercaseUUID: UInt64 = 0
@@ -39,6 +44,9 @@ extension WireReader {
             return uuidText(bytes, digits: head == IdentifierForm.uppercaseUUID ? upperDigits : lowerDigits)
         }
         let length = head - IdentifierForm.text
+        guard length <= UInt64(WireLimits.identifierBytesMax) else {
+            throw WireError(.oversized, "a name of \(length) bytes, more than \(WireLimits.identifierBytesMax)")
+        }
         guard length <= UInt64(remaining) else {
             throw .truncated(needed: Int(clamping: length), remaining: remaining)
         }

@@ -1,0 +1,239 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+import MeshWire
+import Testing
+
+@testable import MeshDelivery
+
+/// Each thing that a peer can make this side hold is filled to its bound, and beyond.
+@Suite struct BudgetTests {
+    @Test func `A flood of early numbers holds its bytes and no more, and nothing that was taken is lost`() throws {
+        var meeting = try Meeting(on: .datagram)
+        let features = (0..<DeliveryPeer.channelsMax).map { "feature \($0)" }
+        for feature in features {
+            for number in 2...170 as ClosedRange<UInt64> { try meeting.receive(number, feature: feature) }
+        }
+        let held = meeting.peer.heldBytes
+        let bound = PeerBudget.Holding.messages.bytesMax
+        #expect(held <= bound && held > bound - 1000)
+        #expect(meeting.peer.budget[.messages] == held)
+        let taken = features.map { feature in (feature, meeting.heldCount(of: feature)) }
+        // What all that waited for comes in, and then what was refused.
+        for feature in features { try meeting.receive(1, feature: feature) }
+        #expect(meeting.peer.budget[.messages] == 0)
+        for (feature, count) in taken { #expect(meeting.delivered[feature] == Array(1...UInt64(count + 1))) }
+        for (feature, count) in taken where count < 169 {
+            for number in UInt64(count + 2)...170 { try meeting.receive(number, feature: feature) }
+            #expect(meeting.delivered[feature] == Array(1...170))
+        }
+    }
+
+    @Test func `On a stream a flood ends the connection, and the next one begins where nothing was lost`() throws {
+        var meeting = try Meeting(on: .stream)
+        let error = #expect(throws: WireError.self) {
+            for number in 2...4000 as ClosedRange<UInt64> {
+                try meeting.receive(number, feature: "flood", bytes: 1 << 20)
+            }
+        }
+        #expect(error?.code == .oversized)
+        #expect(meeting.peer.heldBytes <= PeerBudget.Holding.messages.bytesMax)
+        try meeting.reconnect(.stream)
+        try meeting.receive(1, feature: "flood")
+        #expect(meeting.delivered["flood"] == Array(1...UInt64(meeting.delivered["flood"]?.count ?? 0)))
+        #expect(meeting.peer.heldBytes == 0)
+    }
+
+    @Test func `Nobody's refused and expired messages fill memory either`() throws {
+        var meeting = try Meeting(on: .datagram, provenID: "right")
+        for index in 0..<DeliveryPeer.channelsMax {
+            for number in 2...170 as ClosedRange<UInt64> {
+                try meeting.receive(number, feature: "feature \(index)", from: "somebody else")
+            }
+        }
+        #expect(meeting.peer.heldBytes <= PeerBudget.Holding.messages.bytesMax)
+        #expect(meeting.peer.budget[.messages] == meeting.peer.heldBytes)
+        #expect(meeting.delivered.isEmpty)
+    }
+
+    @Test func `What came early from an outbox that is lost makes room for the one after it`() throws {
+        var meeting = try Meeting(on: .datagram)
+        for number in 2...100 as ClosedRange<UInt64> {
+            try meeting.receive(number, feature: "workout", bytes: 1 << 20, outbox: 1)
+        }
+        try meeting.receive(2, feature: "workout", bytes: 1 << 20, outbox: 2)
+        try meeting.receive(1, feature: "workout", outbox: 2)
+        #expect(meeting.delivered["workout"] == [1, 2])
+    }
+
+    @Test func `What waits for the store is held to the same budget`() throws {
+        var meeting = try Meeting(on: .datagram, isDurable: true)
+        for number in 1...200 as ClosedRange<UInt64> {
+            try meeting.receive(number, feature: "workout", bytes: 1 << 20)
+        }
+        let bound = PeerBudget.Holding.messages.bytesMax
+        #expect(meeting.peer.budget[.messages] <= bound && meeting.peer.budget[.messages] > bound - (2 << 20))
+        #expect(meeting.peer.unstoredBytes == meeting.peer.budget[.messages])
+        let waiting = meeting.core.takeDirectives().changes
+        meeting.core.stored(waiting, meeting.now)
+        #expect(meeting.peer.budget[.messages] == 0)
+    }
+
+    @Test func `What waits for the store takes no more than there is room for at the subscribers`() throws {
+        var meeting = try Meeting(on: .stream, isDurable: true)
+        for number in 1...100 as ClosedRange<UInt64> {
+            meeting.core.room = 10
+            try meeting.receive(number, feature: "workout")
+        }
+        let first = meeting.core.takeDirectives().changes
+        #expect(first.count == 10)
+        meeting.core.room = 0
+        meeting.core.stored(first, meeting.now)
+        #expect(meeting.core.takeDirectives().isStalled)
+        meeting.core.room = 5
+        meeting.core.tick(meeting.now)
+        #expect(meeting.core.takeDirectives().changes.count { if case .received = $0 { true } else { false } } == 5)
+        #expect(meeting.core.isWithinBudgets)
+    }
+
+    @Test func `The store keeps no more of a peer's newest snapshots than their place takes`() throws {
+        var meeting = try Meeting(on: .stream, isDurable: true)
+        var keptCount = 0
+        for feature in 0..<300 {
+            let frame = try largeSnapshot(1, feature: "feature \(feature)", bytes: 1_000_000)
+            try meeting.core.receive(frame, on: .stream, from: "link", meeting.now)
+            let directives = meeting.core.takeDirectives()
+            keptCount += directives.changes.count { if case .newest = $0 { true } else { false } }
+            #expect(directives.arrivals.count == 1)
+        }
+        #expect(meeting.peer.budget[.snapshots] <= PeerBudget.Holding.snapshots.bytesMax)
+        #expect(keptCount == PeerBudget.Holding.snapshots.bytesMax / (1_000_000 + 600))
+        // In the place of an earlier one there is room.
+        let again = try largeSnapshot(2, feature: "feature 0", bytes: 1_000_000)
+        try meeting.core.receive(again, on: .stream, from: "link", meeting.now)
+        #expect(meeting.core.takeDirectives().changes.count == 1)
+    }
+
+    @Test func `What is now or never waits for a peer that reads nothing, up to its bytes`() throws {
+        var meeting = try Meeting(on: .stream)
+        let bytes = EncodedPayload(bytes: [UInt8](repeating: 1, count: 1_000_000), codec: CompactCodec())
+        var takenCount = 0
+        for sequence in 1...200 as ClosedRange<UInt64> {
+            let envelope = AnySessionSyncEnvelope(metadata: metadata(sequence), payload: bytes)
+            let item = DeliveryCore.Item(message: .envelope(envelope), byteCount: 1_000_000)
+            let admission = try meeting.core.send(item, mode: .realtimeBestEffort, to: nil, meeting.now)
+            if case .taken = admission { takenCount += 1 }
+        }
+        #expect(takenCount == 68)
+        // Half of it gone, whoever waits is told.
+        _ = meeting.core.takeDirectives()
+        var sentCount = 0
+        while !meeting.core.directives.hasRoom, meeting.core.nextFrame(for: "link", meeting.now) != nil {
+            sentCount += 1
+        }
+        #expect(sentCount > 30 && sentCount < 40)
+    }
+
+    @Test func `Of peers that come and go only so many are remembered, and who is owed something stays`() throws {
+        let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
+        var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
+        let now = DeliveryTime(elapsed: 1, wall: 1)
+        for number in 0..<2 * PeerBudget.peersMax {
+            core.connected("link", as: nil, now)
+            let hello = WireFrame(.hello(WireHello(peer: peer("peer \(number)"), codecs: [2])))
+            try core.receive(hello, on: .stream, from: "link", now)
+            if number == 0 {
+                let item = DeliveryCore.Item(message: .envelope(try envelope(1)), byteCount: 100)
+                _ = try core.send(item, mode: .reliableEventually, to: "peer 0", now)
+            }
+            core.disconnected("link", reason: nil, now)
+        }
+        #expect(core.peers.count == PeerBudget.peersMax)
+        #expect(core.peers.first?.peer.id == "peer 0")
+        #expect(core.peers.last?.peer.id == "peer \(2 * PeerBudget.peersMax - 1)")
+    }
+
+    @Test func `A name longer than the limit is refused by whoever sends it and by whoever reads it`() async throws {
+        let pair = try Pair()
+        pair.wire.connect()
+        pair.settle()
+        let long = String(repeating: "n", count: PeerBudget.nameBytesMax + 1)
+        let expected = SessionSyncError.payloadTooLarge(
+            bytes: long.utf8.count, limit: PeerBudget.nameBytesMax, limitID: "wire.identifier")
+        await #expect(throws: expected) {
+            try await pair.left.send(envelope(1, feature: long), mode: .reliableEventually, to: nil)
+        }
+        await #expect(throws: expected) {
+            try await pair.left.sendSnapshot(snapshot(1, feature: long), mode: .latestSnapshot, to: nil)
+        }
+        var encoder = FrameEncoder(codec: CompactCodec(), interning: false)
+        let frame = try encoder.encode(.envelope(envelope(1, feature: long)))
+        var decoder = FrameDecoder(codecs: try CodecTable([CompactCodec()]))
+        do {
+            _ = try frame.withUnsafeBytes { try decoder.decodeFrame($0) }
+            Issue.record("the frame was read")
+        } catch {
+            #expect((error as? WireError)?.code == .oversized)
+        }
+    }
+
+    private func largeSnapshot(_ version: UInt64, feature: String, bytes: Int) throws -> WireFrame {
+        let state = EncodedPayload(bytes: [UInt8](repeating: 1, count: bytes), codec: CompactCodec())
+        let snapshot = AnySessionSyncSnapshot(
+            metadata: metadata(version, feature: feature, from: "right"), revision: version, peerSequenceVector: [:],
+            state: state)
+        return WireFrame(
+            .snapshot(snapshot), mark: WireMark(outbox: 1, sequence: version, first: version, isLatest: true))
+    }
+}
+
+/// A core that has met one peer.
+private struct Meeting {
+    var core: DeliveryCore
+    var delivered: [String: [UInt64]] = [:]
+    var now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
+    private let lane: LinkLane
+    private let provenID: String?
+    private var payloads: [Int: EncodedPayload] = [:]
+
+    init(on lane: LinkLane, provenID: String? = nil, isDurable: Bool = false) throws {
+        self.lane = lane
+        self.provenID = provenID
+        var settings = DeliveryCore.Settings(lanes: [lane], codec: 2, codecs: [2])
+        settings.isDurable = isDurable
+        core = DeliveryCore(localPeer: MeshDeliveryTests.peer("left"), settings: settings, outbox: 1)
+        try reconnect(lane)
+    }
+
+    var peer: DeliveryPeer { core.peers[0] }
+
+    mutating func reconnect(_ lane: LinkLane) throws {
+        core.connected("link", as: provenID, now)
+        let hello = WireHello(peer: MeshDeliveryTests.peer("right"), codecs: [2])
+        try core.receive(WireFrame(.hello(hello)), on: lane, from: "link", now)
+        _ = core.takeDirectives()
+    }
+
+    func heldCount(of feature: String) -> Int {
+        core.peers[0].incoming[IncomingChannel.Key(outbox: 1, featureID: feature)]?.heldCount ?? 0
+    }
+
+    mutating func receive(
+        _ number: UInt64, feature: String, from source: String = "right", bytes: Int = 14, outbox: UInt32 = 1
+    ) throws {
+        let payload =
+            payloads[bytes] ?? EncodedPayload(bytes: [UInt8](repeating: 1, count: bytes), codec: CompactCodec())
+        payloads[bytes] = payload
+        // A restarted outbox sends other events.
+        let sequence = number + UInt64(outbox) << 32
+        let envelope = AnySessionSyncEnvelope(
+            metadata: metadata(sequence, feature: feature, from: source), payload: payload)
+        let mark = WireMark(outbox: outbox, sequence: number, first: 1)
+        try core.receive(WireFrame(.envelope(envelope), mark: mark), on: lane, from: "link", now)
+        guard !core.settings.isDurable else { return }
+        for arrival in core.takeDirectives().arrivals {
+            guard case .durable(let envelope) = arrival else { continue }
+            delivered[envelope.metadata.featureID, default: []].append(envelope.metadata.sequence & 0xFFFF_FFFF)
+        }
+    }
+}
