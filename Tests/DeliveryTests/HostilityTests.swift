@@ -48,6 +48,73 @@ import Testing
         #expect(right.incoming.count <= DeliveryPeer.channelsMax)
         for channel in right.incoming.values { #expect(channel.heldCount <= Int(IncomingChannel.window)) }
         for channel in right.channels { #expect(channel.underWayCount >= 0 && channel.underWayBytes >= 0) }
+        #expect(core.isWithinBudgets)
+    }
+
+    /// Finds a bound that was let go, or a name that nobody checks, with its first seeds.
+    @Test("A peer that lies and floods speaks for nobody else and fills nothing", arguments: 0..<10 as Range<UInt64>)
+    func liar(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let lane: LinkLane = seed % 2 == 0 ? .stream : .datagram
+        var settings = DeliveryCore.Settings(lanes: [lane], codec: 2, codecs: [2])
+        settings.isDurable = seed % 3 == 0
+        var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
+        var now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
+        func meet() throws {
+            core.connected("link", as: "right", now)
+            let hello = WireHello(peer: peer("right"), codecs: [2])
+            try core.receive(WireFrame(.hello(hello)), on: lane, from: "link", now)
+        }
+        try meet()
+        for _ in 0..<20 {
+            now.elapsed += random.upTo(1_000_000_000)
+            core.room = random.happens(rate: 0.3) ? 0 : Int(random.upTo(5000))
+            core.roomBytes = random.happens(rate: 0.3) ? 0 : Int(random.upTo(64 << 20))
+            if random.happens(rate: 0.2) { core.tick(now) }
+            do {
+                for frame in try flood(&random) { try core.receive(frame, on: lane, from: "link", now) }
+            } catch is WireError {
+                core.disconnected("link", reason: nil, now)
+                try meet()
+            }
+            let directives = core.takeDirectives()
+            #expect(directives.arrivals.allSatisfy { $0.senderID == "right" })
+            #expect(core.isWithinBudgets)
+            if random.happens(rate: 0.5) {
+                core.stored(directives.changes, now)
+            } else {
+                core.notStored(directives.changes, reason: "full", now)
+            }
+        }
+    }
+
+    /// One kind of message over and over, with numbers that count on, in one feature or in many.
+    private func flood(_ random: inout SplitMix64) throws -> [WireFrame] {
+        let source = ["right", "right", "phone", "left"][Int(random.upTo(3))]
+        let payload = EncodedPayload(
+            bytes: [UInt8](repeating: 1, count: [0, 14, 1000, 100_000][Int(random.upTo(3))]), codec: CompactCodec())
+        let (kind, first, count) = (random.upTo(5), number(&random), random.upTo(1000))
+        let (step, features, outbox) = (random.upTo(2), random.upTo(1100) + 1, UInt32(random.upTo(2)))
+        return (0...count).map { index in
+            let feature = "feature \(index % features)"
+            let sequence = first &+ index &* step
+            let metadata = metadata(sequence, feature: feature, from: source)
+            let snapshot = AnySessionSyncSnapshot(
+                metadata: metadata, revision: sequence, peerSequenceVector: ["phone": .max], state: payload)
+            let envelope = AnySessionSyncEnvelope(metadata: metadata, payload: payload)
+            let mark = WireMark(outbox: outbox, sequence: sequence, first: min(first, sequence))
+            switch kind {
+            case 0: return WireFrame(.snapshot(snapshot))
+            case 1:
+                let latest = WireMark(outbox: outbox, sequence: sequence, first: sequence, isLatest: true)
+                return WireFrame(.snapshot(snapshot), mark: latest)
+            case 2: return WireFrame(.snapshot(snapshot), mark: mark)
+            case 3:
+                return WireFrame(.snapshotRequest(WireSnapshotRequest(sessionID: sessionID, requester: peer(source))))
+            case 4: return WireFrame(.envelope(envelope))
+            default: return WireFrame(.envelope(envelope), mark: mark)
+            }
+        }
     }
 
     private func frame(_ random: inout SplitMix64) throws -> WireFrame {
@@ -95,6 +162,17 @@ import Testing
         case 2: (1 << 62) - 2 + random.upTo(4)
         case 3: UInt64(Int64.max) - 2 + random.upTo(4)
         default: random.upTo(60)
+        }
+    }
+}
+
+extension DeliveryDirectives.Arrival {
+    fileprivate var senderID: String? {
+        switch self {
+        case .envelope(let envelope), .durable(let envelope): envelope.metadata.sourcePeerID
+        case .snapshot(let snapshot): snapshot.metadata.sourcePeerID
+        case .request(let request): request.requester?.id
+        case .reachability(let change): change.peer?.id
         }
     }
 }

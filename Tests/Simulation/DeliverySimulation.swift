@@ -16,7 +16,8 @@ public import MeshTransport
 ///
 /// The sender waits in `send` whenever there is no room, as any caller does. With `hasFaults`, connections are cut, one
 /// way or both, and healed; links say what is not true; the sender's process dies and comes back with its store, and the
-/// receiver is closed and comes back. Everything follows from the seed.
+/// receiver is closed and comes back. With `hasLiar`, a third peer that all have paired with floods the receiver and speaks
+/// in the sender's name. Everything follows from the seed.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct DeliverySimulation: Sendable {
     public var envelopes: UInt64
@@ -25,6 +26,7 @@ public struct DeliverySimulation: Sendable {
         reorderingRate: 0.33)
     public var lanes = ScenarioLanes.datagrams
     public var hasFaults: Bool
+    public var hasLiar = false
     /// Virtual time after which it gives up.
     public var patience: Duration = .seconds(3600)
 
@@ -67,7 +69,7 @@ private struct DeliveryProgress {
     var failure: String?
 
     mutating func take(_ batch: [AnySessionSyncEnvelope]) {
-        for envelope in batch where failure == nil {
+        for envelope in batch where failure == nil && envelope.metadata.sourcePeerID == "sender" {
             let sequence = envelope.metadata.sequence
             if sequence == delivered + 1 {
                 delivered = sequence
@@ -130,6 +132,7 @@ private final class DeliveryRun {
     private var transport: LinkTransport?
     private var receiving: LinkTransport?
     private var sending: Task<Void, Never>?
+    private var liar: Liar?
 
     private let sender = SessionPeer(
         id: "sender", deviceClass: .phone, appInstanceID: "simulation", topology: .localNetwork)
@@ -147,6 +150,10 @@ private final class DeliveryRun {
     /// - Returns: what went wrong.
     func play() -> String? {
         do {
+            if simulation.hasLiar {
+                network.provePeers()
+                liar = Liar(on: network, lanes: simulation.lanes, victim: receiver)
+            }
             try launchReceiver()
             try launchSender()
             while network.elapsed < simulation.patience {
@@ -156,12 +163,26 @@ private final class DeliveryRun {
                 if progress.delivered == simulation.envelopes { return try lingerAndCheck() }
                 if simulation.hasFaults { try causeFaults() }
                 if progress.isStalled { startSending() }
+                if let liar {
+                    liar.lie(&random)
+                    if let failure = whatTheLiarDid() { return failure }
+                }
                 network.advance(by: .milliseconds(1))
             }
             return "\(delivered) of \(simulation.envelopes) had arrived after \(simulation.patience)"
         } catch {
             return "\(error)"
         }
+    }
+
+    private func whatTheLiarDid() -> String? {
+        guard let receiving else { return nil }
+        if !receiving.isWithinBudgets { return "a peer made the receiver hold more than its budget" }
+        let isForged = (0..<4).contains { feature in
+            let source = receiving.latestPeerSnapshot(featureID: "\(feature)")?.metadata.sourcePeerID
+            return source != nil && source != Liar.id
+        }
+        return isForged ? "a peer spoke for the sender and was believed" : nil
     }
 
     /// Whether something comes once more.

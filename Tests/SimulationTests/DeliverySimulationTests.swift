@@ -25,6 +25,17 @@ import Testing
         #expect(!report.faults.isEmpty, "seed \(seed): nothing went wrong")
     }
 
+    @Test("A third peer that lies and floods costs nothing, and nobody believes it", arguments: 0..<3 as Range<UInt64>)
+    func liar(seed: UInt64) {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        var simulation = DeliverySimulation(envelopes: 300)
+        simulation.hasLiar = true
+        simulation.lanes = [ScenarioLanes.datagrams, ScenarioLanes.network, ScenarioLanes.streams][Int(seed % 3)]
+        let report = simulation.run(seed: seed)
+        #expect(report.failure == nil, "seed \(seed)")
+        #expect(report.delivered == 300)
+    }
+
     @Test func `One seed goes the same way every time`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let simulation = DeliverySimulation(envelopes: 2_000, hasFaults: true)

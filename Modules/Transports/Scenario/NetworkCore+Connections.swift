@@ -160,7 +160,8 @@ extension NetworkCore {
         directions[index].view = pairs[pair].generation
         directions[index].lastSeen = pairs[pair].generation
         record(isConnected: true, index)
-        push(.connected(direction.toAddress), to: direction.from)
+        let peerID = provesPeers ? direction.toAddress.rawValue : nil
+        push(.connected(direction.toAddress, as: peerID), to: direction.from)
     }
 
     private mutating func disconnect(_ index: Int, reason: String?) {

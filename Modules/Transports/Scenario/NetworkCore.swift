@@ -47,7 +47,7 @@ struct NetworkCore {
     struct Delivery {
         enum Content {
             case found(LinkAddress)
-            case connected(LinkAddress)
+            case connected(LinkAddress, as: String?)
             case disconnected(LinkAddress, reason: String?)
             case received([UInt8], on: LinkLane, from: LinkAddress)
             case writable(LinkAddress)
@@ -68,6 +68,8 @@ struct NetworkCore {
     let seed: UInt64
     let limits: ScenarioLimits
     var conditions: ScenarioConditions
+    /// Links prove to each other who is there.
+    var provesPeers = false
     /// Nanoseconds since the start.
     var now: UInt64 = 0
     /// In the order in which they were first named; everything that concerns all iterates this.

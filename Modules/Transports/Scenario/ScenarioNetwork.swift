@@ -64,6 +64,11 @@ public final class ScenarioNetwork: Sendable {
     }
 }
 
+extension ScenarioNetwork {
+    /// From now on links prove to each other who is there, as paired devices do.
+    package func provePeers() { core.withLock { $0.provesPeers = true } }
+}
+
 // MARK: - Time
 
 extension ScenarioNetwork {
@@ -151,7 +156,7 @@ extension NetworkCore.Delivery {
     fileprivate func perform() {
         switch content {
         case .found(let address): observer.found(address)
-        case .connected(let address): observer.connected(address, as: nil)
+        case .connected(let address, let peerID): observer.connected(address, as: peerID)
         case .disconnected(let address, let reason): observer.disconnected(address, reason: reason)
         case .received(let bytes, let lane, let address): observer.received(bytes, on: lane, from: address)
         case .writable(let address): observer.writable(address)

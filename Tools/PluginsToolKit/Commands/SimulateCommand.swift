@@ -63,6 +63,9 @@
         @Flag(help: "With --delivery: also cut connections, lie about them, and let both sides die and come back.")
         var faults = false
 
+        @Flag(help: "With --delivery: a third peer floods the receiver and speaks in the sender's name.")
+        var liar = false
+
         @Flag(
             help: """
                 Instead of engines, simulate a phone and its watches: reliable envelopes over WatchConnectivity's stand-in, \
@@ -153,7 +156,8 @@
             guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else {
                 throw ToolError("--delivery needs a newer system")
             }
-            let simulation = DeliverySimulation(envelopes: envelopes, hasFaults: faults)
+            var simulation = DeliverySimulation(envelopes: envelopes, hasFaults: faults)
+            simulation.hasLiar = liar
             let progress = ProgressLine()
             let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
             var rows: [DeliverySimulation.Report] = []

@@ -1,0 +1,67 @@
+import MeshBus
+import MeshDelivery
+import MeshIdentity
+import MeshTransport
+
+extension FuzzTarget {
+    /// A peer that has proven who it is, and lies and floods. The first byte is the lane, the rest are the runs of a
+    /// `LyingPeer`. Nothing may be kept in another's name, and nothing held beyond its budget.
+    static var delivery: FuzzTarget {
+        FuzzTarget("delivery") { input in
+            guard let first = input.first else { return }
+            let link = LyingLink(first % 2 == 0 ? .stream : .datagram)
+            var configuration = DeliveryConfiguration()
+            configuration.seed = 1
+            let peer = SessionPeer(id: "victim", deviceClass: .unknown, appInstanceID: "1", topology: .sameHost)
+            guard
+                let victim = try? LinkTransport(
+                    localPeer: peer, link: link, configuration: configuration, clock: link.clock)
+            else { return }
+            try? victim.start()
+            for start in stride(from: 1, through: input.count - LyingPeer.runBytes, by: LyingPeer.runBytes) {
+                link.say(UnsafeRawBufferPointer(rebasing: input[start..<start + LyingPeer.runBytes]))
+                try require(victim.isWithinBudgets, "what a peer makes another hold is within its budget")
+                for feature in 0..<4 {
+                    let source = victim.latestPeerSnapshot(featureID: "\(feature)")?.metadata.sourcePeerID
+                    try require(source == nil || source == "liar", "nobody speaks for another")
+                }
+            }
+        }
+    }
+}
+
+/// A link at whose other end is a liar. Used on one thread.
+private final class LyingLink: TransportLink {
+    private static let address: LinkAddress = "link"
+
+    let clock = ManualClock()
+    private let lane: LinkLane
+    private let liar = LyingPeer("liar", as: "phone", "victim")
+    private let observer = Locked<(any LinkObserver)?>(nil)
+    private let isConnected = Locked(false)
+
+    init(_ lane: LinkLane) { self.lane = lane }
+
+    var lanes: [LinkLane: PayloadLimit] { [lane: .memoryStream] }
+    func open(_ observer: any LinkObserver) { self.observer.withLock { $0 = observer } }
+    func send(_ packet: LinkPacket, to address: LinkAddress) {}
+    func disconnect(_ address: LinkAddress) { isConnected.withLock { $0 = false } }
+    func close() async { observer.withLock { $0 = nil } }
+
+    /// Over whatever connection there is; a new one begins where it has been ended.
+    func say(_ run: UnsafeRawBufferPointer) {
+        let observer = observer.withLock { $0 }
+        let begins = isConnected.withLock { isConnected in
+            defer { isConnected = true }
+            return !isConnected
+        }
+        if begins {
+            observer?.disconnected(Self.address, reason: nil)
+            observer?.connected(Self.address, as: liar.peer.id)
+        }
+        for frame in (begins ? liar.greeting : []) + liar.frames(run) {
+            observer?.received(frame, on: lane, from: Self.address)
+        }
+        clock.advance(by: .milliseconds(100))
+    }
+}

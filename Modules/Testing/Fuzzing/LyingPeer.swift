@@ -1,0 +1,75 @@
+package import MeshIdentity
+import MeshWire
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a peer may say that has proven who it is, and lies and floods: seven bytes choose a run of frames, for a fuzzer
+/// or for a simulation.
+package struct LyingPeer: Sendable {
+    private static let numbers: [UInt64] = [
+        0, 1, 2, 3, 60, 4095, 4096, 1 << 32, (1 << 62) - 1, 1 << 62, UInt64(Int64.max), .max - 1, .max,
+    ]
+    private static let sizes = [0, 14, 1000, 60_000]
+    package static let runBytes = 7
+
+    package let peer: SessionPeer
+    /// As whom it speaks: itself first.
+    private let names: [String]
+
+    package init(_ id: String, as others: String...) {
+        peer = SessionPeer(id: id, deviceClass: .unknown, appInstanceID: "1", topology: .sameHost)
+        names = [id] + others
+    }
+
+    package var greeting: [[UInt8]] { frame(.hello(WireHello(peer: peer, codecs: Array(0...255))), nil) }
+
+    /// - Parameter run: kind; how many, in eights; the first number; the step; features and outbox; the sender; the size.
+    package func frames(_ run: UnsafeRawBufferPointer) -> [[UInt8]] {
+        guard run.count == Self.runBytes else { return [] }
+        func choose<Value>(_ values: [Value], _ byte: UInt8) -> Value { values[Int(byte) % values.count] }
+        let (first, step) = (choose(Self.numbers, run[2]), UInt64(run[3] % 3))
+        let (features, outbox) = (UInt64(run[4] & 63) * 20 + 1, UInt32(run[4] >> 6))
+        let payload = EncodedPayload(
+            bytes: [UInt8](repeating: 1, count: choose(Self.sizes, run[6])), codec: CompactCodec())
+        return (0...UInt64(run[1]) * 8).flatMap { index in
+            let metadata = SessionSyncMetadata(
+                sessionID: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)),
+                featureID: "\(index % features)", sourcePeerID: choose(names, run[5]),
+                sequence: first &+ index &* step, causalTimestamp: Date(timeIntervalSince1970: 0), payloadType: "lie")
+            return frame(kind: run[0] % 6, metadata, outbox, payload)
+        }
+    }
+
+    private func frame(
+        kind: UInt8, _ metadata: SessionSyncMetadata, _ outbox: UInt32, _ payload: EncodedPayload
+    ) -> [[UInt8]] {
+        let number = metadata.sequence
+        let snapshot = AnySessionSyncSnapshot(
+            metadata: metadata, revision: number, peerSequenceVector: ["phone": .max], state: payload)
+        let envelope = AnySessionSyncEnvelope(metadata: metadata, payload: payload)
+        let mark = WireMark(outbox: outbox, sequence: number, first: min(number, 1))
+        switch kind {
+        case 0: return frame(.snapshot(snapshot), nil)
+        case 1:
+            let latest = WireMark(outbox: outbox, sequence: number, first: number, isLatest: true)
+            return frame(.snapshot(snapshot), latest)
+        case 2: return frame(.snapshot(snapshot), mark)
+        case 3:
+            let floor = WireReport.Floor(featureID: metadata.featureID, outbox: outbox, first: number)
+            let receipt = WireReport.Receipt(featureID: metadata.featureID, outbox: outbox, upTo: number)
+            return frame(.report(WireReport(receipts: [receipt], floors: [floor])), nil)
+        case 4: return frame(.envelope(envelope), nil)
+        default: return frame(.envelope(envelope), mark)
+        }
+    }
+
+    /// None where no writer writes it; what readers make of such is another target's question.
+    private func frame(_ message: WireMessage, _ mark: WireMark?) -> [[UInt8]] {
+        var encoder = FrameEncoder(codec: CompactCodec(), compression: .stored, interning: false)
+        return (try? encoder.encode(message, mark: mark)).map { [$0] } ?? []
+    }
+}

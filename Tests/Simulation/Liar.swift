@@ -1,0 +1,85 @@
+import MeshBus
+import MeshDelivery
+import MeshIdentity
+import MeshScenarioTransport
+import MeshTesting
+import MeshTransport
+import MeshWire
+
+/// A peer on the network that greets one other and lies to it; to everybody else it says nothing. Used on one thread.
+final class Liar: LinkObserver {
+    static let id = "liar"
+    private static let waitingMax = 4096
+
+    private struct State {
+        var isConnected = false
+        /// Packets that the link has not taken yet.
+        var waiting = FirstInFirstOut<[UInt8]>()
+        var fragmenter: FrameFragmenter?
+    }
+
+    private let link: ScenarioLink
+    private let lane: LinkLane
+    private let victim: LinkAddress
+    private let peer = LyingPeer(Liar.id, as: "sender", "receiver")
+    private let state: Locked<State>
+
+    init(on network: ScenarioNetwork, lanes: [LinkLane: PayloadLimit], victim: SessionPeer) {
+        link = network.makeLink(localPeer: peer.peer, lanes: lanes)
+        lane = lanes[.stream] == nil ? .datagram : .stream
+        self.victim = LinkAddress(victim.id)
+        state = Locked(State(fragmenter: lanes[lane].map { FrameFragmenter(limit: $0) }))
+        link.open(self)
+    }
+
+    /// Now and then a run of up to 249 frames.
+    func lie(_ random: inout SplitMix64) {
+        if random.happens(rate: 0.01) {
+            var run = (0..<LyingPeer.runBytes).map { _ in UInt8(random.upTo(255)) }
+            run[1] &= 31
+            // Datagrams are lost, and with them greetings.
+            say((lane == .datagram ? peer.greeting : []) + run.withUnsafeBytes { peer.frames($0) })
+        }
+        send()
+    }
+
+    private func say(_ frames: [[UInt8]]) {
+        state.withLock { state in
+            guard state.isConnected, state.waiting.count < Self.waitingMax else { return }
+            for frame in frames {
+                for packet in (try? state.fragmenter?.fragments(of: frame)) ?? [] { state.waiting.append(packet) }
+            }
+        }
+    }
+
+    private func send() {
+        while let packet = state.withLock({ $0.isConnected ? $0.waiting.first : nil }) {
+            do throws(LinkError) {
+                try link.send(LinkPacket(lane: lane, bytes: packet), to: victim)
+            } catch {
+                return
+            }
+            state.withLock { _ = $0.waiting.takeFirst() }
+        }
+    }
+
+    func found(_ address: LinkAddress) {}
+    func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {}
+    func writable(_ address: LinkAddress) {}
+    func failed(_ reason: String) {}
+
+    func connected(_ address: LinkAddress, as peerID: String?) {
+        guard address == victim else { return }
+        state.withLock { state in
+            state.isConnected = true
+            state.waiting = FirstInFirstOut()
+        }
+        say(peer.greeting)
+        send()
+    }
+
+    func disconnected(_ address: LinkAddress, reason: String?) {
+        guard address == victim else { return }
+        state.withLock { $0.isConnected = false }
+    }
+}
