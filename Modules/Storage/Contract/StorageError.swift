@@ -2,7 +2,7 @@
 public struct StorageError: Error, Sendable {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         enum Value: String {
-            case full, readOnly, missing, damaged, newerSchema, foreign, busy, unavailable
+            case full, readOnly, missing, damaged, outdated, newerSchema, foreign, busy, unavailable
             case outOfOrder, oversized, closed
         }
 
@@ -16,6 +16,8 @@ public struct StorageError: Error, Sendable {
         public static let missing = Code(value: .missing)
         /// What is stored is not what was written. Nothing of it has been changed.
         public static let damaged = Code(value: .damaged)
+        /// It is whole, and older than it has been. Nothing of it has been changed.
+        public static let outdated = Code(value: .outdated)
         /// A newer version of the library has written it.
         public static let newerSchema = Code(value: .newerSchema)
         /// It belongs to somebody else, or others may write to it or put something in its place.

@@ -11,10 +11,14 @@
         private let queue: DatabaseQueue
         /// nil after a commit that failed; read again before the next use.
         private var index: SQLiteIndex?
+        /// Not where a commit may not survive a loss of power: an older store may be a healthy one there.
+        private let isMarked: Bool
+        private var mark: SQLiteMark?
 
         /// - Throws: `StorageError`; the file is as it was then.
         init(_ file: SQLiteFile, _ options: SQLiteStore.Options) throws(StorageError) {
             path = file.path
+            isMarked = options.sync == .full
             let admission = try file.admit()
             claim = admission.claim
             try Self.check(version: admission.schemaVersion, options.schema, path)
@@ -69,13 +73,23 @@
                 try check(version: version, options.schema, path)
                 if version < options.schema.version { try options.schema.migrate(db, from: version) }
                 try options.schema.check(db)
-                index = try SQLiteIndex(db)
+                let loaded = try SQLiteIndex(db)
+                try checkAge(of: loaded, path)
+                index = loaded
                 if options.verification == .full { try index?.verify(db) }
                 return .commit
             }
             guard let index else { throw Damage("it cannot be read") }
             db.mergeLogOnClose(true)
             return index
+        }
+
+        /// - Throws: `outdated` when it has had more commits than it has.
+        private static func checkAge(of index: SQLiteIndex, _ path: String) throws(StorageError) {
+            guard index.identity != 0, let commits = SQLiteMark.commits(of: path, identity: index.identity),
+                index.commits < commits
+            else { return }
+            throw .outdated(path, commits: index.commits, of: commits)
         }
 
         private static func check(version: Int, _ schema: SQLiteSchema, _ path: String) throws(StorageError) {
@@ -96,6 +110,7 @@
                     try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
                     try db.inTransaction {
                         try schema.migrate(db, from: 0)
+                        try SQLiteIndex.name(db)
                         try db.execute(sql: "PRAGMA application_id = \(SQLiteSchema.applicationID)")
                         return .commit
                     }
@@ -131,7 +146,14 @@
                     return .commit
                 }
                 self.index = index
+                writeMark(of: index)
             }
+        }
+
+        private func writeMark(of index: SQLiteIndex) {
+            guard isMarked else { return }
+            if mark == nil { mark = SQLiteMark(of: path) }
+            mark?.write(identity: index.identity, commits: index.commits)
         }
 
         private func access<Result>(_ body: (Database) throws -> Result) throws -> Result {

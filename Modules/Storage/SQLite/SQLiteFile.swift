@@ -46,7 +46,7 @@
         struct Admission {
             let claim: FileClaim
             let schemaVersion: Int
-            /// The log holds what the file does not.
+            /// There is a log, which may hold what the file does not.
             let hasLog: Bool
         }
 
@@ -60,7 +60,8 @@
             }
             guard let claim = FileClaim(status) else { throw .busy(path) }
             // Before the file: its log is deleted only after the file is complete.
-            let logSize = Self.status(of: logPath).map { Int64($0.st_size) } ?? 0
+            let log = Self.status(of: logPath)
+            let logSize = log.map { Int64($0.st_size) } ?? 0
             let (header, size) = try readHeader()
             guard let header = SQLiteHeader(header) else {
                 if SQLiteHeader.isBeginning(header) { throw .damaged(path, "it has been cut to \(size) bytes") }
@@ -70,11 +71,11 @@
                 throw .foreign(path, "a database of somebody else")
             }
             if let damage = header.damage { throw .damaged(path, damage) }
-            let hasLog = logSize >= 32 + 24 + Int64(header.pageSize)
-            guard hasLog ? size >= Int64(header.pageSize) : size == header.byteCount else {
+            let hasFrames = logSize >= 32 + 24 + Int64(header.pageSize)
+            guard hasFrames ? size >= Int64(header.pageSize) : size == header.byteCount else {
                 throw .damaged(path, "it has \(size) bytes in place of \(header.byteCount)")
             }
-            return Admission(claim: claim, schemaVersion: Int(header.schemaVersion), hasLog: hasLog)
+            return Admission(claim: claim, schemaVersion: Int(header.schemaVersion), hasLog: log != nil)
         }
 
         /// Nobody else may put something in its place or write to it. Whoever may read it, by a mode that was given to it

@@ -25,7 +25,24 @@
             }
             for name in changed { try writeJournal(name, in: db) }
             try db.change("UPDATE store SET total = ? WHERE id = 1", [Int64(bitPattern: total)])
+            try countCommit(in: db)
         }
+
+        private mutating func countCommit(in db: Database) throws {
+            if identity == 0 { identity = try Self.name(db) }
+            commits &+= 1
+            try db.change(Self.insertion, [Self.commitsRow, commits])
+        }
+
+        /// Gives a store what tells it from any other one in its place.
+        @discardableResult
+        static func name(_ db: Database) throws -> Int64 {
+            let identity = Int64.random(in: 1 ... .max)
+            try db.change(insertion, [identityRow, identity])
+            return identity
+        }
+
+        private static var insertion: String { "INSERT OR REPLACE INTO store (id, total) VALUES (?, ?)" }
 
         private mutating func set(_ bytes: [UInt8], for key: [UInt8], in db: Database) throws {
             let checksum = bytes.withUnsafeBytes { RowChecksum.value(key: key, bytes: $0) }

@@ -17,6 +17,10 @@
         /// The checksums of the values.
         var values: [[UInt8]: UInt64] = [:]
         var total: UInt64 = 0
+        /// Names the store; 0 before the first commit of a version that knows of it.
+        var identity: Int64 = 0
+        /// Since then.
+        var commits: Int64 = 0
         private var lastID: Int64 = 0
 
         mutating func makeJournal(first: UInt64) -> Journal {
@@ -35,13 +39,25 @@
                 throw Damage("the sum of its checksums is missing")
             }
             total = try store.word(at: 0)
+            commits = try Self.number(Self.commitsRow, in: db)
+            identity = try Self.number(Self.identityRow, in: db)
+        }
+
+        /// Rows of the table `store` beside the sum, which versions that do not know of them leave alone.
+        static let commitsRow = 2
+        static let identityRow = 3
+
+        private static func number(_ row: Int, in db: Database) throws -> Int64 {
+            try Row.fetchOne(db, sql: "SELECT total FROM store WHERE id = ?", arguments: [row])?.integer(at: 0) ?? 0
         }
 
         private mutating func add(journal row: Row) throws {
             let (id, name) = (try row.integer(at: 0), try row.bytes(at: 1))
             let (first, next) = (try row.position(at: 2), try row.position(at: 3))
             let checksum = try row.word(at: 4)
-            guard first <= next, RowChecksum.journal(id: id, name: name, positions: first..<next) == checksum else {
+            guard id > 0, id < .max, first <= next,
+                RowChecksum.journal(id: id, name: name, positions: first..<next) == checksum
+            else {
                 throw Damage("the row of a journal has been changed")
             }
             let journal = Journal(id: id, positions: first..<next, checksum: checksum)

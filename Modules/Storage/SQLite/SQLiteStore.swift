@@ -13,10 +13,11 @@
     /// their sum: when it is opened, what is not as it was written is refused, and so is what somebody else or a newer
     /// version wrote. A file that is refused is left as it is; none is ever begun anew, overwritten or deleted.
     ///
-    /// While it is open the latest commits are in a log beside the file (`…-wal`), which belongs to it: copy, move and
-    /// delete both or neither. After a crash the log is kept and read at the next opening. Of a log that has been cut,
-    /// the whole commits before the cut are there, and of one that is gone none: the store is then an older one, and
-    /// nothing in it says so.
+    /// While it is open the latest commits are in a log beside the file (`…-wal`), which belongs to it, and so does the
+    /// number of its commits (`…-mark`): copy, move and delete all or none. After a crash the log is kept and read at the
+    /// next opening. Of a log that has been cut, the whole commits before the cut are there, and of one that is gone none:
+    /// the store is then an older one. With `sync: .full` the mark says so, and it is refused as `outdated`. With
+    /// `.normal` a loss of power does the same to a healthy store, and nothing says so.
     ///
     /// The file is made readable by its user only. It stays locked until `close` or the end of the object; an iOS app must
     /// not keep one open in a shared container while it is suspended.
@@ -59,7 +60,7 @@
         ///   - path: its folder exists.
         ///   - bytesMax: what the file may grow to (its log, 4 MB or the largest batch, comes on top); a commit that
         ///     needs more is refused with `full`. By default the disk is the limit.
-        /// - Throws: `StorageError`: `missing`, `readOnly`, `full`, `damaged`, `foreign`, `newerSchema`, `busy`,
+        /// - Throws: `StorageError`: `missing`, `readOnly`, `full`, `damaged`, `outdated`, `foreign`, `newerSchema`, `busy`,
         ///   `unavailable`.
         public convenience init(
             path: String, sync: Sync = .full, verification: Verification = .full, bytesMax: Int? = nil

@@ -74,6 +74,14 @@
                 cause: cause)
         }
 
+        static func outdated(_ path: String, commits: Int64, of all: Int64) -> StorageError {
+            StorageError(
+                .outdated,
+                "'\(path)' has \(commits) of its \(all) commits: its log ('\(path)-wal') was cut or deleted, or an older "
+                    + "copy is in its place. Put the newer files back, or delete '\(SQLiteMark.path(of: path))' to go on "
+                    + "with what is there")
+        }
+
         static func foreign(_ path: String, _ detail: String) -> StorageError {
             StorageError(.foreign, "'\(path)' is \(detail); move it away or name another path")
         }

@@ -1,0 +1,56 @@
+#if SQLite
+    internal import Foundation
+    internal import MeshIdentity
+
+    /// How many commits a store has had, beside its file and its log (`…-mark`).
+    ///
+    /// A log that is cut or deleted leaves an older store that is whole in itself: nothing in it can tell. So the number
+    /// is also kept outside. It is written after a commit whose return means that it survives a loss of power, and never
+    /// before: whatever a crash or a loss of power leaves of the mark, the store is at least as new. A mark that is
+    /// missing, torn or of another store says nothing.
+    ///
+    /// Bytes: "MeshMark", then in little endian the store's identity, the number, and a checksum over those.
+    final class SQLiteMark {
+        private let descriptor: Int32
+
+        private static let magic = Array("MeshMark".utf8)
+        private static let byteCount = 32
+
+        static func path(of store: String) -> String { store + "-mark" }
+
+        /// nil when the file can be neither opened nor made: a store does without.
+        init?(of store: String) {
+            descriptor = open(Self.path(of: store), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+            guard descriptor >= 0 else { return nil }
+        }
+
+        deinit { close(descriptor) }
+
+        func write(identity: Int64, commits: Int64) {
+            let bytes = Self.bytes(identity, commits)
+            _ = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        }
+
+        /// How many commits the store of that identity has had at least; nil when that is not known.
+        static func commits(of store: String, identity: Int64) -> Int64? {
+            let descriptor = open(path(of: store), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+            guard descriptor >= 0 else { return nil }
+            defer { close(descriptor) }
+            var bytes = [UInt8](repeating: 0, count: byteCount)
+            guard pread(descriptor, &bytes, byteCount, 0) == byteCount else { return nil }
+            let commits = word(bytes[16..<24])
+            return bytes == Self.bytes(identity, commits) ? commits : nil
+        }
+
+        private static func bytes(_ identity: Int64, _ commits: Int64) -> [UInt8] {
+            let content = magic + bytes(identity) + bytes(commits)
+            return content + bytes(Int64(bitPattern: StableHash(content).low))
+        }
+
+        private static func bytes(_ word: Int64) -> [UInt8] { withUnsafeBytes(of: word.littleEndian) { Array($0) } }
+
+        private static func word(_ bytes: ArraySlice<UInt8>) -> Int64 {
+            Int64(bitPattern: bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+        }
+    }
+#endif
