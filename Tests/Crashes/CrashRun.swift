@@ -66,12 +66,12 @@
         private mutating func heal() throws {
             let pair = try start(settling: false)
             defer { pair.end() }
-            let deadline = ContinuousClock.now + .seconds(60)
+            let deadline = ContinuousClock.now + hangs
             while !Side.allCases.allSatisfy({ pair.standing(of: $0)?.isMember == true }) {
                 if let failure = pair.failure { throw CrashTestError("a peer \(failure); replay with --seed \(seed)") }
                 guard ContinuousClock.now < deadline else {
                     throw CrashTestError(
-                        "no member again a minute after its store was lost; replay with --seed \(seed)")
+                        "no member again ten minutes after its store was lost; replay with --seed \(seed)")
                 }
                 Thread.sleep(forTimeInterval: 0.005)
             }
@@ -103,7 +103,7 @@
         private mutating func settle() throws {
             let pair = try start(settling: true)
             defer { pair.end() }
-            let deadline = ContinuousClock.now + .seconds(60)
+            let deadline = ContinuousClock.now + hangs
             var sameSince: ContinuousClock.Instant?
             while ContinuousClock.now < deadline {
                 Thread.sleep(forTimeInterval: 0.02)
@@ -119,7 +119,7 @@
                 if ContinuousClock.now - since > .seconds(1) { return }
             }
             let standings = Side.allCases.map { side in "\(side): \(pair.standing(of: side)?.line ?? "silent")" }
-            report.failures.append("no rest after a minute; \(standings.joined(separator: ", "))")
+            report.failures.append("no rest after ten minutes; \(standings.joined(separator: ", "))")
         }
 
         // MARK: - Judgement

@@ -89,7 +89,7 @@
                 children[side]?.waitUntilExit()
             }
             for side in Side.allCases { try begin(side, settling: true) }
-            let deadline = ContinuousClock.now + .seconds(60)
+            let deadline = ContinuousClock.now + hangs
             while ContinuousClock.now < deadline {
                 if let failure = children.values.compactMap(\.failure).first {
                     throw CrashTestError("a peer \(failure); replay with --seed \(seed)")

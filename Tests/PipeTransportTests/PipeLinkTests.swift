@@ -6,7 +6,7 @@ import Testing
 @testable import MeshPipeTransport
 
 /// A link over descriptors: what passes, and every way to end.
-@Suite(.timeLimit(.minutes(2))) struct PipeLinkTests {
+@Suite struct PipeLinkTests {
     static func ends(overSocket: Bool) throws -> (LinkEnd, LinkEnd) {
         guard overSocket else {
             let (there, back) = (try Plumbing.pipe(), try Plumbing.pipe())

@@ -10,7 +10,7 @@ import Testing
 @testable import MeshPipeTransport
 
 /// A whole transport over pipes and sockets. What delivery does over any link has its own tests.
-@Suite(.timeLimit(.minutes(2))) struct PipeTransportTests {
+@Suite struct PipeTransportTests {
     static func transport(
         _ id: String, _ endpoint: PipeEndpoint, store: (any SessionStore)? = nil
     ) throws -> PipeSessionSyncTransport {

@@ -6,7 +6,7 @@ import Testing
 @testable import MeshPipeTransport
 
 /// Links over Unix sockets: who listens, who connects, and who takes over.
-@Suite(.timeLimit(.minutes(2))) struct UnixSocketTests {
+@Suite struct UnixSocketTests {
     struct Member {
         let link: PipeLink
         let recorder: LinkRecorder

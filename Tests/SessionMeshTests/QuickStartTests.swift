@@ -33,7 +33,7 @@ struct ScoreReducer: SessionSyncReducer {
         let yours = device("yours")
         try mine.submit(.home, at: .now)
         #expect(mine.state == Score(home: 1, away: 0))
-        for _ in 0..<1000 where yours.state != mine.state {
+        while yours.state != mine.state {
             network.advance(by: .milliseconds(10))
             await Task.yield()
         }

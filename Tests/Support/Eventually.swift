@@ -1,7 +1,7 @@
-/// Lets others go on until the condition holds. Gives up after a minute, which is only for what never comes.
+/// Lets others go on until the condition holds. Gives up after ten minutes, which only what never comes takes.
 package func eventually(
     isolation: isolated (any Actor)? = #isolation, _ condition: () -> Bool
 ) async {
-    let end = ContinuousClock.now + .seconds(60)
+    let end = ContinuousClock.now + .seconds(600)
     while !condition(), ContinuousClock.now < end { await Task.yield() }
 }

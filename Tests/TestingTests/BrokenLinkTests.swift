@@ -46,8 +46,10 @@ import Testing
     @Test("A broken link fails the rule that it breaks", arguments: noticed.indices)
     func noticesFault(index: Int) async throws {
         let (fault, rule) = Self.noticed[index]
-        let report = await TransportConformance.examine(
-            fixture(fault), as: "link.broken", rules: TransportConformance.rules.filter { $0.id == rule })
+        let report = await Patience.$grace.withValue(.milliseconds(500)) {
+            await TransportConformance.examine(
+                fixture(fault), as: "link.broken", rules: TransportConformance.rules.filter { $0.id == rule })
+        }
         let row = try #require(report[rule: rule])
         #expect(row.outcome == .failed, "\(fault) was not noticed by \(rule)")
         #expect(!row.detail.isEmpty)

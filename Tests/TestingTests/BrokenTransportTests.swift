@@ -101,10 +101,12 @@ import Testing
     @Test("A broken transport fails the rule that it breaks", arguments: noticed.indices)
     func noticesFault(index: Int) async throws {
         let (fault, rule) = Self.noticed[index]
-        let report = await TransportConformance.examine(
-            fixture(fault), as: "transport.broken",
-            rules: TransportConformance.rules.filter { $0.id == rule },
-            limit: fault == .neverReturns ? .milliseconds(50) : .seconds(60))
+        let report = await Patience.$grace.withValue(.milliseconds(500)) {
+            await TransportConformance.examine(
+                fixture(fault), as: "transport.broken",
+                rules: TransportConformance.rules.filter { $0.id == rule },
+                limit: fault == .neverReturns ? .milliseconds(50) : .seconds(600))
+        }
         let row = try #require(report[rule: rule])
         #expect(row.outcome == .failed, "\(fault) was not noticed")
         #expect(!row.detail.isEmpty)

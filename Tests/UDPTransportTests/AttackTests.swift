@@ -11,7 +11,7 @@
     @testable import MeshUDPTransport
 
     /// Each attack is refused with a clear error on the attacked side, and costs the good connection beside it nothing.
-    @Suite(.timeLimit(.minutes(2))) struct AttackTests {
+    @Suite struct AttackTests {
         @Test("An unknown key is refused, and its owner learns no more than that")
         func unknownKey() async throws {
             let victim = try await Victim()
@@ -109,7 +109,7 @@
 
         @Test("A slow handshake ends after its time, whether nothing is said or half of it")
         func slowHandshake() async throws {
-            let victim = try await Victim { $0.times.handshake = .milliseconds(300) }
+            let victim = try await Victim { $0.times.handshake = .seconds(1) }
             let silent = try await RawPeer.connect(to: victim.port, nil)
             let halting = try await RawPeer.connect(to: victim.port, nil)
             halting.write([0x16, 0x03, 0x01, 0x02, 0x00, 0x01])
@@ -150,7 +150,7 @@
 
         @Test("A flood of connections gets 4 places an address and 32 in all")
         func flood() async throws {
-            let victim = try await Victim { $0.times.handshake = .seconds(20) }
+            let victim = try await Victim { $0.times.handshake = .seconds(600) }
             var attackers: [RawPeer] = []
             for _ in 0..<10 { attackers.append(try await RawPeer.connect(to: victim.port, nil)) }
             try await victim.refused(.tooManyConnections, count: 6)
@@ -251,7 +251,7 @@
             }
             try phone.open()
             try watch.open()
-            try await eventually("a connection", within: .seconds(40)) {
+            try await eventually("a connection") {
                 phone.recorder.isConnected && watch.recorder.isConnected
             }
             #expect(phone.recorder.peerIDs == [watch.id.description])

@@ -7,7 +7,7 @@
 
     @testable import MeshUDPTransport
 
-    @Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
+    @Suite struct ConformanceTests {
         @Test("The link and the transport over it keep every rule that their lanes promise")
         func rules() async {
             let report = await TransportConformance.examine(LinkFixture.udp, as: "transport.udp")

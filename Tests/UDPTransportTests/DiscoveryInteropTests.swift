@@ -5,7 +5,7 @@
     @testable import MeshUDPTransport
 
     /// Our multicast DNS and that of others, on the loopback interface.
-    @Suite(.timeLimit(.minutes(1))) struct DiscoveryInteropTests {
+    @Suite struct DiscoveryInteropTests {
         private static let needsZeroconf: Comment = "needs python-zeroconf: python3 -m pip install zeroconf"
 
         @Test(
@@ -76,7 +76,7 @@
 
     #if os(Linux)
         /// The same with Avahi's own tools, on the network that `Tests/Network/with-avahi` makes.
-        @Suite(.enabled(if: DiscoveryBackend.hasResponder, needsResponder), .timeLimit(.minutes(1)))
+        @Suite(.enabled(if: DiscoveryBackend.hasResponder, needsResponder))
         struct AvahiInteropTests {
             @Test("avahi-browse resolves us") func foundByAvahi() async throws {
                 let type = ServiceType.unique()

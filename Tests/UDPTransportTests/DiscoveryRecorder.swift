@@ -90,8 +90,12 @@ extension DiscoveryRecorder {
         return events.compactMap(\.failure).first
     }
 
-    /// Returns when a test's time is over, too.
+    /// Returns when patience is at an end, too.
     private func until(_ isMet: @escaping @Sendable (State) -> Bool) async {
+        await patiently { await self.wait(until: isMet) }
+    }
+
+    private func wait(until isMet: @escaping @Sendable (State) -> Bool) async {
         let id = state.withLock { state in
             state.waitersSoFar += 1
             return state.waitersSoFar

@@ -33,8 +33,10 @@ final class ForeignProgram: Sendable {
         if process.isRunning { terminate() }
     }
 
-    /// The next line; nil when the program has closed its output, or the test's time is over. One caller at a time.
-    func line() async -> String? {
+    /// The next line; nil when the program has closed its output, or patience is at an end. One caller at a time.
+    func line() async -> String? { await patiently { await self.nextLine() } }
+
+    private func nextLine() async -> String? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 let line: String?? = state.withLock { state in

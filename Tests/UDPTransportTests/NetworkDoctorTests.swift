@@ -5,7 +5,7 @@
 
     @testable import MeshUDPTransport
 
-    @Suite(.timeLimit(.minutes(1))) struct NetworkDoctorTests {
+    @Suite struct NetworkDoctorTests {
         @Test("whatever it finds on this machine, it says in single lines, and its findings survive JSON")
         func thisMachine() async throws {
             let findings = await NetworkDoctor().examine()
@@ -30,9 +30,7 @@
 
     #if os(Linux)
         /// Every fault, on a network of its own.
-        @Suite(
-            .enabled(if: OwnNetwork.isAllowed, "needs root and a process of its own, with MESH_NETWORK_FAULTS=1"),
-            .timeLimit(.minutes(1)))
+        @Suite(.enabled(if: OwnNetwork.isAllowed, "needs root and a process of its own, with MESH_NETWORK_FAULTS=1"))
         struct NetworkFaultTests {
             /// An address of IPv6 would not be ready at once.
             private static let twoEnds = [

@@ -8,7 +8,7 @@
 
     @testable import MeshUDPTransport
 
-    @Suite(.timeLimit(.minutes(2))) struct PairingTests {
+    @Suite struct PairingTests {
         private struct Device: Sendable {
             let identity = PeerIdentity()
             let trusted = TrustedPeers()

@@ -5,7 +5,7 @@
     @testable import MeshUDPTransport
 
     /// What every backend of `ServiceDiscovery` owes, on the real network of this machine.
-    @Suite(.timeLimit(.minutes(1))) struct ServiceDiscoveryTests {
+    @Suite struct ServiceDiscoveryTests {
         @Test("what one announces, another finds as it was written", arguments: DiscoveryPair.all)
         func finding(_ pair: DiscoveryPair) async throws {
             let (announcer, seeker) = try Party.two(pair)

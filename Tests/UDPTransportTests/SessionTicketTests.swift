@@ -75,7 +75,7 @@
         private static func pkcs8(_ identity: PeerIdentity) -> [UInt8] { identity.privateKeyDER }
     }
 
-    @Suite(.timeLimit(.minutes(2))) struct SessionTicketTests {
+    @Suite struct SessionTicketTests {
         @Test("An unpaired peer with a session ticket is refused; a paired one may resume")
         func ticket() async throws {
             let victim = try await Victim()

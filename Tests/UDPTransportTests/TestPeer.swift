@@ -126,21 +126,4 @@
 
         func failed(_ reason: String) { log.withLock { $0.reasons.append(reason) } }
     }
-
-    struct WaitedInVain: Error, CustomStringConvertible {
-        let description: String
-    }
-
-    /// Returns as soon as the condition holds.
-    /// - Throws: `WaitedInVain` after the limit.
-    func eventually(
-        _ expectation: String, within limit: Duration = .seconds(20), _ condition: () -> Bool
-    ) async throws {
-        let deadline = ContinuousClock.now + limit
-        while ContinuousClock.now < deadline {
-            if condition() { return }
-            try await Task.sleep(for: .milliseconds(2))
-        }
-        if !condition() { throw WaitedInVain(description: "waited in vain for \(expectation)") }
-    }
 #endif

@@ -7,7 +7,7 @@
 
     @testable import MeshUDPTransport
 
-    @Suite(.timeLimit(.minutes(2))) struct UDPLinkTests {
+    @Suite struct UDPLinkTests {
         @Test("Two peers that trust each other find each other, and each knows whose key the other has")
         func meeting() async throws {
             let network = InMemoryNetwork()

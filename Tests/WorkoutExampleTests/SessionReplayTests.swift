@@ -1,5 +1,6 @@
 import Foundation
 import MeshGPX
+import MeshTestSupport
 import SessionMesh
 import Testing
 import WorkoutExample
@@ -84,6 +85,7 @@ struct SessionReplayTests {
     private func device(
         _ actor: ReplayPlan.Actor, on network: ScenarioNetwork, clockAhead: TimeInterval = 0
     ) -> WorkoutSession {
+        OneThread.begin()
         let peer = SessionPeer(
             id: actor.rawValue, deviceClass: SessionPeerDeviceClass(rawValue: actor.rawValue), appInstanceID: "test",
             topology: .pairedCompanion)

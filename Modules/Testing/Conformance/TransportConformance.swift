@@ -21,10 +21,10 @@ public enum TransportConformance {
     /// - Parameters:
     ///   - codec: what the transport writes payloads with, if it writes any.
     ///   - rules: by default all.
-    ///   - limit: real time for each rule, after which it has failed.
+    ///   - limit: real time for each rule, after which it has failed; only what hangs takes so long.
     public static func examine(
         _ fixture: TransportFixture, as plugin: PluginID, codec: any PayloadCodec = CompactCodec(),
-        rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(60)
+        rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(600)
     ) async -> ConformanceReport {
         await examine(fixture, over: nil, as: plugin, codec: codec, rules: rules, limit: limit)
     }
@@ -34,17 +34,17 @@ public enum TransportConformance {
     /// - Parameters:
     ///   - codec: what the transports write payloads with.
     ///   - rules: by default all.
-    ///   - limit: real time for each rule, after which it has failed.
+    ///   - limit: real time for each rule, after which it has failed; only what hangs takes so long.
     public static func examine(
         _ fixture: LinkFixture, as plugin: PluginID, codec: any PayloadCodec = CompactCodec(),
-        rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(60)
+        rules: [ConformanceRule<TransportBench>] = rules, limit: Duration = .seconds(600)
     ) async -> ConformanceReport {
         await examine(fixture.transports(), over: fixture, as: plugin, codec: codec, rules: rules, limit: limit)
     }
 
     package static func examine(
         _ fixture: TransportFixture, over links: LinkFixture?, as plugin: PluginID, codec: any PayloadCodec,
-        rules: [ConformanceRule<TransportBench>], limit: Duration = .seconds(60)
+        rules: [ConformanceRule<TransportBench>], limit: Duration = .seconds(600)
     ) async -> ConformanceReport {
         var rows: [ConformanceReport.Row] = []
         for rule in rules {

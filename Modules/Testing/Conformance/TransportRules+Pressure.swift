@@ -27,8 +27,8 @@ extension TransportConformance {
             try await waitUntilStill(accepted)
             sending.cancel()
             // Without letting the transports' time pass: they would find out that the peer does not answer.
-            for _ in 0..<5000 where !accepted.hasEnded { try? await Task.sleep(for: .microseconds(200)) }
-            try require(accepted.hasEnded, "the cancelled send had not thrown at once")
+            try require(
+                try await Patience.sleep { accepted.hasEnded }, "the cancelled send had not thrown at once")
             let count = accepted.count
             faults.setRoom(nil)
             try await bench.wait(for: "\(count) envelopes") { received.count >= count }
@@ -42,8 +42,8 @@ extension TransportConformance {
             faults.setRoom(0)
             let (sending, accepted) = flood(bench, mode: .reliableEventually)
             try await waitUntilStill(accepted)
-            guard await withDeadline(.seconds(20), { await bench.first.close() }) != nil else {
-                throw ConformanceFailure("close had not returned after 20 s")
+            guard await withDeadline(Patience.closing, { await bench.first.close() }) != nil else {
+                throw ConformanceFailure("close had not returned after \(Patience.closing)")
             }
             try await bench.wait(for: "the send that waits to end") { accepted.hasEnded }
             guard case .failure(SessionSyncError.closed) = await sending.result else {
@@ -68,20 +68,20 @@ extension TransportConformance {
         }.needs(.otherPeer),
         ConformanceRule("transport.close.twice", "Two that close at once both return") { bench in
             try await bench.connect()
-            let closed: Void? = await withDeadline(.seconds(20)) {
+            let closed: Void? = await withDeadline(Patience.closing) {
                 async let one: Void = bench.first.close()
                 async let other: Void = bench.first.close()
                 _ = await (one, other)
             }
-            try require(closed != nil, "close had not returned after 20 s")
+            try require(closed != nil, "close had not returned after \(Patience.closing)")
             try await requireThrows(.closed) {
                 try await bench.first.send(bench.envelope(1), mode: .reliableEventually, to: nil)
             }
         },
         ConformanceRule("transport.close.unconnected", "A transport that has met nobody closes at once") { bench in
             let received = bench.record(bench.first.receiveEnvelopes())
-            let closed: Void? = await withDeadline(.seconds(20)) { await bench.first.close() }
-            try require(closed != nil, "close had not returned after 20 s")
+            let closed: Void? = await withDeadline(Patience.closing) { await bench.first.close() }
+            try require(closed != nil, "close had not returned after \(Patience.closing)")
             try await bench.wait(for: "the stream to end") { received.hasEnded }
         },
         ConformanceRule("transport.order.both-ways", "Both ends send at once, and each receives all in order") {
@@ -229,7 +229,7 @@ extension TransportConformance {
     /// the peer does not answer.
     private static func waitUntilStill(_ progress: Progress) async throws {
         var (last, stillCount) = (0, 0)
-        for _ in 0..<10_000 where stillCount < 200 {
+        for _ in 0..<10_000 where stillCount < 500 {
             let count = progress.count
             stillCount = count > 0 && count == last ? stillCount + 1 : 0
             last = count

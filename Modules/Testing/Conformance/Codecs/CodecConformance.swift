@@ -16,7 +16,7 @@ public enum CodecConformance {
     ///   - limit: real time for each rule, after which it has failed.
     public static func examine(
         _ codec: any PayloadCodec, as plugin: PluginID, rules: [ConformanceRule<CodecBench>] = rules,
-        limit: Duration = .seconds(60)
+        limit: Duration = .seconds(600)
     ) async -> ConformanceReport {
         let bench = CodecBench(codec: codec)
         var rows: [ConformanceReport.Row] = []

@@ -19,7 +19,7 @@ public enum StoreConformance {
     ///   - limit: real time for each rule, after which it has failed.
     public static func examine(
         _ factory: StoreFactory, as plugin: PluginID, rules: [ConformanceRule<StoreBench>] = rules,
-        in folder: URL = FileManager.default.temporaryDirectory, limit: Duration = .seconds(60)
+        in folder: URL = FileManager.default.temporaryDirectory, limit: Duration = .seconds(600)
     ) async -> ConformanceReport {
         var rows: [ConformanceReport.Row] = []
         for rule in rules {

@@ -122,6 +122,7 @@
         }
 
         private static let waitMilliseconds: Int32 = 700
+        private static let lateRoundsMax = 64
         private static let neighboursMax = 64
 
         func checkMulticast(_ usable: [NetworkInterfaces.Entry]) -> [Finding] {
@@ -173,11 +174,17 @@
         private func listen(_ trials: inout [Trial]) {
             let clock = ContinuousClock()
             let deadline = clock.now + .milliseconds(Int(Self.waitMilliseconds))
-            while clock.now < deadline {
+            var rounds = 0
+            // A thread that was put aside meanwhile still reads what had come in time.
+            while clock.now < deadline || rounds < Self.lateRoundsMax {
+                rounds += 1
                 var waiting = trials.map { pollfd(fd: $0.socket.descriptor, events: Int16(POLLIN), revents: 0) }
-                let left = clock.now.duration(to: deadline) / Duration.milliseconds(1)
-                guard poll(&waiting, nfds_t(waiting.count), Int32(left) + 1) > 0 else { continue }
-                for index in waiting.indices where waiting[index].revents != 0 { receive(&trials[index]) }
+                let left = max(.zero, clock.now.duration(to: deadline)) / Duration.milliseconds(1)
+                if poll(&waiting, nfds_t(waiting.count), Int32(left.rounded(.up))) > 0 {
+                    for index in waiting.indices where waiting[index].revents != 0 { receive(&trials[index]) }
+                } else if clock.now >= deadline {
+                    return
+                }
             }
         }
 
