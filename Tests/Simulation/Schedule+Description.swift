@@ -33,6 +33,7 @@ extension Conditions: CustomStringConvertible {
         if tornCommit > 0 { parts.append("torn commits \(tornCommit)") }
         if lostSync > 0 { parts.append("lost syncs \(lostSync) of \(Schedule.names(of: forgetful))") }
         if skew.contains(where: { $0 != 0 }) { parts.append("skew \(skew) ms") }
+        if silentStart > 0 { parts.append("no controls in the first \(silentStart) ms") }
         if stateOnly > 0 { parts.append("state-only snapshots \(stateOnly)") }
         if newer != 0 { parts.append("newer protocol: \(Schedule.names(of: newer))") }
         if abandoned != 0 { parts.append("never mended: \(Schedule.names(of: abandoned))") }

@@ -23,6 +23,7 @@ extension Schedule {
             let restored = faults.first { if case .restoreStore = $0.fault { true } else { false } }
             conditions.forgetful = 1 << UInt8(restored?.peer ?? random.below(2))
         }
+        conditions.silentStart = random.element([0, 0, 200, 800])
     }
 
     private static func taps(peerCount: Int, random: inout SplitMix64) -> [Tap] {

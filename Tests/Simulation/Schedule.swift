@@ -47,6 +47,8 @@ public struct Conditions: Sendable, Equatable {
     /// The chance that a crash takes commits back that had succeeded, and of which peers, as bits.
     var lostSync = 0.0
     var forgetful: UInt8 = 0
+    /// Milliseconds in which a new store's engine makes no controls: its app knows only the reference's calls at first.
+    var silentStart = 0
     /// Peers, as bits, that write a version of the protocol of which the others know less.
     var newer: UInt8 = 0
     /// Peers, as bits, that stay as broken as they are when the others are mended.

@@ -98,7 +98,8 @@ extension Conditions {
     /// Each makes one thing ideal.
     fileprivate static let simplifications: [@Sendable (inout Conditions) -> Void] = [
         { $0.loss = 0 }, { $0.duplication = 0 }, { $0.longTail = 0 }, { $0.crash = 0 }, { $0.refusedCommit = 0 },
-        { $0.tornCommit = 0 }, { $0.lostSync = 0 }, { $0.stateOnly = 0 },
+        { $0.tornCommit = 0 }, { $0.lostSync = 0 }, { $0.silentStart = 0 },
+        { $0.stateOnly = 0 },
         { $0.newer = 0 }, { $0.abandoned = 0 }, { $0.latency = 1 }, { $0.jitter = 5 }, { $0.ownEventsMax = 400 },
         { $0.skew = $0.skew.map { _ in 0 } },
     ]

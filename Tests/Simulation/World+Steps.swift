@@ -45,6 +45,8 @@ extension World {
         let event = Feature.event(number: number, choice: tap.choice, moment: moment)
         let replica = replicas[peer]
         let isFull = replica.outline.ownUnconfirmedCount >= conditions.ownEventsMax
+        // An engine whose caller knows the reference's calls alone folds then, which is not looked at here.
+        if isFull, now < situations[peer].silentUntil { return }
         let envelope: SessionSyncEnvelope<Feature.Event>
         do {
             envelope = try replica.engine.submitLocal(event, at: moment)
@@ -77,7 +79,7 @@ extension World {
 
     /// The periodic exchange.
     func exchange(_ peer: Int) throws(Violation) {
-        if isAwake(peer) {
+        if isAwake(peer), now >= situations[peer].silentUntil {
             replicas[peer].engine.tick(at: moment(peer))
             if conditions.stateOnly > 0, random.happens(rate: conditions.stateOnly) { sendStateOnly(peer) }
             try settle(peer)
@@ -281,6 +283,7 @@ extension World {
 
     func loseStore(_ peer: Int) throws(Violation) {
         ghost.forgive(eventsNotIn: otherStores(than: peer))
+        situations[peer].silentUntil = now + UInt64(conditions.silentStart) * 1_000
         let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
         try restoring(peer) { try $0.loseStore(incarnation: incarnation, seed: seed) }
         outcome.reincarnations += 1

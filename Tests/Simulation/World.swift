@@ -13,6 +13,8 @@ struct Situation {
     var clockOffset = 0
     /// What the peer is told of the others' reachability; nil is the truth.
     var claim: Bool?
+    /// Virtual microseconds before which its engine is not ticked.
+    var silentUntil: UInt64 = 0
     /// For frames that wait behind others of a slow consumer.
     var busyUntil: UInt64 = 0
 }
@@ -51,7 +53,8 @@ final class World<Feature: SimulatedFeature> {
         network = FrameNetwork(schedule)
         random = SplitMix64(seed: schedule.seed ^ 0x5EED)
         conditions = schedule.conditions
-        situations = schedule.conditions.skew.map { Situation(clockOffset: $0) }
+        let silentUntil = UInt64(schedule.conditions.silentStart) * 1_000
+        situations = schedule.conditions.skew.map { Situation(clockOffset: $0, silentUntil: silentUntil) }
         backups = Array(repeating: [], count: schedule.peerCount)
         keepsBackups = schedule.faults.contains { if case .restoreStore = $0.fault { true } else { false } }
         if schedule.conditions.skew.contains(where: { $0 != 0 }) { outcome.faults[.clockSkew] += 1 }
