@@ -39,6 +39,8 @@ struct LogEntry<Event: Sendable>: Sendable {
     @usableFromInline let header: EntryHeader
     /// What it did when it was last reduced.
     @usableFromInline var outcome: SessionEventOutcome?
+    /// Of its encoded event, where somebody counts; here because nothing else fits into the gap.
+    @usableFromInline var byteCount: UInt32 = 0
     @usableFromInline var content: SessionRecord<Event>.Content
 
     @inlinable

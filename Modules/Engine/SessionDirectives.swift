@@ -40,6 +40,10 @@ public struct SessionPersistence: Hashable, Sendable {
     public var changesMembership: Bool
     /// The log is another one: everything has to be written.
     public var replacesEverything: Bool
+    /// So many of the oldest side effects that were due have been marked as done.
+    public var sideEffectsMarked = 0
+    /// So many have become due: the last ones of `head.sideEffectsDue`.
+    public var sideEffectsAdded = 0
 
     /// What a store gets that knows nothing of the engine.
     package static let everything = SessionPersistence(

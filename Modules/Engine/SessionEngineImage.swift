@@ -68,4 +68,10 @@ public struct SessionConfirmedRecord<Event: Codable & Sendable>: Sendable, Codab
     public var position: UInt64
     public var record: SessionRecord<Event>
     public var outcome: SessionEventOutcome
+
+    public init(position: UInt64, record: SessionRecord<Event>, outcome: SessionEventOutcome) {
+        self.position = position
+        self.record = record
+        self.outcome = outcome
+    }
 }

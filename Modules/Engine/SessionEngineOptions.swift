@@ -21,8 +21,11 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     public var keepsSideEffects = false
     /// Reduce every event twice and compare by `stateDigest`: finds reducers that are not deterministic. Slow.
     public var reducesTwice = false
-    /// The size of an event for the log's bound; nil counts the fixed size.
+    /// The size of an event for the log's bound. Asked once for each own event; nil counts the fixed size, as an engine
+    /// knows no codec. `SyncedSession` counts the encoded size then.
     public var eventBytes: (@Sendable (Event) -> Int)?
+    /// The same, of events that the caller of `submitLocal` does not weigh itself.
+    @usableFromInline package var encodedBytes: (@Sendable (Event) -> Int)?
     public var eventDigest: (@Sendable (Event) -> UInt64)?
     public var stateDigest: (@Sendable (State) -> UInt64)?
     /// Reads an event of another payload version than this one; nil leaves it opaque.

@@ -47,7 +47,7 @@ extension SessionSyncEngine {
         announcedCount = checkpoint.settledCount
         cutStamp = checkpoint.cut
         confirmationChain = checkpoint.chain
-        due = []
+        due = DueEffects()
         pending.replaceEverything()
         seal()
         if let copier = sources.slot(of: message.source) { observe(message.promise?.stamp ?? .zero, of: copier) }

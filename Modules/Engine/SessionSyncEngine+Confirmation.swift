@@ -156,8 +156,10 @@ extension SessionSyncEngine {
 
     @inlinable
     mutating func recountOwn() {
-        let own = log.entries.dropFirst(settledCount).filter { $0.slot == 0 }
-        ownUnconfirmed = own.count
-        ownUnconfirmedBytes = own.reduce(0) { $0 + bytes(of: $1) }
+        (ownUnconfirmed, ownUnconfirmedBytes) = (0, 0)
+        for index in log.entries.indices.dropFirst(settledCount) where log.entries[index].slot == 0 {
+            weigh(&log.entries[index])
+            countOwn(log.entries[index])
+        }
     }
 }

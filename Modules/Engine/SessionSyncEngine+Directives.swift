@@ -92,15 +92,15 @@ extension SessionSyncEngine {
     /// The side effects of confirmed events up to and including this position have run; only with
     /// `options.keepsSideEffects`.
     public mutating func markSideEffects(through position: UInt64) {
-        guard due.contains(where: { $0.position <= position }) else { return }
-        due.removeAll { $0.position <= position }
-        pending.changesMembership = true
+        let count = due.mark(through: position)
+        guard count != 0 else { return }
+        if count == nil { pending.replacesEverything = true }
         if sealed { confirm() }
     }
 
     /// Confirmed events whose side effects have not been marked; after a relaunch they run again, and their ids tell
     /// what had been done. Empty without `options.keepsSideEffects`.
-    public var sideEffectsDue: [SessionConfirmedEvent<Event>] { due.compactMap(confirmedEvent) }
+    public var sideEffectsDue: [SessionConfirmedEvent<Event>] { due.entries.compactMap(confirmedEvent) }
 
     @inlinable
     func confirmedEvent(_ confirmed: ConfirmedEntry<Event>) -> SessionConfirmedEvent<Event>? {
@@ -145,12 +145,15 @@ extension SessionSyncEngine {
             }
             sources[slot].persisted = sources[slot].held
         }
+        let effects = due.takeChanges()
         guard
             !appended.isEmpty || pending.movesBase || pending.changesMembership || pending.replacesEverything
+                || effects.marked > 0 || effects.added > 0
         else { return nil }
         let persistence = SessionPersistence(
             appended: appended, movesBase: pending.movesBase, changesMembership: pending.changesMembership,
-            replacesEverything: pending.replacesEverything)
+            replacesEverything: pending.replacesEverything, sideEffectsMarked: effects.marked,
+            sideEffectsAdded: effects.added)
         pending.movesBase = false
         pending.changesMembership = false
         pending.replacesEverything = false

@@ -19,7 +19,21 @@ extension SessionSyncEngine {
     }
 
     /// Complexity: O(sources²), of which there are a few.
-    public var head: SessionEngineHead<Event> {
+    public var head: SessionEngineHead<Event> { head(sideEffectsDue: sideEffectRecords(last: due.count)) }
+
+    /// The newest of the confirmed events whose side effects have not been marked, in order.
+    package func sideEffectRecords(last count: Int) -> [SessionConfirmedRecord<Event>] {
+        due.entries.suffix(count).map {
+            SessionConfirmedRecord(
+                position: $0.position, record: $0.entry.record(of: sources[$0.entry.slot].source),
+                outcome: $0.entry.outcome ?? .applied)
+        }
+    }
+
+    package var sideEffectCount: Int { due.count }
+
+    /// For a store that keeps side effects elsewhere.
+    package func head(sideEffectsDue: [SessionConfirmedRecord<Event>]) -> SessionEngineHead<Event> {
         SessionEngineHead(
             sessionID: sessionID, featureID: featureID, payloadType: payloadType,
             snapshotPayloadType: snapshotPayloadType, source: source, sequence: sources[0].held, clock: clock.latest,
@@ -37,11 +51,7 @@ extension SessionSyncEngine {
                 return .init(source: record.source, held: vector(record.acknowledged), saidAt: record.lastSaid)
             },
             chain: confirmationChain,
-            sideEffectsDue: due.map {
-                SessionConfirmedRecord(
-                    position: $0.position, record: $0.entry.record(of: sources[$0.entry.slot].source),
-                    outcome: $0.entry.outcome ?? .applied)
-            },
+            sideEffectsDue: sideEffectsDue,
             snapshotRevision: snapshotRevision,
             forked: sources.records.filter { $0.isForked && $0.isOpen }.map { $0.source })
     }
@@ -87,12 +97,13 @@ extension SessionSyncEngine {
         announcedCount = settledCount
         cutStamp = head.cut.isUsable ? head.cut : log.entries.prefix(settledCount).last?.stamp ?? .zero
         confirmationChain = head.chain
-        due = try head.sideEffectsDue.map { due in
-            let slot = try sources.slot(adding: due.record.source)
-            var entry = LogEntry(due.record, slot: slot)
-            entry.outcome = due.outcome
-            return ConfirmedEntry(position: due.position, entry: entry)
-        }
+        due = DueEffects(
+            stored: try head.sideEffectsDue.map { due in
+                let slot = try sources.slot(adding: due.record.source)
+                var entry = LogEntry(due.record, slot: slot)
+                entry.outcome = due.outcome
+                return ConfirmedEntry(position: due.position, entry: entry)
+            })
         recountOwn()
         pending.replacesEverything = areHealed
         // The mark was written before the caller could act on the alarm.

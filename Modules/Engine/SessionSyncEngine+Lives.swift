@@ -32,7 +32,7 @@ extension SessionSyncEngine {
     private func forgettableLives(of peerID: String) -> [Int] {
         guard haveConfirmedBase(except: peerID) else { return [] }
         var inUse = Set(log.entries.map(\.slot))
-        for entry in due { inUse.insert(entry.entry.slot) }
+        for entry in due.entries { inUse.insert(entry.entry.slot) }
         for entry in applied { inUse.insert(entry.entry.slot) }
         for entry in provisional?.log.entries ?? [] { inUse.insert(entry.slot) }
         return sources.indices.dropFirst().filter { slot in
@@ -53,7 +53,7 @@ extension SessionSyncEngine {
         }
         sources.remove(removed)
         for index in log.entries.indices { move(&log.entries[index]) }
-        for index in due.indices { move(&due[index].entry) }
+        for index in due.entries.indices { move(&due.entries[index].entry) }
         for index in applied.indices { move(&applied[index].entry) }
         if var view = provisional {
             for index in view.log.entries.indices { move(&view.log.entries[index]) }
@@ -125,7 +125,13 @@ extension LogEntry {
     func moved(to slot: Int) -> Self {
         var header = header
         header.slot = slot
-        return LogEntry(header, content, outcome: outcome)
+        return renamed(header)
+    }
+
+    func renamed(_ header: EntryHeader) -> Self {
+        var entry = LogEntry(header, content, outcome: outcome)
+        entry.byteCount = byteCount
+        return entry
     }
 }
 

@@ -103,6 +103,8 @@ extension SessionSyncEngine {
     @usableFromInline
     mutating func wait(_ entry: LogEntry<Event>) {
         if gaps[entry.slot] == nil { pending.controls.insert(sources[entry.slot].source.peerID) }
+        var entry = entry
+        weigh(&entry)
         gaps[entry.slot, default: GapBuffer()].insert(entry, limit: options.gapMax)
     }
 
@@ -132,6 +134,8 @@ extension SessionSyncEngine {
             raiseFork(entry.slot, entry.sequence)
             return nil
         }
+        var entry = entry
+        if entry.slot == 0 { weigh(&entry) }
         let (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
         if options.reducesTwice { reduceAgain() }
         observe(entry.stamp, of: entry.slot)

@@ -114,7 +114,7 @@ extension SessionSyncEngine {
             var header = entry.header
             header.eventID = eventID(of: entry)
             header.sequence += sequence
-            log.entries[index] = LogEntry(header, entry.content, outcome: entry.outcome)
+            log.entries[index] = entry.renamed(header)
         }
     }
 

@@ -38,11 +38,17 @@ extension SessionSyncEngine {
             var trial = log
             try trial.append(event, header, by: interpreter, sources: sources)
         }
-        if !isLast { insertOwn(LogEntry(header, .event(event))) }
+        if !isLast {
+            var entry = LogEntry(header, .event(event))
+            weigh(&entry)
+            ownUnconfirmedBytes += Int(entry.byteCount)
+            insertOwn(entry)
+        }
         clock = advanced
         sources.records[0].held &+= 1
         ownUnconfirmed += 1
-        ownUnconfirmedBytes += bytes(of: event)
+        ownUnconfirmedBytes += MemoryLayout<LogEntry<Event>>.stride
+        if isLast, let eventBytes = options.eventBytes { weighLast(eventBytes(event)) }
         isLastApplied = isLast
         extendLease(beyond: stamp)
         if options.reducesTwice { reduceAgain() }
@@ -63,11 +69,12 @@ extension SessionSyncEngine {
         monotonicTimestamp: TimeInterval? = nil
     ) -> LogEntry<Event> {
         let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
-        let entry = LogEntry<Event>(
+        var entry = LogEntry<Event>(
             EntryHeader(
                 stamp: stamp, sequence: sources[0].held + 1, slot: 0, causalTimestamp: causalTimestamp,
                 monotonicTimestamp: monotonicTimestamp, eventID: eventID),
             content)
+        weigh(&entry)
         insertOwn(entry)
         sources[0].held += 1
         countOwn(entry)
@@ -100,15 +107,27 @@ extension SessionSyncEngine {
     }
 
     @inlinable
-    func bytes(of entry: LogEntry<Event>) -> Int {
-        guard case .event(let event) = entry.content else { return MemoryLayout<LogEntry<Event>>.stride }
-        return bytes(of: event)
-    }
+    func bytes(of entry: LogEntry<Event>) -> Int { MemoryLayout<LogEntry<Event>>.stride + Int(entry.byteCount) }
+
+    /// Counts what the last submitted event weighs, for a caller that has encoded it anyway.
+    package mutating func weighLastSubmitted(_ byteCount: Int) { weighLast(byteCount) }
 
     @inlinable
-    func bytes(of event: Event) -> Int {
-        guard let eventBytes = options.eventBytes else { return MemoryLayout<LogEntry<Event>>.stride }
-        return MemoryLayout<LogEntry<Event>>.stride + max(0, eventBytes(event))
+    mutating func weighLast(_ byteCount: Int) {
+        let last = log.entries.count - 1
+        guard last >= settledCount, log.entries[last].slot == 0 else { return }
+        let byteCount = UInt32(clamping: byteCount)
+        ownUnconfirmedBytes += Int(byteCount) - Int(log.entries[last].byteCount)
+        log.entries[last].byteCount = byteCount
+    }
+
+    /// What the caller has not weighed: from a store or a copy, or issued again.
+    @inlinable
+    func weigh(_ entry: inout LogEntry<Event>) {
+        guard entry.byteCount == 0, case .event(let event) = entry.content,
+            let eventBytes = options.eventBytes ?? options.encodedBytes
+        else { return }
+        entry.byteCount = UInt32(clamping: eventBytes(event))
     }
 
     /// A promise is sent only at or below a bound that is in the store already, so that a relaunch keeps it.

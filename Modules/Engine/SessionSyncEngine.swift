@@ -60,7 +60,7 @@ where
     /// How many of those the caller has been told; the rest is confirmed again after a crash.
     @usableFromInline var announcedCount = 0
     @usableFromInline var confirmationChain = ConfirmationChain()
-    @usableFromInline var due: [ConfirmedEntry<Event>] = []
+    @usableFromInline var due = DueEffects<Event>()
     @usableFromInline var snapshotRevision: UInt64 = 0
 
     // What does not.

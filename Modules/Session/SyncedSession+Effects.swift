@@ -12,10 +12,11 @@ struct EffectQueue<Event: Codable & Sendable> {
         var position: UInt64?
     }
 
-    private(set) var due: [Item] = []
+    /// A slice, because it gives up its beginning without moving the rest.
+    private(set) var due: ArraySlice<Item> = []
     /// The newest ids that ran: an event that is confirmed again under another name has had its effect.
     private var done: Set<UUID> = []
-    private var doneOrder: [UUID] = []
+    private var doneOrder: ArraySlice<UUID> = []
     var isRunning = false
 
     static var doneMax: Int { 4096 }
@@ -27,11 +28,10 @@ struct EffectQueue<Event: Codable & Sendable> {
     }
 
     mutating func finishNext() -> Item? {
-        guard !due.isEmpty else { return nil }
-        let item = due.removeFirst()
+        guard let item = due.popFirst() else { return nil }
         let id = item.event.envelope.metadata.eventID
         if done.insert(id).inserted { doneOrder.append(id) }
-        if doneOrder.count > Self.doneMax { done.remove(doneOrder.removeFirst()) }
+        if doneOrder.count > Self.doneMax, let oldest = doneOrder.popFirst() { done.remove(oldest) }
         return item
     }
 

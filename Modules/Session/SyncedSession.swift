@@ -4,6 +4,7 @@ public import MeshEngine
 public import MeshIdentity
 public import MeshStorage
 public import MeshTransport
+import MeshWire
 public import Observation
 
 /// A feature's live session: one engine, one transport, one store, observable state.
@@ -185,6 +186,7 @@ where
             throw SessionSyncError.queueFull(limit: configuration.outgoingMax)
         }
         let envelope = try engine.submitLocal(event, at: moment)
+        weigh(envelope)
         showState()
         statistics.submitted += 1
         deliveries.add(envelope.metadata)
@@ -204,6 +206,14 @@ where
     public func submit(_ event: (Date) -> Event) throws -> SessionSyncEnvelope<Event> {
         let moment = now
         return try submit(event(moment), at: moment)
+    }
+
+    /// Encodes an event once for the log's bound and for the store.
+    private func weigh(_ envelope: SessionSyncEnvelope<Event>) {
+        // What cannot be encoded is an error where it is to be written or sent.
+        guard engine.options.eventBytes == nil, let bytes = try? CompactCodec().encode(envelope.payload) else { return }
+        engine.weighLastSubmitted(bytes.count)
+        if archive != nil { archive?.keep(bytes, of: engine.source, envelope.metadata.sequence) }
     }
 
     func showState() {

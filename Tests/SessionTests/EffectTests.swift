@@ -8,6 +8,26 @@ import MeshStorage
 import MeshTransport
 import Testing
 
+/// Counts what is written.
+private final class CountingStore: SessionStore {
+    let written = Locked((bytes: 0, writes: 0))
+    private let store = MemoryStore()
+
+    var durability: StoreDurability { store.durability }
+
+    func commit(_ batch: StoreBatch) throws {
+        try store.commit(batch)
+        written.withLock { $0 = ($0.bytes + batch.byteCount, $0.writes + 1) }
+    }
+
+    func value(for key: String) throws -> [UInt8]? { try store.value(for: key) }
+    func catalog(prefix: String) throws -> StoreCatalog { try store.catalog(prefix: prefix) }
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try store.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+    func close() { store.close() }
+}
+
 /// Side effects: once for each event, when its place is final.
 @MainActor @Suite struct EffectTests {
     @MainActor final class Log {
@@ -101,6 +121,67 @@ import Testing
         #expect(Set(log.ids).count == 5)
         var archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
         #expect(try archive.load()?.head.sideEffectsDue.isEmpty == true)
+    }
+
+    @Test func `an effect costs the store the same however many wait`() async throws {
+        func bytesWritten(effects: Int) async throws -> (bytes: Int, writes: Int) {
+            let world = VirtualWorld(seed: 4)
+            let store = CountingStore()
+            let log = Log()
+            let here = try await world.opened(world.transport(phone), incarnation: 1) {
+                $0.store = store
+                // So that each mark is written by itself.
+                $0.onConfirmed = {
+                    for _ in 0..<20 { await Task.yield() }
+                    try log.run($0)
+                }
+            }
+            let there = world.session(world.transport(watch), incarnation: 2)
+            await world.meet()
+            here.start()
+            there.start()
+            await world.settle(until: { here.isMember && there.isMember })
+            for tap in 1...effects { try here.submit(.add(tap), at: world.now) }
+            await world.settle(until: { log.amounts.count == effects })
+            await world.settle()
+            #expect(log.amounts == Array(1...effects))
+            var archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
+            #expect(try archive.load()?.head.sideEffectsDue.isEmpty == true)
+            return store.written.withLock { $0 }
+        }
+        let (few, many) = (try await bytesWritten(effects: 200), try await bytesWritten(effects: 800))
+        print("effects: 200 wrote \(few.bytes) bytes in \(few.writes) commits, 800 \(many.bytes) in \(many.writes)")
+        #expect(many.bytes < 6 * few.bytes, "\(few.bytes) bytes for 200, \(many.bytes) for 800")
+        #expect(many.bytes < 800 * 1_000)
+    }
+
+    @Test func `effects that are due outlive crashes while some are marked`() async throws {
+        let world = VirtualWorld(seed: 5)
+        let store = MemoryStore()
+        let log = Log()
+        let configure: (inout CounterConfiguration) -> Void = {
+            $0.store = store
+            $0.onConfirmed = { try log.run($0) }
+        }
+        let here = world.session(world.transport(phone), incarnation: 1)
+        var there = try await world.opened(world.transport(watch), incarnation: 2, configure: configure)
+        here.start()
+        there.start()
+        await world.settle(until: { here.isMember && there.isMember })
+        for tap in 1...30 { try here.submit(.add(tap), at: world.now) }
+        for next in stride(from: 5, through: 30, by: 5) {
+            log.before = { if $0 == .add(next + 1) { throw Failure() } }
+            await world.settle(until: { log.amounts.last == next })
+            await world.settle()
+            there.stop()
+            var archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
+            #expect(try archive.load()?.head.sideEffectsDue.count == 30 - next)
+            there = try await world.opened(world.transport(watch), incarnation: 2, configure: configure)
+            there.start()
+        }
+        await world.settle()
+        #expect(log.amounts == Array(1...30))
+        #expect(Set(log.ids).count == 30)
     }
 
     @Test func `a newcomer runs no effects for what was confirmed before it came`() async throws {

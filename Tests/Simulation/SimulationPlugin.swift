@@ -16,5 +16,6 @@ public struct SimulationPlugin: Plugin {
         registry.add(SimulationSubject(TextFeature.self), to: .simulations)
         registry.add(EngineBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(StoreBenchmark.benchmarkCase, to: .benchmarks)
+        registry.add(StoreBenchmark.effectsCase, to: .benchmarks)
     }
 }

@@ -26,6 +26,15 @@ enum StoreBenchmark {
         return rows
     }
 
+    static let effectsCase = BenchmarkCase(
+        id: "effects", summary: "What it costs to mark side effects one by one while thousands are due"
+    ) { context in
+        try context.contributions(to: .stores).map { store in
+            context.report("\(store.plugin)")
+            return try measureEffects(store, .machine)
+        }
+    }
+
     private static let eventsMax = 100_000
 
     private static func measure(
@@ -58,6 +67,36 @@ enum StoreBenchmark {
         }
     }
 
+    /// Side effects that are due all at once and marked one by one, each with a commit of its own.
+    private static func measureEffects(
+        _ store: Contribution<StoreFactory>, _ durability: StoreDurability
+    ) throws -> BenchmarkRow {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+
+        let counting = CountingStore(try store.value.open(folder.path, durability))
+        var session = try StoredSession(counting, isConfirming: true)
+        try session.commit(count: effectsMax)
+        let before = counting.written
+        let start = ContinuousClock.now
+        try session.markEffects()
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        counting.close()
+        return BenchmarkRow(fields: [
+            .init(name: "store", value: .text(store.plugin.rawValue)),
+            .init(name: "durability", value: .text(counting.durability.rawValue)),
+            .init(name: "effects", value: .integer(effectsMax)),
+            .init(name: "commits", value: .integer(counting.written.commits - before.commits)),
+            .init(
+                name: "bytesPerEffect",
+                value: .number(Double(counting.written.bytes - before.bytes) / Double(effectsMax))),
+            .init(name: "markMicroseconds", value: .number(seconds * 1e6 / Double(effectsMax))),
+        ])
+    }
+
+    private static let effectsMax = 3_000
+
     /// From nothing to an engine that goes on.
     private static func reopeningSeconds(_ open: () throws -> any SessionStore) throws -> Double {
         let start = ContinuousClock.now
@@ -82,6 +121,29 @@ enum StoreBenchmark {
     }
 }
 
+/// Counts what is written.
+private final class CountingStore: SessionStore {
+    private let store: any SessionStore
+    private let count = Locked((commits: 0, bytes: 0))
+
+    init(_ store: any SessionStore) { self.store = store }
+
+    var written: (commits: Int, bytes: Int) { count.withLock { $0 } }
+    var durability: StoreDurability { store.durability }
+
+    func commit(_ batch: StoreBatch) throws {
+        try store.commit(batch)
+        count.withLock { $0 = ($0.commits + 1, $0.bytes + batch.byteCount) }
+    }
+
+    func value(for key: String) throws -> [UInt8]? { try store.value(for: key) }
+    func catalog(prefix: String) throws -> StoreCatalog { try store.catalog(prefix: prefix) }
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try store.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+    func close() { store.close() }
+}
+
 /// One engine, its archive and its store.
 private struct StoredSession {
     private typealias Archive = SessionArchive<Int, ListFeature.Event>
@@ -102,20 +164,24 @@ private struct StoredSession {
 
     private static let id = UUID(uuid: (0x53, 0x4D, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
 
-    private static var options: SessionEngineOptions<Int, ListFeature.Event> {
+    private static func options(keepsSideEffects: Bool = false) -> SessionEngineOptions<Int, ListFeature.Event> {
         var options = SessionEngineOptions<Int, ListFeature.Event>()
         options.ownUnconfirmedMax = 1 << 20
         options.ownUnconfirmedBytesMax = 1 << 30
+        options.keepsSideEffects = keepsSideEffects
         return options
     }
 
-    init(_ store: any SessionStore) throws {
+    /// - Parameter isConfirming: a group of one: what is submitted is confirmed, and has a side effect.
+    init(_ store: any SessionStore, isConfirming: Bool = false) throws {
         self.store = store
         archive = try Archive(store: store, sessionID: Self.id, featureID: "store-benchmark")
         engine = Engine(
             sessionID: Self.id, featureID: "store-benchmark", localPeerID: "phone", payloadType: "event",
             snapshotPayloadType: "state", initialState: 0, reducer: CountingReducer(),
-            conflictPolicy: AcceptingConflictPolicy(), incarnation: 1, options: Self.options)
+            conflictPolicy: AcceptingConflictPolicy(), incarnation: 1,
+            members: isConfirming ? [SessionSource(peerID: "phone", incarnation: 1)] : [],
+            options: Self.options(keepsSideEffects: isConfirming))
     }
 
     init(restoring store: any SessionStore) throws {
@@ -123,7 +189,7 @@ private struct StoredSession {
         guard let image = try archive.load() else { return }
         engine = try Engine(
             restoring: image, reducer: CountingReducer(), conflictPolicy: AcceptingConflictPolicy(), seed: 1,
-            options: Self.options)
+            options: Self.options())
     }
 
     mutating func submit(
@@ -145,7 +211,14 @@ private struct StoredSession {
         while eventCount < count { try commit(count: min(1_000, count - eventCount)) }
     }
 
-    private mutating func commit(count: Int) throws {
+    mutating func markEffects() throws {
+        for effect in engine.sideEffectsDue {
+            engine.markSideEffects(through: effect.position)
+            if let persistence = engine.takeDirectives().persist { try archive.save(persistence, of: engine) }
+        }
+    }
+
+    mutating func commit(count: Int) throws {
         let start = UInt32(eventCount)
         for number in start..<start + UInt32(count) {
             let moment = Date(timeIntervalSince1970: 1_700_000_000 + Double(number) / 1_000)

@@ -13,8 +13,9 @@ import MeshWire
 /// if let persistence = directives.persist { try archive.save(persistence, of: engine) }
 /// ```
 ///
-/// A journal for each source holds its records above the base, numbered by their sequences; the base and the head, which
-/// is everything else, are values. All bytes are `compact`. A value: whoever drives the engine owns it.
+/// A journal for each source holds its records above the base, numbered by their sequences, and one more the side effects
+/// that are due; the base and the head, which is everything else, are values. All bytes are `compact`. A value: whoever
+/// drives the engine owns it.
 public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     public let store: any SessionStore
     public let sessionID: UUID
@@ -29,6 +30,10 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private var stored: Set<String>?
     /// The position at which each goes on; 0 before its first entry.
     private var next: [UInt64] = []
+    private var effects: EffectJournal
+    /// Own events that were encoded for another purpose and go into the next batch, by sequence.
+    private var encoded: [UInt64: [UInt8]] = [:]
+    private var encodedSource: SessionSource?
     private let codec = CompactCodec()
 
     /// How many sequences a source may pass over: far more than it may have unconfirmed.
@@ -40,6 +45,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         self.sessionID = sessionID
         self.featureID = featureID
         prefix = "session/\(featureID)/\(sessionID.uuidString)/"
+        effects = EffectJournal(name: prefix + "effects")
         guard prefix.utf8.count + 32 <= StoreLimits.nameBytesMax else {
             throw StorageError(.oversized, "the feature id has \(featureID.utf8.count) bytes; use a shorter one")
         }
@@ -64,6 +70,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     public mutating func batch<Reducer, Policy>(
         _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>
     ) throws -> StoreBatch {
+        defer { encoded = [:] }
         var batch = StoreBatch()
         if persistence.replacesEverything {
             // What an archive that was not loaded does not know of goes too.
@@ -73,7 +80,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
             (sources, journals, next) = ([], [], [])
             try add(engine.baseImage, to: &batch)
             for record in engine.records.sorted(by: { $0.sequence < $1.sequence }) { try add(record, to: &batch) }
-            try add(engine.head, to: &batch)
+            try rewriteEffects(of: engine, in: &batch)
+            try addHead(of: engine, to: &batch)
             return batch
         }
         // A base that passes over entries that were never written says so before the entries that follow.
@@ -82,10 +90,40 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         for range in persistence.appended {
             for record in engine.records(in: range) { try add(record, to: &batch) }
         }
-        if persistence.changesMembership || persistence.movesBase || sources.count > known {
-            try add(engine.head, to: &batch)
+        let changesLayout = try addEffects(persistence, of: engine, to: &batch)
+        if persistence.changesMembership || persistence.movesBase || sources.count > known || changesLayout {
+            try addHead(of: engine, to: &batch)
         }
         return batch
+    }
+
+    /// - Returns: whether the head has to say that there are some, or that it has none itself any more.
+    private mutating func addEffects<Reducer, Policy>(
+        _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>,
+        to batch: inout StoreBatch
+    ) throws -> Bool {
+        if effects.isOutdated {
+            try rewriteEffects(of: engine, in: &batch)
+            return true
+        }
+        if persistence.sideEffectsMarked > 0 { effects.giveUp(persistence.sideEffectsMarked, in: &batch) }
+        let wasEmpty = effects.isEmpty
+        try append(engine.sideEffectRecords(last: persistence.sideEffectsAdded), to: &batch)
+        return wasEmpty && !effects.isEmpty
+    }
+
+    private mutating func rewriteEffects<Reducer, Policy>(
+        of engine: SessionSyncEngine<State, Event, Reducer, Policy>, in batch: inout StoreBatch
+    ) throws {
+        effects.erase(in: &batch)
+        try append(engine.sideEffectRecords(last: .max), to: &batch)
+    }
+
+    private mutating func append(_ due: [SessionConfirmedRecord<Event>], to batch: inout StoreBatch) throws {
+        for effect in due {
+            let stored = try StoredEffect(effect, source: number(of: effect.record.source), codec)
+            effects.append(try codec.encode(direct: stored), in: &batch)
+        }
     }
 
     private func catalog() throws -> [StoreCatalog.Journal] { try store.catalog(prefix: "\(prefix)log/").journals }
@@ -94,13 +132,14 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         batch.set(try codec.encode(base), for: baseKey)
         for folded in base.vector.entries where folded.sequence > 0 {
             let number = number(of: folded.source)
-            batch.truncate(journals[number], below: folded.sequence + 1)
-            next[number] = max(next[number], folded.sequence + 1)
+            let first = try position(after: folded.sequence)
+            batch.truncate(journals[number], below: first)
+            next[number] = max(next[number], first)
         }
     }
 
     private mutating func add(_ record: SessionRecord<Event>, to batch: inout StoreBatch) throws {
-        let bytes = try codec.encode(direct: StoredRecord(record, codec))
+        let bytes = try codec.encode(direct: StoredRecord(record, codec, encoded: encodedEvent(record)))
         let number = number(of: record.source)
         // Sequences that a source passed over when it joined: a journal has no holes.
         if next[number] > 0, next[number] < record.sequence {
@@ -111,11 +150,35 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
             for void in next[number]..<record.sequence { batch.append([], to: journals[number], at: void) }
         }
         batch.append(bytes, to: journals[number], at: record.sequence)
-        next[number] = record.sequence + 1
+        next[number] = try position(after: record.sequence)
     }
 
-    private func add(_ head: SessionEngineHead<Event>, to batch: inout StoreBatch) throws {
-        batch.set(try codec.encode(StoredHead(head: head, sources: sources)), for: headKey)
+    /// An own event as this archive would encode it, until the next batch.
+    mutating func keep(_ bytes: [UInt8], of source: SessionSource, _ sequence: UInt64) {
+        if encodedSource != source { encoded = [:] }
+        encodedSource = source
+        encoded[sequence] = bytes
+    }
+
+    private func encodedEvent(_ record: SessionRecord<Event>) -> [UInt8]? {
+        encoded.isEmpty || record.source != encodedSource ? nil : encoded[record.sequence]
+    }
+
+    private func position(after sequence: UInt64) throws(StorageError) -> UInt64 {
+        guard sequence < StoreLimits.positionMax else {
+            throw StorageError(.oversized, "sequence \(sequence), the limit is \(StoreLimits.positionMax)")
+        }
+        return sequence + 1
+    }
+
+    /// While no side effects are due, earlier versions of the library can read it.
+    private func addHead<Reducer, Policy>(
+        of engine: SessionSyncEngine<State, Event, Reducer, Policy>, to batch: inout StoreBatch
+    ) throws {
+        let head = StoredHead(
+            version: effects.isEmpty ? 1 : StoredLayout.current, head: engine.head(sideEffectsDue: []),
+            sources: sources)
+        batch.set(try codec.encode(head), for: headKey)
     }
 
     private mutating func number(of source: SessionSource) -> Int {
@@ -147,12 +210,35 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         let stored: StoredHead<Event> = try decode(headBytes, "head")
         guard let baseBytes = try store.value(for: baseKey) else { throw damaged("the base is missing") }
         let base: SessionBase<State> = try decode(baseBytes, "base")
+        guard let head = stored.head.checked(above: base) else { throw damaged("its numbers are not an engine's") }
         sources = stored.sources
         journals = sources.indices.map(journal)
         next = journals.map { _ in 0 }
-        var image = SessionEngineImage(head: stored.head, base: base, log: [])
+        var image = SessionEngineImage(head: head, base: base, log: [])
         try addLog(catalog, to: &image)
+        try addEffects(to: &image)
         return image
+    }
+
+    private mutating func addEffects(to image: inout SessionEngineImage<State, Event>) throws {
+        effects.isOutdated = !image.head.sideEffectsDue.isEmpty
+        guard let known = try store.catalog(prefix: effects.name).journals.first(where: { $0.name == effects.name })
+        else { return }
+        guard StoredNumbers.areUsable([known.positions.upperBound]) else {
+            throw damaged("side effects have impossible places")
+        }
+        effects.load(known.positions)
+        try store.forEachEntry(of: effects.name) { entry in
+            do {
+                let stored = try entry.bytes.withUnsafeBytes { try codec.decode(direct: StoredEffect.self, from: $0) }
+                guard StoredNumbers.areUsable([stored.position, stored.sequence]) else {
+                    throw WireError(.missingField, "a stored effect without a place")
+                }
+                image.head.sideEffectsDue.append(try stored.effect(of: sources, codec))
+            } catch {
+                throw damaged("side effect \(entry.position) cannot be read", cause: error)
+            }
+        }
     }
 
     /// The log, and what follows from it since the head was written.
@@ -190,7 +276,8 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         let done = max(folded, max(first, 1) - 1)
         let last = max(folded, max(written.upperBound, 1) - 1, image.head.held[source])
         let isWhole = last <= done || (written.lowerBound <= done + 1 && last < written.upperBound)
-        guard isWhole, written.isEmpty || written.lowerBound > folded else {
+        guard isWhole, StoredNumbers.areUsable([written.upperBound]), written.isEmpty || written.lowerBound > folded
+        else {
             throw damaged("events \(folded + 1) to \(last) of \(source) are not all there")
         }
         return last
@@ -237,6 +324,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         for journal in catalog.journals { batch.erase(journal.name) }
         try store.commit(batch)
         (sources, journals, next) = ([], [], [])
+        effects = EffectJournal(name: effects.name)
     }
 
     /// The sessions of a feature that a store holds.

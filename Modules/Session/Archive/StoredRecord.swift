@@ -52,13 +52,16 @@ struct StoredRecord: WireCodable {
         replacement = try fields.read(.replacement)
     }
 
-    init<Event: Codable & Sendable>(_ record: SessionRecord<Event>, _ codec: CompactCodec) throws {
+    /// - Parameter encoded: the event's bytes, where they are known.
+    init<Event: Codable & Sendable>(
+        _ record: SessionRecord<Event>, _ codec: CompactCodec, encoded: [UInt8]? = nil
+    ) throws {
         stamp = record.stamp.rawValue
         causalTimestamp = record.causalTimestamp
         monotonicTimestamp = record.monotonicTimestamp
         eventID = record.eventID
         switch record.content {
-        case .event(let event): self.event = try codec.encode(event)
+        case .event(let event): self.event = try encoded ?? codec.encode(event)
         case .opaque(let bytes, let codec, let payloadType):
             opaque = Opaque(bytes: bytes, codec: codec, payloadType: payloadType)
         case .replacement(let replacement): self.replacement = try codec.encode(replacement)
@@ -86,14 +89,15 @@ struct StoredRecord: WireCodable {
 
 /// Which layout a head has: read before the rest, so that a newer one is told from a damaged one.
 struct StoredLayout: Codable {
-    static let current = 1
+    /// 2 has side effects that are due in a journal of their own; 1, which is written while there are none, in the head.
+    static let current = 2
 
     var version = current
 }
 
 /// Everything of an engine that is neither base nor log, and whose the journals are.
 struct StoredHead<Event: Codable & Sendable>: Codable {
-    var version = StoredLayout.current
+    var version: Int
     var head: SessionEngineHead<Event>
     var sources: [SessionSource]
 }

@@ -1,0 +1,90 @@
+import MeshEngine
+import MeshIdentity
+import MeshStorage
+import MeshWire
+
+/// A confirmed event whose side effect is due, as it lies in the journal of effects.
+struct StoredEffect: WireCodable {
+    enum WireKeys: Int, CodingKey {
+        case position = 1
+        case source, sequence, outcome, record
+    }
+
+    var position: UInt64
+    /// The place of its source in the head's list.
+    var source: UInt64
+    var sequence: UInt64
+    var outcome: UInt8
+    var record: StoredRecord
+
+    func encode(into fields: inout WireFieldWriter<WireKeys>) {
+        fields.write(position, .position)
+        fields.write(source, .source)
+        fields.write(sequence, .sequence)
+        fields.write(outcome, .outcome)
+        fields.write(record, .record)
+    }
+
+    init(from fields: inout WireFieldReader<WireKeys>) throws(WireError) {
+        position = try fields.read(.position)
+        source = try fields.read(.source)
+        sequence = try fields.read(.sequence)
+        outcome = try fields.read(.outcome)
+        record = try fields.read(.record)
+    }
+
+    init<Event: Codable & Sendable>(
+        _ effect: SessionConfirmedRecord<Event>, source: Int, _ codec: CompactCodec
+    ) throws {
+        position = effect.position
+        self.source = UInt64(source)
+        sequence = effect.record.sequence
+        outcome = effect.outcome.rawValue
+        record = try StoredRecord(effect.record, codec)
+    }
+
+    /// - Throws: `WireError` for a source that is not listed or an outcome that is none.
+    func effect<Event: Codable & Sendable>(
+        of sources: [SessionSource], _ codec: CompactCodec
+    ) throws -> SessionConfirmedRecord<Event> {
+        guard let number = Int(exactly: source), sources.indices.contains(number),
+            let outcome = SessionEventOutcome(rawValue: outcome)
+        else { throw WireError(.missingField, "a stored effect without source or outcome") }
+        return SessionConfirmedRecord(
+            position: position, record: try record.record(of: sources[number], sequence: sequence, codec),
+            outcome: outcome)
+    }
+}
+
+/// The journal of side effects that are due: one entry for each, given up when it is marked, so that an effect costs the
+/// same however many wait.
+struct EffectJournal {
+    let name: String
+    /// Where they are.
+    private(set) var positions: Range<UInt64> = 1..<1
+    /// Some are still in the head, where an earlier layout had them.
+    var isOutdated = false
+
+    init(name: String) { self.name = name }
+
+    var isEmpty: Bool { positions.isEmpty }
+
+    mutating func load(_ positions: Range<UInt64>) { self.positions = positions }
+
+    mutating func erase(in batch: inout StoreBatch) {
+        batch.erase(name)
+        positions = 1..<1
+        isOutdated = false
+    }
+
+    mutating func giveUp(_ count: Int, in batch: inout StoreBatch) {
+        let first = min(positions.lowerBound + UInt64(max(0, count)), positions.upperBound)
+        positions = first..<positions.upperBound
+        batch.truncate(name, below: first)
+    }
+
+    mutating func append(_ bytes: [UInt8], in batch: inout StoreBatch) {
+        batch.append(bytes, to: name, at: positions.upperBound)
+        positions = positions.lowerBound..<positions.upperBound + 1
+    }
+}
