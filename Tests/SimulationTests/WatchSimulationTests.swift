@@ -19,6 +19,13 @@ import Testing
         for kind in ["suspension", "kill", "relaunch", "lie", "switch"] { #expect(report.faults[kind] ?? 0 > 0) }
     }
 
+    @Test func `Sessions are equal ten seconds after the last tap, over backgrounds, suspensions and kills`() {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let report = SessionWatchSimulation().run(0..<40)
+        for failure in report.failures { Issue.record("seed \(failure.seed): \(failure.reason)") }
+        for kind in ["background", "suspension", "kill"] { #expect(report.faults[kind] ?? 0 > 0) }
+    }
+
     @Test func `What apps lose that keep nothing is found`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         var simulation = WatchSimulation()

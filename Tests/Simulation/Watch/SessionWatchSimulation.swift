@@ -1,0 +1,87 @@
+import MeshBus
+import MeshSimulatedWatch
+
+/// Taps on a phone and its watch that share a session, over whole transports and WatchConnectivity's stand-in, in virtual
+/// time and on one thread. Apps go to the background for a moment, are suspended, and are killed and launched anew.
+///
+/// Ten seconds after the last tap with both apps in the foreground, the states are equal; where apps have stores, they
+/// hold every tap once. Everything follows from the seed.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+public struct SessionWatchSimulation: Sendable {
+    /// On both devices.
+    public var taps: UInt32
+    /// From the last tap on, or from when both are in the foreground.
+    public var patience: Duration = .seconds(10)
+
+    public init(taps: UInt32 = 30) { self.taps = taps }
+
+    /// What became of one seed.
+    public struct Report: Sendable, Encodable {
+        public let seed: UInt64
+        /// What went wrong; nil when nothing did.
+        public let failure: String?
+        public let taps: UInt32
+        /// By kind.
+        public let faults: [String: Int]
+        /// How long after the last tap the states were equal.
+        public let equalAfterSeconds: Double
+        public let simulatedSeconds: Double
+        public let wallSeconds: Double
+    }
+
+    /// - Parameter trace: is told of everything that happens on the devices, if the run fails.
+    public func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> Report {
+        let traceLimit = trace == nil ? 0 : 100_000
+        let (report, account) = SimulationThread.run { [self] thread in
+            let start = ContinuousClock.now
+            let run = SessionWatchRun(self, seed: seed, thread: thread, traceLimit: traceLimit)
+            let failure = run.play()
+            let report = Report(
+                seed: seed, failure: failure, taps: run.tapCount, faults: run.faults,
+                equalAfterSeconds: run.equalAfter / .seconds(1),
+                simulatedSeconds: run.pair.elapsed / .seconds(1), wallSeconds: start.duration(to: .now) / .seconds(1))
+            return (report, failure == nil ? "" : run.pair.report)
+        }
+        if report.failure != nil { trace?(account) }
+        return report
+    }
+}
+
+/// What became of many seeds of a `SessionWatchSimulation`.
+public struct SessionWatchReport: Sendable, Encodable {
+    public private(set) var seeds = 0
+    public private(set) var failures: [WatchSimulationReport.Failure] = []
+    public private(set) var taps = 0
+    public private(set) var faults: [String: Int] = [:]
+    public private(set) var slowestSeconds = 0.0
+    public private(set) var simulatedSeconds = 0.0
+    public private(set) var wallSeconds = 0.0
+
+    @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+    fileprivate mutating func add(_ report: SessionWatchSimulation.Report) {
+        seeds += 1
+        if let reason = report.failure { failures.append(.init(seed: report.seed, reason: reason)) }
+        taps += Int(report.taps)
+        faults.merge(report.faults, uniquingKeysWith: +)
+        slowestSeconds = max(slowestSeconds, report.equalAfterSeconds)
+        simulatedSeconds += report.simulatedSeconds
+        wallSeconds += report.wallSeconds
+    }
+}
+
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension SessionWatchSimulation {
+    /// - Parameters:
+    ///   - trace: see `run(seed:trace:)`.
+    ///   - progress: is told after each seed.
+    public func run(
+        _ seeds: Range<UInt64>, trace: ((String) -> Void)? = nil, progress: (SessionWatchReport) -> Void = { _ in }
+    ) -> SessionWatchReport {
+        var report = SessionWatchReport()
+        for seed in seeds {
+            report.add(run(seed: seed, trace: trace))
+            progress(report)
+        }
+        return report
+    }
+}
