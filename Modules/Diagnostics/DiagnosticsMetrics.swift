@@ -72,6 +72,7 @@
             case .reachabilityChanged: "reachabilityChanged"
             case .sendFailed: "sendFailed"
             case .rejected: "rejected"
+            case .displaced: "displaced"
             case .acknowledged: "acknowledged"
             case .retransmitted: "retransmitted"
             case .expired: "expired"

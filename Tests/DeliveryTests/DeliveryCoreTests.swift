@@ -111,6 +111,22 @@ import Testing
         #expect(numbersConnections ? greetings > 10 : greetings < 5)
     }
 
+    @Test func `A connection whose peer greets on another one is ended, and that is told`() throws {
+        let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
+        var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
+        let now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
+        for address in ["first", "second"] as [LinkAddress] {
+            core.connected(address, as: nil, now)
+            let hello = WireFrame(.hello(WireHello(peer: peer("right"), codecs: [2])))
+            try core.receive(hello, on: .stream, from: address, now)
+        }
+        let directives = core.takeDirectives()
+        #expect(directives.hopeless.map(\.address) == ["first"])
+        #expect(directives.hopeless.first?.farewell.reason == .displaced)
+        let isTold = directives.diagnostics.contains { if case .displaced("right") = $0 { true } else { false } }
+        #expect(isTold)
+    }
+
     /// Each feature in order, each message at most once, and missing are only those that were withdrawn.
     private func check(_ world: CoreWorld, _ seed: UInt64) {
         for (feature, accepted) in world.accepted.sorted(by: { $0.key < $1.key }) {

@@ -24,6 +24,7 @@ import Testing
         (.mixesLanes, "link.lanes.apart"),
         (.neverWritable, "link.full.writable"),
         (.hidesTheEnd, "link.disconnect.told"),
+        (.keepsTheDisplaced, "link.namesakes"),
         (.deliversWhileApart, "link.disconnect.silent"),
         (.carriesOver, "link.reconnect.fresh"),
         (.keepsTheLastBack, "link.close.flushed"),

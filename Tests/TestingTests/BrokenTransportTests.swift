@@ -19,6 +19,7 @@ import Testing
         (.dropsWhatWaits, "transport.queue.waits"),
         (.storesBestEffort, "transport.realtime.not-stored"),
         (.losesBestEffort, "transport.realtime.arrives"),
+        (.losesBestEffort, "transport.realtime.kept"),
         (.mixesFeatures, "transport.features.separate"),
         (.sharesOneStream, "transport.subscribers.independent"),
         (.acceptsAnySize, "transport.limit.refused"),
@@ -103,7 +104,7 @@ import Testing
         let (fault, rule) = Self.noticed[index]
         let report = await Patience.$grace.withValue(.milliseconds(500)) {
             await TransportConformance.examine(
-                fixture(fault), as: "transport.broken",
+                fixture(fault, hasQueue: rule == "transport.realtime.kept"), as: "transport.broken",
                 rules: TransportConformance.rules.filter { $0.id == rule },
                 limit: fault == .neverReturns ? .milliseconds(50) : .seconds(600))
         }
@@ -130,8 +131,10 @@ import Testing
     }
 
     /// A sound link's transports, decorated.
-    private func fixture(_ fault: Fault?) -> TransportFixture {
-        let sound = LinkFixture.inMemory().transports()
+    private func fixture(_ fault: Fault?, hasQueue: Bool = false) -> TransportFixture {
+        let lanes: [LinkLane: PayloadLimit] = [.stream: .memoryStream, .datagram: .memoryDatagram]
+        let queue: [LinkLane: PayloadLimit] = hasQueue ? [.queue: .memoryKept] : [:]
+        let sound = LinkFixture.inMemory(lanes: lanes.merging(queue) { lane, _ in lane }).transports()
         return TransportFixture(patience: sound.patience) { codec in
             try await decorated(sound.makePair(codec), fault)
         }

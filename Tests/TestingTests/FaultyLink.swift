@@ -6,7 +6,8 @@ enum LinkFault: String, CaseIterable, Sendable {
     case offersNothing, changesItsLanes, connectsTwice
     case sendsUnopened, takesStrangers, sendsAfterClosing, takesAnySize, refusesTheLargest, losesAnswers
     case losesStreamBytes, swapsPackets, cutsDatagrams, mixesLanes, neverWritable
-    case hidesTheEnd, deliversWhileApart, carriesOver, keepsTheLastBack, callsAfterClosing, holdsItsObserver
+    case hidesTheEnd, keepsTheDisplaced
+    case deliversWhileApart, carriesOver, keepsTheLastBack, callsAfterClosing, holdsItsObserver
     case losesWhatWaits, swapsWhatWaits, keepsTheOldest, provesNothing
 }
 
@@ -106,7 +107,7 @@ final class FaultyLink: TransportLink, LinkObserver {
         }
     }
 
-    func disconnect(_ address: LinkAddress) { base.disconnect(address) }
+    func disconnect(_ address: LinkAddress) { if fault != .keepsTheDisplaced { base.disconnect(address) } }
 
     func close() async {
         await base.close()

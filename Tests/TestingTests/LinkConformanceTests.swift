@@ -24,7 +24,10 @@ import Testing
         let report = await TransportConformance.examine(fixture([.stream, .datagram]), as: "transport.memory")
         let skipped = report.rows.filter { $0.outcome == .skipped }
         #expect(skipped.allSatisfy { $0.detail.contains("lane") })
-        #expect(Set(skipped.map(\.rule)) == ["link.queue.kept", "link.file.kept", "link.latest.newest"])
+        #expect(
+            Set(skipped.map(\.rule)) == [
+                "link.queue.kept", "link.file.kept", "link.latest.newest", "transport.realtime.kept",
+            ])
     }
 
     @Test func `A link between two is exempt from the rules for many, and says so`() async {

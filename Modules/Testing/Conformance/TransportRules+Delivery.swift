@@ -60,8 +60,9 @@ extension TransportConformance {
         ) { bench in
             let received = bench.record(bench.second.receiveEnvelopes())
             await bench.settle()
-            // Accepted and lost, or refused: both are right.
-            try? await bench.first.send(bench.envelope(1), mode: .realtimeBestEffort, to: nil)
+            try await requireThrows(.notReachable) {
+                try await bench.first.send(bench.envelope(1), mode: .realtimeBestEffort, to: nil)
+            }
             await bench.settle()
             try await bench.connect()
             try await bench.send(2...2)
@@ -69,6 +70,23 @@ extension TransportConformance {
             await bench.settle()
             try requireEqual(received.sequences(), [2], "what arrived")
         }.needs(.otherPeer, .nothingKeepsBestEffort),
+        ConformanceRule(
+            "transport.realtime.kept", "Where the platform keeps a queue, a best-effort event of any moment arrives"
+        ) { bench in
+            let received = bench.record(bench.second.receiveEnvelopes())
+            try await bench.send(1...1, mode: .realtimeBestEffort)
+            try await bench.connect()
+            try await bench.send(2...2, mode: .realtimeBestEffort)
+            try await bench.wait(for: "the first two") { Set(received.sequences()) == [1, 2] }
+            try await bench.disconnect()
+            try await bench.send(3...3, mode: .realtimeBestEffort)
+            await bench.settle()
+            // Not a moment for a greeting.
+            async let connected: Void = bench.connect()
+            try await bench.send(4...4, mode: .realtimeBestEffort)
+            try await connected
+            try await bench.wait(for: "the last two") { Set(received.sequences()) == [1, 2, 3, 4] }
+        }.needs(.reconnection, .lane(.queue)),
         ConformanceRule("transport.realtime.arrives", "Best effort arrives on a link without faults") { bench in
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())

@@ -222,6 +222,12 @@ extension TransportConformance {
                 }
             }
         }.needs(.link, .otherPeer, .liveLane),
+        ConformanceRule(
+            "link.namesakes", "Of two peers under one name the earlier is displaced, and back when the later has gone"
+        ) { bench in
+            guard let fixture = bench.links else { return }
+            try await namesakes(fixture)
+        }.needs(.link, .otherPeer, .liveLane, .thirdLink),
         ConformanceRule("link.close.flushed", "What was taken before closing still arrives") { bench in
             try await LinkBench.run(bench) { bench in
                 let lane: LinkLane = bench.lanes.keys.contains(.stream) ? .stream : .queue
@@ -346,6 +352,49 @@ extension TransportConformance {
         var encoder = FrameEncoder(codec: CompactCodec(), interning: false)
         let request = WireSnapshotRequest(sessionID: bench.sessionID, requester: other)
         faults.inject(try encoder.encode(.snapshotRequest(request)), .stream)
+    }
+
+    private static func namesakes(_ fixture: LinkFixture) async throws {
+        let group = try await fixture.makeLinks(3)
+        // Whose links prove who is there cannot share a name.
+        guard group.peerIDs == nil else { return }
+        let ends = try group.links.enumerated().map { index, link in
+            var configuration = fixture.configuration
+            configuration.seed = UInt64(index)
+            let peer = SessionPeer(
+                id: index == 0 ? "host" : "guest", deviceClass: .unknown, appInstanceID: "\(index)",
+                topology: .sameHost)
+            return try LinkTransport(
+                localPeer: peer, link: link, configuration: configuration, clock: group.clock)
+        }
+        let host = ends[0]
+        let told = Recorder(host.diagnosticEvents())
+        func wait(for what: String, until condition: () -> Bool) async throws {
+            guard try await Patience(turns: fixture.patience).settle(by: group.settle, until: condition) else {
+                throw ConformanceFailure("waited in vain for \(what)")
+            }
+        }
+        func isReachable(_ guest: LinkTransport) -> Bool {
+            host.health(of: guest.localPeer) == .reachable && guest.health(of: host.localPeer) == .reachable
+        }
+        let failure: (any Error)?
+        do {
+            try ends[0].start()
+            try ends[1].start()
+            try await group.connect?()
+            try await wait(for: "the first to be there") { isReachable(ends[1]) }
+            try ends[2].start()
+            try await group.connect?()
+            try await wait(for: "word that one has taken the other's place") {
+                told.elements.contains { if case .displaced("guest") = $0 { true } else { false } }
+            }
+            await ends[2].close()
+            try await group.connect?()
+            try await wait(for: "the first to be back") { isReachable(ends[1]) }
+            failure = nil
+        } catch { failure = error }
+        for end in ends { await end.close() }
+        if let failure { throw failure }
     }
 
     private static func keptPackets(_ bench: TransportBench, lane: LinkLane) async throws {

@@ -1,3 +1,4 @@
+import MeshDelivery
 import MeshIdentity
 import MeshTransport
 
@@ -29,6 +30,8 @@ enum TransportNeed: Sendable {
     case link
     /// The link proves who is there.
     case provenPeers
+    /// Three links can be joined.
+    case thirdLink
 
     fileprivate func complaint(_ bench: TransportBench) -> String? {
         let pair = bench.pair
@@ -56,6 +59,7 @@ enum TransportNeed: Sendable {
         case .bystander: return pair.bystander == nil ? "only two peers can be joined" : nil
         case .durability: return pair.makeDurable == nil ? "the fixture stores nothing" : nil
         case .crowd: return pair.makeCrowd == nil ? "no more than two peers can be joined" : nil
+        case .thirdLink: return bench.links?.countMax ?? 0 > 2 ? nil : "no more than two links can be joined"
         case .link: return bench.links == nil ? "the fixture does not show the link below" : nil
         case .provenPeers: return pair.provesPeers ? nil : "the link does not prove who is there"
         }

@@ -1,7 +1,10 @@
 /// What a sender asks of the transport for one message. Each mode is its guarantee, not a hint.
 public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codable {
-    /// Now or never: may be lost, is never stored by the transport. (A link whose platform keeps a queue falls back to
-    /// that when nobody is there, as WatchConnectivity's users expect.) Throws `notReachable` otherwise.
+    /// As soon as possible, in no order.
+    ///
+    /// Over a link whose platform keeps a queue (WatchConnectivity) an event is kept from the first call until it arrives,
+    /// before anybody has greeted too: it goes live to whoever has answered, else by the queue. Elsewhere it is now or
+    /// never: stored nowhere, and `send` throws `notReachable` while nobody is there. An engine's log makes up for both.
     case realtimeBestEffort
     /// Arrives once and in order for each peer and feature, when the peer can next be reached; with a durable store also
     /// after relaunches. A full queue makes the send wait while the peer is there, and throw `queueFull` while it is not.

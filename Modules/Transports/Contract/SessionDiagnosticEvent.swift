@@ -13,6 +13,9 @@ public enum SessionDiagnosticEvent: Sendable {
     case sendFailed(SessionSyncMetadata?, mode: SessionDeliveryMode, reason: String)
     /// Bytes or a message from a peer that could not be used; nothing changed.
     case rejected(peerID: String?, reason: String)
+    /// Of two connections that greet under one id the earlier was ended: at the side that ended it the other's id, else the
+    /// own. A peer that came back another way, or two under one name, which take turns until one of them is renamed.
+    case displaced(peerID: String)
     /// The peer has it.
     case acknowledged(SessionSyncMetadata, peerID: String)
     /// Sent again, because nothing said that they had arrived.
@@ -53,6 +56,7 @@ extension SessionDiagnosticEvent: CustomStringConvertible {
         case .sendFailed(let metadata, let mode, let reason):
             "sending \(metadata?.place ?? "a request") \(mode.rawValue) failed: \(reason)"
         case .rejected(let peer, let reason): "rejected a message from \(peer ?? "a peer"): \(reason)"
+        case .displaced(let peer): "a newer connection under the id \(peer) has ended the earlier one"
         case .acknowledged(let metadata, let peer): "\(peer) has \(metadata.place)"
         case .retransmitted(let count, let peer): "sent \(count) messages again to \(peer)"
         case .expired(let metadata, let peer):

@@ -163,13 +163,23 @@ extension DeliveryCore {
         let index = admit(hello.peer)
         if settings.keptLane != nil { keep(index, at: address) }
         guard connection.isLive else { return afterMeeting(index, now) }
-        if let earlier = peers[index].address, earlier != address { connections[earlier]?.isOver = true }
+        if let earlier = peers[index].address, earlier != address { displace(earlier, index) }
         if peers[index].address != nil { part(index) }
         peers[index].address = address
         peers[index].standing.begin(now: now.elapsed)
         rewind(index)
         wake(by: now.elapsed)
         afterMeeting(index, now)
+    }
+
+    /// Whoever greets elsewhere is there from now on. The earlier connection ends, so that a link that had it for another
+    /// peer of that name connects again.
+    private mutating func displace(_ address: LinkAddress, _ index: Int) {
+        guard connections[address]?.isOver == false else { return }
+        let peerID = peers[index].peer.id
+        let detail = "a newer connection greets as '\(peerID)'; of two peers under one name one needs another"
+        directives.hopeless.append((address, WireGoodbye(.displaced, detail: detail)))
+        report(.displaced(peerID: peerID))
     }
 
     /// Whether its end of the connection has begun anew, unnoticed here: it waits for a greeting, and for nothing else.

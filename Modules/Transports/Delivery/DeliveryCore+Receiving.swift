@@ -13,11 +13,11 @@ extension DeliveryCore {
         if case .hello(let hello) = frame.message { return try meet(hello, on: lane, at: address, now) }
         if case .goodbye(let goodbye) = frame.message { return end(address, goodbye, on: lane, now) }
         guard let index = sender(at: address, on: lane) else {
+            if takeEarly(frame, from: address) { return }
             // On a lossy lane the greeting may have been lost or overtaken; it comes again.
             guard lane == .stream else { return }
             throw WireError(.foreign, "the peer did not greet first")
         }
-        peers[index].standing.heardAt = now.elapsed
         if case .report(let report) = frame.message { return take(report, index, on: lane, at: address, now) }
         let isOwn = speaksForItself(frame.message, at: address)
         if let mark = frame.mark { return try take(frame.message, mark, isWanted: isOwn, on: lane, index, now) }
@@ -51,6 +51,16 @@ extension DeliveryCore {
         return connections[address]?.kept.peerID.flatMap { peerIndex[$0] }
     }
 
+    /// Whoever greeted on lanes that the platform keeps may speak before the greeting of a new connection has come, having
+    /// seen nothing of its beginning. What is now or never would be lost; everything else comes again.
+    private mutating func takeEarly(_ frame: WireFrame, from address: LinkAddress) -> Bool {
+        guard frame.mark == nil, case .envelope(let envelope) = frame.message, connections[address]?.kept.peerID != nil,
+            speaksForItself(frame.message, at: address)
+        else { return false }
+        directives.arrivals.append(.envelope(envelope))
+        return true
+    }
+
     /// Nobody gets so far by counting; beyond it there would be no room for the arithmetic.
     private static var numberMax: UInt64 { 1 << 62 }
 
@@ -58,7 +68,9 @@ extension DeliveryCore {
         // One that the platform has kept may be of an earlier life.
         guard lane.isLive || connections[address]?.isLive == false else { return }
         let peerID = connections[address]?.peerID
-        if goodbye.reason != .closing {
+        if goodbye.reason == .displaced {
+            report(.displaced(peerID: localPeer.id))
+        } else if goodbye.reason != .closing {
             report(.rejected(peerID: peerID, reason: "the peer ended the connection: \(goodbye.detail)"))
         }
         let isLive = connections[address]?.isLive ?? false
@@ -233,6 +245,11 @@ extension DeliveryCore {
         let before = peers[index].standing.health
         if let probe = report.probe {
             peers[index].echo = .init(probe: probe, answeredAt: now.wall)
+            if lane.isLive, report.echo == nil,
+                let number = peers[index].standing.askInReturn(now: now.elapsed, heartbeat: settings.heartbeat)
+            {
+                peers[index].probeDue = number
+            }
             markWritable(index)
         }
         if proves, let echo = report.echo,

@@ -40,6 +40,8 @@ extension DeliveryCore {
             return .taken
         case (.latestSnapshot, _), (.reliableEventually, _):
             throw .unsupportedDeliveryMode
+        case (.realtimeBestEffort, .envelope) where settings.keptLane != nil:
+            return try sendKept(item, to: receivers, now)
         case (.realtimeBestEffort, _), (.snapshotRequest, _), (.acknowledgement, _):
             return try sendNow(item.message, to: receivers)
         }
@@ -53,13 +55,26 @@ extension DeliveryCore {
 
     // MARK: Now or never
 
-    private mutating func sendNow(_ message: WireMessage, to receivers: [Int]) throws(SessionSyncError) -> Admission {
+    /// - Parameter keepsUnlessReachable: only who is known to answer gets it on a live lane.
+    private mutating func sendNow(
+        _ message: WireMessage, to receivers: [Int], keepsUnlessReachable: Bool = false
+    ) throws(SessionSyncError) -> Admission {
         var hasReceiver = false
         var isTaken = false
         var droppedCount = 0
         for index in receivers {
             guard let address = immediateAddress(index) else { continue }
             hasReceiver = true
+            if keepsUnlessReachable, peers[index].standing.health != .reachable, let place = peers[index].keptAddress {
+                guard connections[place]?.kept.immediate.hasRoom(countMax: settings.immediateLimit) == true else {
+                    droppedCount += 1
+                    continue
+                }
+                connections[place]?.kept.immediate.append(message)
+                directives.writable.append(place)
+                isTaken = true
+                continue
+            }
             guard connections[address]?.immediate.hasRoom(countMax: settings.immediateLimit) == true else {
                 droppedCount += 1
                 continue
@@ -74,6 +89,26 @@ extension DeliveryCore {
             report(.dropped(count: droppedCount, reason: "a slow peer's queue is full, and others took the message"))
         }
         return .taken
+    }
+
+    /// An event of which no order is asked, over a link whose platform keeps what cannot be delivered now: it goes live to
+    /// whoever has answered there, into the platform's queue for whoever has not, and waits here for whoever has no place
+    /// yet.
+    private mutating func sendKept(
+        _ item: Item, to receivers: [Int], _ now: DeliveryTime
+    ) throws(SessionSyncError) -> Admission {
+        guard !receivers.isEmpty else {
+            try keepPending(item, now)
+            return .taken
+        }
+        let placed = receivers.filter { immediateAddress($0) != nil }
+        let others = receivers.filter { immediateAddress($0) == nil && (placed.isEmpty || hasRoom($0, item.byteCount)) }
+        // A second try after this was taken is known by the event's id.
+        if !others.isEmpty, case .full = try sendReliably(item, to: others, now) { return .full }
+        if placed.count + others.count < receivers.count {
+            report(.dropped(count: 1, reason: "too much waits for a peer that is not there, and others took the event"))
+        }
+        return placed.isEmpty ? .taken : try sendNow(item.message, to: placed, keepsUnlessReachable: true)
     }
 
     /// Where a message goes now; nil when nobody would get it soon.

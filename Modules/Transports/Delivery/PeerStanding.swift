@@ -12,14 +12,15 @@ struct PeerStanding: Sendable {
     private var probeSentAt: UInt64?
     /// Probes in a row without an answer.
     private var missedCount = 0
-    var heardAt: UInt64 = 0
+    /// When the last answer came, or the connection began. That the peer can be heard does not say that it hears.
+    private var provenAt: UInt64 = 0
 
     /// A connection begins.
     mutating func begin(now: UInt64) {
         isProven = false
         probeSentAt = nil
         missedCount = 0
-        heardAt = now
+        provenAt = now
     }
 
     mutating func end() {
@@ -33,13 +34,28 @@ struct PeerStanding: Sendable {
 
     /// When the next probe is due, or the last one overdue.
     func deadline(heartbeat: UInt64) -> UInt64 {
-        guard let probeSentAt else { return isProven ? heardAt + heartbeat : 0 }
+        guard let probeSentAt else { return isProven ? provenAt + heartbeat : 0 }
         return probeSentAt + patience(heartbeat: heartbeat)
     }
 
-    /// Before the first round trip a probe is repeated soon, since the other side may just have been slower to begin.
+    /// A probe is repeated soon: before the first round trip the other side may just have been slower to begin, and after
+    /// it a fifth of a heartbeat is long for an answer.
     private func patience(heartbeat: UInt64) -> UInt64 {
-        isProven ? heartbeat : min(roundTrip.timeout(afterFailures: missedCount), heartbeat)
+        let timeout = roundTrip.timeout(afterFailures: missedCount)
+        return min(isProven ? max(timeout, heartbeat / 5) : timeout, heartbeat)
+    }
+
+    /// The other side asks whether it is heard, and half a heartbeat has passed without an answer to this one: it asks in
+    /// return, so that of two of whom one is not heard both learn of it.
+    mutating func askInReturn(now: UInt64, heartbeat: UInt64) -> UInt32? {
+        guard isProven, probeSentAt == nil, provenAt + heartbeat / 2 <= now else { return nil }
+        return nextProbe(now)
+    }
+
+    private mutating func nextProbe(_ now: UInt64) -> UInt32 {
+        probeNumber &+= 1
+        probeSentAt = now
+        return probeNumber
     }
 
     /// The number of a probe that is to be sent now; nil when none is due.
@@ -50,9 +66,7 @@ struct PeerStanding: Sendable {
             if isProven { health = missedCount >= 3 ? .gone : .degraded }
             if missedCount >= 3 { isProven = false }
         }
-        probeNumber &+= 1
-        probeSentAt = now
-        return probeNumber
+        return nextProbe(now)
     }
 
     /// - Returns: whether it answers the probe that is waited for.
@@ -63,7 +77,7 @@ struct PeerStanding: Sendable {
         let middle = Int64(clamping: sentWall).addingReportingOverflow(Int64(clamping: sample / 2_000_000)).partialValue
         clockOffset = Int64(clamping: answeredWall).subtractingReportingOverflow(middle).partialValue
         probeSentAt = nil
-        prove()
+        prove(now)
         return true
     }
 
@@ -71,11 +85,12 @@ struct PeerStanding: Sendable {
     mutating func acknowledged(sentAt: UInt64?, now: UInt64) {
         if let sentAt, sentAt <= now { roundTrip.measure(now - sentAt) }
         probeSentAt = nil
-        prove()
+        prove(now)
     }
 
-    private mutating func prove() {
+    private mutating func prove(_ now: UInt64) {
         isProven = true
+        provenAt = now
         missedCount = 0
         health = .reachable
     }

@@ -21,8 +21,9 @@ final class SocketKeeper: Sendable {
         case listens, connects, either
     }
 
-    /// A connection counts as a success if it has lasted so long.
-    private static let successSeconds = 1.0
+    /// A connection counts as a success if it has lasted so long: longer than the longest pause, so that two that end each
+    /// other's come ever more slowly.
+    private static let successSeconds = 10.0
 
     private let path: UnixSocketPath
     private let role: Role

@@ -91,6 +91,8 @@ public struct WireGoodbye: Hashable, Sendable {
         public static let unreadable = Reason(rawValue: 2)
         /// The peer has no room for this connection.
         public static let busy = Reason(rawValue: 3)
+        /// A newer connection greets under the same id.
+        public static let displaced = Reason(rawValue: 4)
     }
 
     public var reason: Reason

@@ -12,6 +12,8 @@
             case change(LiveWorkoutChange)
             case signal(Int32)
             case remark(String)
+            /// The id of a peer that is there twice.
+            case displaced(String)
             case tick
         }
 
@@ -38,6 +40,11 @@
             let others = await SignalWatch([SIGTSTP, SIGCONT, SIGWINCH]) { receive.yield(.signal($0)) }
             let tasks = [
                 Task { for await change in changes { receive.yield(.change(change)) } },
+                Task { [events = transport.diagnosticEvents()] in
+                    for await event in events {
+                        if case .displaced(let peerID) = event { receive.yield(.displaced(peerID)) }
+                    }
+                },
                 Task {
                     while !Task.isCancelled {
                         try await Task.sleep(for: .milliseconds(200))
@@ -76,6 +83,7 @@
                     output.tell("refused", "'\(character)' is no key; \(PeerKey.help)", status)
                 case .change(let change): tell(change)
                 case .remark(let text): output.tell("message", text, status)
+                case .displaced(let peerID): output.tell("displaced", namesake(peerID), status)
                 case .signal(SIGTSTP): suspend()
                 case .signal(SIGCONT): resume()
                 case .signal(SIGWINCH), .tick: break
@@ -141,6 +149,14 @@
             let names = workout.companions.filter { $0.isMember && $0.isReachable }.map(\.name)
             guard workout.state.phase != .finished, !names.isEmpty else { return "\(workout.name) has left" }
             return "\(workout.name) has left; the workout goes on with \(names.joined(separator: ", "))"
+        }
+
+        private func namesake(_ peerID: String) -> String {
+            guard peerID != transport.localPeer.id else {
+                return "another peer goes by the name '\(workout.name)' and has taken this one's place: "
+                    + "give one of them another"
+            }
+            return "'\(name(of: peerID))' has connected anew; if two peers go by that name, give one of them another"
         }
 
         private func name(of peerID: String) -> String {
