@@ -14,7 +14,7 @@
 
         private var words = [UInt64](repeating: 0, count: wordCount)
         /// One more than the highest; 0 while there is none.
-        private var end: UInt64 = 0
+        private(set) var end: UInt64 = 0
 
         /// What `insert` would find. Changes nothing.
         func verdict(on counter: UInt64) -> Verdict {

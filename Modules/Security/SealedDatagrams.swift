@@ -115,6 +115,9 @@
         public let keyID: UInt64
         private var window = ReplayWindow()
         private(set) var forgeries: UInt64
+        /// One more than the highest counter that was accepted; 0 while none was. A packet that raises it is newer than all
+        /// before it.
+        public var nextCounter: UInt64 { window.end }
 
         init(_ key: DatagramKey, forgeries: UInt64 = 0) {
             self.key = key.key

@@ -35,6 +35,20 @@
             #expect(try opener.open(sealer.seal([1, 2, 3])) == [1, 2, 3])
         }
 
+        @Test func `The newest packet is told from those that it has overtaken`() throws {
+            let channel = try DatagramChannel()
+            let packets = try (0..<4).map { try channel.left.seal([UInt8($0)]) }
+            #expect(channel.right.datagrams.opener.nextCounter == 0)
+            for (packet, next) in [(2, 3), (0, 3), (3, 4), (1, 4)] as [(Int, UInt64)] {
+                _ = try channel.right.open(packets[packet])
+                #expect(channel.right.datagrams.opener.nextCounter == next)
+            }
+            var forged = packets[3]
+            forged[15] = 200
+            #expect(channel.right.refusal(of: forged) == .forged)
+            #expect(channel.right.datagrams.opener.nextCounter == 4)
+        }
+
         @Test func `What is too long is not sealed, and no packet of that length is looked at`() throws {
             let channel = try DatagramChannel()
             let plaintext = [UInt8](repeating: 0, count: SealedDatagrams.plaintextBytesMax + 1)

@@ -30,7 +30,7 @@
             sentAt = connectedAt
             heardAt = connectedAt
             path = DatagramPath(heartbeat: times.heartbeat, missedMax: bounds.missedHeartbeatsMax, now: connectedAt)
-            if hello.datagramPort > 0 { datagramAddress = remoteAddress?.with(port: hello.datagramPort) }
+            route = DatagramRoute(remote: remoteAddress, port: hello.datagramPort)
         }
 
         /// Looks what is due, again and again.
@@ -43,7 +43,9 @@
                 return end("nothing was heard for \(silence)", saying: nil)
             }
             if now - sentAt >= times.heartbeat { say(.ping) }
-            if path?.tick(now) == true, let datagramAddress, let probe = outbox?.withLock({ $0.probe() }) {
+            if path?.tick(now) == true, let datagramAddress = route?.address,
+                let probe = outbox?.withLock({ $0.probe() })
+            {
                 hub.datagrams?.write([probe], to: datagramAddress)
             }
             chooseWay()
@@ -62,14 +64,16 @@
 
         /// Datagrams are sealed and sent while the peer hears them, and take the stream otherwise.
         func chooseWay() {
-            let usesDatagrams = path?.isProven == true && datagramAddress != nil && hub.datagrams != nil
+            let usesDatagrams = path?.isProven == true && route?.address != nil && hub.datagrams != nil
             outbox?.withLock { $0.usesDatagrams = usesDatagrams }
         }
 
         /// A packet under this connection's key.
         func take(datagram packet: UnsafeRawBufferPointer, from source: SocketAddress) {
-            guard phase == .connected, let plaintext = open(packet) else { return }
-            if datagramAddress != source { datagramAddress = source }
+            guard phase == .connected else { return }
+            let next = opener?.nextCounter ?? 0
+            guard let plaintext = open(packet) else { return }
+            route?.opened(from: source, isNewest: (opener?.nextCounter ?? 0) > next)
             if path?.opened(hub.now) == true { say(.heard) }
             guard !plaintext.isEmpty else { return }
             hub.count { $0.datagramsReceived += 1 }
@@ -120,7 +124,7 @@
 
         private func flush(_ packets: [ByteBuffer]) {
             hub.count { $0.datagramsSent += UInt64(packets.count) }
-            guard let datagrams = hub.datagrams, let datagramAddress else {
+            guard let datagrams = hub.datagrams, let datagramAddress = route?.address else {
                 return wrote(ByteBuffer(), datagramCount: packets.count)
             }
             datagrams.write(packets, to: datagramAddress) { self.wrote(ByteBuffer(), datagramCount: packets.count) }

@@ -54,7 +54,7 @@
         var outbox: Locked<Outbox>?
         var opener: DatagramOpener?
         var path: DatagramPath?
-        var datagramAddress: SocketAddress?
+        var route: DatagramRoute?
         /// What is said once everything that was taken has been written.
         var farewell: Goodbye?
 
