@@ -214,6 +214,7 @@ let modules: [Module] = [
 
     Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary),
     Module("MeshGPX", "Tools/GPX", floor: 7, form: .internalLibrary, tests: []),
+    Module("MeshToolOutput", "Tools/Output", floor: 7, form: .internalLibrary, uses: ["MeshBus"], tests: ["MeshBus"]),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh", "MeshTestSupport"]),
@@ -243,7 +244,8 @@ let modules: [Module] = [
         uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
-        uses: ["MeshGPX", "WorkoutExample", "SessionMesh", "MeshSQLiteStorage"], needs: [argumentParser, textTable]),
+        uses: ["MeshGPX", "MeshToolOutput", "WorkoutExample", "SessionMesh", "MeshSQLiteStorage"],
+        needs: [argumentParser, textTable]),
 ]
 
 let settings: [SwiftSetting] = [

@@ -1,4 +1,6 @@
 #if UDP
+    import MeshBus
+
     /// What a device is called, fit to be shown to a person: no controls, no invisible marks, no change of the direction of
     /// writing, at most 64 bytes.
     enum DeviceName {
@@ -16,8 +18,9 @@
                 case .spaceSeparator, .lineSeparator, .paragraphSeparator, .control:
                     if !word.isEmpty { words.append(word) }
                     word = ""
-                case .format where scalar != "\u{200D}", .surrogate, .privateUse, .unassigned: continue
-                default: word.unicodeScalars.append(scalar)
+                default:
+                    // Of two names that look alike one may have been made to.
+                    if scalar.isPrintable, scalar != "\u{200C}" { word.unicodeScalars.append(scalar) }
                 }
             }
             if !word.isEmpty { words.append(word) }

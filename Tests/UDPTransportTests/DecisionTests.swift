@@ -103,6 +103,25 @@
             }
         }
 
+        @Test("What a goodbye says is shown and moves no cursor, in any part of what tells of it")
+        func hostileGoodbye() throws {
+            let hostile = "\u{1B}]0;own\u{7}\u{9B}2J\u{202E}gnp.\r\n\u{2028}end"
+            var bytes = ByteBuffer()
+            bytes.writeRecord(.goodbye, [5] + Array(hostile.utf8) + [0xC2, 0x9B, 0xFF])
+            var decoder = RecordDecoder()
+            decoder.append(bytes)
+            guard case .goodbye(let goodbye)? = try decoder.next() else {
+                Issue.record("no goodbye")
+                return
+            }
+            let refusal = UDPRefusal(
+                code: goodbye.refusal, remote: "remote", peerID: nil, isDialedHere: true, message: "it says \(goodbye)")
+            for text in ["\(goodbye)", "\(refusal)"] {
+                #expect(text.unicodeScalars.allSatisfy { $0.isPrintable })
+                #expect(text.contains("\\u{1B}]0;own\\u{7}\\u{9B}2J\\u{202E}gnp.\\u{D}\\u{A}\\u{2028}end"))
+            }
+        }
+
         @Test("A record that is too long, or too short for its kind, is an error")
         func malformedRecords() {
             func failure(_ bytes: [UInt8]) -> RecordDecoder.Failure? {

@@ -1,5 +1,6 @@
 #if CommandLineTools
     import ArgumentParser
+    import MeshToolOutput
 
     @main
     struct Mesh: AsyncParsableCommand {
@@ -8,6 +9,20 @@
             subcommands: [
                 PeerCommand.self, PairCommand.self, DoctorCommand.self, ReplayCommand.self, PlayCommand.self,
             ])
+
+        static func main() async {
+            ToolOutput.prepare()
+            do {
+                var command = try parseAsRoot()
+                if var command = command as? any AsyncParsableCommand {
+                    try await command.run()
+                } else {
+                    try command.run()
+                }
+            } catch {
+                ToolOutput.exit(error, message: fullMessage(for: error), status: exitCode(for: error).rawValue)
+            }
+        }
     }
 #else
     import Foundation

@@ -40,7 +40,10 @@ public enum SessionDiagnosticEvent: Sendable {
 }
 
 extension SessionDiagnosticEvent: CustomStringConvertible {
-    public var description: String {
+    /// One line, fit for a log and a terminal whatever peers have put into it.
+    public var description: String { text.printable() }
+
+    private var text: String {
         switch self {
         case .envelopeSent(let metadata, let mode, let peer):
             "sent \(metadata.place) \(mode.rawValue) to \(peer ?? "all")"

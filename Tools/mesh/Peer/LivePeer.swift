@@ -33,8 +33,6 @@
         /// Returns when it was told to end, with the signal that said so.
         /// - Throws: what the link throws when it cannot begin.
         func run() async throws -> Int32? {
-            // Who reads what is printed may go before this peer does.
-            signal(SIGPIPE, SIG_IGN)
             let (receive, changes) = (events.continuation, workout.changes)
             let stops = await SignalWatch([SIGINT, SIGTERM, SIGHUP]) { receive.yield(.signal($0)) }
             let others = await SignalWatch([SIGTSTP, SIGCONT, SIGWINCH]) { receive.yield(.signal($0)) }

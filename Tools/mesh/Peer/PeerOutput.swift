@@ -1,5 +1,7 @@
 #if CommandLineTools
     import Foundation
+    import MeshToolOutput
+    import SessionMesh
 
     /// What a live peer says: on a terminal messages above one line that is drawn again in its place; else a line for each
     /// message and each change.
@@ -30,12 +32,17 @@
 
         func show(_ status: PeerStatus) {
             if isTerminal {
-                guard status.text != line else { return }
-                line = status.text
+                let text = status.text.printable()
+                guard text != line else { return }
+                line = text
                 draw()
             } else if shown.map(status.differs) ?? true {
                 shown = status
-                write((isJSON ? PeerChange(change: "status", message: nil, status: status).line : status.text) + "\n")
+                if isJSON {
+                    write(PeerChange(change: "status", message: nil, status: status).line + "\n")
+                } else {
+                    write(status.text.printable() + "\n")
+                }
             }
         }
 
@@ -46,7 +53,9 @@
             line = ""
         }
 
+        /// One line, whatever a peer has put into it.
         private func print(message: String) {
+            let message = message.printable()
             guard isTerminal else { return write(message + "\n") }
             write(Self.eraseLine + message + "\n")
             draw()
@@ -70,7 +79,7 @@
 
         private func write(_ text: String) {
             // Whoever reads this may have gone; the peer goes on until it is told to stop.
-            try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+            try? ToolOutput.draw(text)
         }
     }
 
@@ -93,7 +102,7 @@
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             // Made of text, finite numbers and ids, which always encode.
-            return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self).printableJSON } ?? ""
         }
     }
 #endif

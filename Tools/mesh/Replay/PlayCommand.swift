@@ -1,6 +1,7 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
+    import MeshToolOutput
     import SessionMesh
     import WorkoutExample
 
@@ -68,8 +69,11 @@
         private var report: @Sendable (PeerReport) -> Void {
             let (name, json) = (name.rawValue, json)
             return { report in
-                let line = json ? report.line : "\(name): \(report.text)"
-                FileHandle.standardError.write(Data((line + "\n").utf8))
+                if json {
+                    ToolOutput.drawRemark(report.line.printableJSON + "\n")
+                } else {
+                    ToolOutput.remark("\(name): \(report.text)")
+                }
             }
         }
 

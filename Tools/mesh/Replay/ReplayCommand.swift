@@ -1,6 +1,7 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
+    import MeshToolOutput
     import SessionMesh
     import WorkoutExample
 
@@ -47,7 +48,7 @@
             let result = ReplayResult(
                 recording: RecordingSummary(file: options.gpx, plan: plan), peers: peers,
                 seconds: (ContinuousClock.now - started).seconds)
-            print(json ? try result.json() : result.text())
+            try json ? ToolOutput.print(json: try result.json()) : ToolOutput.print(result.text())
             if !result.converged { throw ToolError("the peers do not agree") }
         }
     }

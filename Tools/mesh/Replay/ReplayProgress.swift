@@ -1,5 +1,6 @@
 #if CommandLineTools
     import Foundation
+    import MeshToolOutput
     import WorkoutExample
 
     /// Says on stderr how far the replay is: one changing line on a terminal, else a line at every quarter.
@@ -49,7 +50,7 @@
         private let eraseLine = "\r\u{1B}[K"
 
         private func write(_ text: String) {
-            if !isQuiet { FileHandle.standardError.write(Data(text.utf8)) }
+            if !isQuiet { ToolOutput.drawRemark(text) }
         }
     }
 #endif

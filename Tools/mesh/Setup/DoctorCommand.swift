@@ -1,6 +1,7 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
+    import MeshToolOutput
     import SessionMesh
     import TextTable
 
@@ -19,7 +20,7 @@
             #if UDP
                 let report = DoctorReport(
                     findings: await NetworkDoctor(interfaces: interface.map { [$0] }).examine())
-                print(json ? try report.json() : report.text())
+                try json ? ToolOutput.print(json: try report.json()) : ToolOutput.print(report.text())
                 if report.blocked { throw ExitCode.failure }
             #else
                 throw ToolError.needsUDP

@@ -1,6 +1,7 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
+    import MeshToolOutput
     import SessionMesh
 
     struct PairCommand: AsyncParsableCommand {
@@ -13,7 +14,7 @@
                 Without a person on both sides use a secret: `--new-secret` shows one, and the other peer is given it by \
                 `--secret`, or by `--secret -` on standard input, where no other user of the machine can read it.
 
-                Exit status: 0 paired, 1 not paired, 130 interrupted.
+                Exit status: 0 paired, 1 not paired, 130 interrupted, 141 not paired since nobody reads the output any more.
                 """)
 
         @Option(help: "Which peer this is, and what the other one sees it called.")
@@ -68,19 +69,37 @@
             private func pair(_ home: PeerHome) async throws {
                 let report = PairReport(isJSON: json)
                 let window = try network.network.pairing(name, home: home, method: try method(report))
-                let pairing = Task { try await window.run { await report.compare($0) } }
+                let closed = Locked<OutputError?>(nil)
+                let pairing = Task {
+                    try await window.run { question in
+                        do throws(OutputError) {
+                            return try await report.compare(question)
+                        } catch {
+                            closed.withLock { $0 = error }
+                            return false
+                        }
+                    }
+                }
                 let interruption = Locked<Int32?>(nil)
                 let signals = await SignalWatch([SIGINT, SIGTERM, SIGHUP]) { number in
                     interruption.withLock { $0 = number }
                     pairing.cancel()
                 }
                 defer { signals.cancel() }
-                let waiting = Task { try await report.wait(for: window) }
+                let waiting = Task {
+                    do {
+                        try await report.wait(for: window)
+                    } catch let error as OutputError {
+                        closed.withLock { $0 = error }
+                        pairing.cancel()
+                    } catch {}
+                }
                 defer { waiting.cancel() }
                 do {
                     report.paired(try await pairing.value)
                 } catch {
                     if let number = interruption.withLock({ $0 }) { throw ExitCode(128 + number) }
+                    if let closed = closed.withLock({ $0 }) { throw closed }
                     throw report.failed(error)
                 }
             }
@@ -89,7 +108,7 @@
             private func method(_ report: PairReport) throws -> PairingExchange.Method {
                 if newSecret {
                     let secret = PairingSecret()
-                    report.show(secret)
+                    try report.show(secret)
                     return .secret(secret)
                 }
                 guard let secret else {

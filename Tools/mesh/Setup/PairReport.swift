@@ -1,5 +1,6 @@
 #if CommandLineTools && UDP
     import Foundation
+    import MeshToolOutput
     import SessionMesh
 
     /// What `mesh pair` says while two peers pair.
@@ -17,22 +18,22 @@
             var reason: String?
         }
 
-        func show(_ secret: PairingSecret) {
-            say(Line(change: "secret", secret: secret.text), "The other peer needs:\n    --secret \(secret.text)")
+        func show(_ secret: PairingSecret) throws(OutputError) {
+            try say(Line(change: "secret", secret: secret.text), "The other peer needs:\n    --secret \(secret.text)")
         }
 
         /// Says where others find this window, as soon as it is open.
         func wait(for window: UDPPairing) async throws {
             while window.port == nil { try await Task.sleep(for: .milliseconds(20)) }
-            say(
+            try say(
                 Line(change: "waiting", port: window.port),
                 "Waiting a minute for the other peer to run `mesh pair`\(window.port.map { " (port \($0))" } ?? "") …")
         }
 
         /// Asks the person, who may take as long as the window is open.
-        func compare(_ question: PairingQuestion) async -> Bool {
+        func compare(_ question: PairingQuestion) async throws(OutputError) -> Bool {
             let digits = "\(question.code.prefix(3)) \(question.code.dropFirst(3))"
-            say(Line(change: "compare", code: question.code), "\n    \(digits)\n")
+            try say(Line(change: "compare", code: question.code), "\n    \(digits)\n")
             return await withCheckedContinuation { answer in
                 // Reading blocks, and the window may close first: then nobody waits for this thread any more.
                 let thread = Thread { answer.resume(returning: Self.readAnswer()) }
@@ -42,7 +43,7 @@
 
         private static func readAnswer() -> Bool {
             while true {
-                FileHandle.standardError.write(Data("Does the other peer show the same digits? [y/n] ".utf8))
+                ToolOutput.drawRemark("Does the other peer show the same digits? [y/n] ")
                 switch readLine()?.trimmingCharacters(in: .whitespaces).lowercased() {
                 case "y", "yes": return true
                 case "n", "no", nil: return false
@@ -51,8 +52,9 @@
             }
         }
 
+        /// They are paired now, whether or not somebody reads it.
         func paired(_ peer: TrustedPeer) {
-            say(
+            try? say(
                 Line(change: "paired", id: peer.id.description, name: peer.name),
                 "Paired with \(peer.name) (\(peer.id.description.prefix(12))…).")
         }
@@ -60,7 +62,7 @@
         /// What the tool ends with: one line that says what to do next.
         func failed(_ error: any Error) -> ToolError {
             let reason = Self.reason(error)
-            if isJSON { say(Line(change: "failed", reason: reason), "") }
+            if isJSON { try? say(Line(change: "failed", reason: reason), "") }
             return ToolError(reason)
         }
 
@@ -82,14 +84,12 @@
             }
         }
 
-        private func say(_ line: Line, _ text: String) {
-            guard isJSON else { return write(text) }
+        private func say(_ line: Line, _ text: String) throws(OutputError) {
+            guard isJSON else { return try ToolOutput.print(text) }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             // Text and a number always encode.
-            write((try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) } ?? "")
+            try ToolOutput.print(json: (try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) } ?? "")
         }
-
-        private func write(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
     }
 #endif

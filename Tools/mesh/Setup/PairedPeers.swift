@@ -1,5 +1,6 @@
 #if CommandLineTools && UDP
     import Foundation
+    import MeshToolOutput
     import SessionMesh
     import TextTable
 
@@ -50,7 +51,8 @@
                 let encoder = JSONEncoder()
                 encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
                 encoder.dateEncodingStrategy = .iso8601
-                return print(String(decoding: try encoder.encode(Listing(peers: rows, rows: rows)), as: UTF8.self))
+                return try ToolOutput.print(
+                    json: String(decoding: try encoder.encode(Listing(peers: rows, rows: rows)), as: UTF8.self))
             }
             let table = TextTable<TrustedPeer> { peer in
                 [
@@ -60,7 +62,7 @@
                 ]
             }
             let text = peers.isEmpty ? empty : table.string(for: peers) ?? ""
-            print([title, text].compactMap(\.self).joined(separator: "\n"))
+            try ToolOutput.print([title, text].compactMap(\.self).joined(separator: "\n"))
         }
     }
 #endif

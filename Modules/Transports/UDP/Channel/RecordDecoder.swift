@@ -1,4 +1,5 @@
 #if UDP
+    import MeshBus
     import NIOCore
 
     /// Cuts the bytes that come out of TLS into records. Holds at most one record that is not complete.
@@ -77,7 +78,7 @@
             var body = body
             guard let number = body.readInteger(as: UInt8.self) else { return nil }
             let detail = String(decoding: body.readableBytesView.prefix(Goodbye.detailBytesMax), as: UTF8.self)
-            return Goodbye(code: Goodbye.Code(rawValue: number) ?? .protocolError, detail: detail)
+            return Goodbye(code: Goodbye.Code(rawValue: number) ?? .protocolError, detail: detail.printable())
         }
     }
 #endif
