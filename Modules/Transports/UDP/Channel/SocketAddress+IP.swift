@@ -31,9 +31,7 @@
             switch self {
             case .v4(let v4): return withUnsafeBytes(of: v4.address) { IPAddress(bytes: $0[4..<8]) }
             case .v6(let v6):
-                let ip = withUnsafeBytes(of: v6.address) { IPAddress(bytes: $0[8..<24]) }
-                guard case .v6(0, let low) = ip, low >> 32 == 0xFFFF else { return ip }
-                return .v4(UInt32(truncatingIfNeeded: low))
+                return withUnsafeBytes(of: v6.address) { IPAddress(bytes: $0[8..<24]) }?.unmapped
             case .unixDomainSocket: return nil
             }
         }

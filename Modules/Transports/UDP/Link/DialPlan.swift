@@ -41,6 +41,8 @@
             var endpoint: Endpoint?
             /// Where the peer was last.
             var proven: Endpoint?
+            /// For what was found of it.
+            var allowance = DialPlan.allowance
             /// What was said of the peer, by instance.
             var places: [String: Place] = [:]
         }
@@ -51,6 +53,9 @@
         }
 
         static let endpointsMax = 16
+        /// Connections to places that discovery names: of one peer, until it is found there, and of all.
+        static var allowance: DialAllowance { DialAllowance(32, perSecond: 1) }
+        private var allowanceOfAll = DialAllowance(128, perSecond: 4)
         /// A peer has one, and for a while also the one before it.
         static let instancesExpected = 4
 
@@ -83,7 +88,18 @@
             var rounds: [Round] = []
             for target in due {
                 guard var entry = entries[target] else { continue }
-                let endpoints = endpoints(of: entry)
+                var endpoints = endpoints(of: entry)
+                if entry.endpoint == nil, !endpoints.isEmpty {
+                    let count = min(entry.allowance.available(now), allowanceOfAll.available(now), endpoints.count)
+                    guard count > 0 else {
+                        entry.dueAt = now + .seconds(1)
+                        entries[target] = entry
+                        continue
+                    }
+                    endpoints = Array(endpoints.prefix(count))
+                    entry.allowance.take(count)
+                    allowanceOfAll.take(count)
+                }
                 entry.dueAt = nil
                 entry.isDialing = !endpoints.isEmpty
                 entries[target] = entry
@@ -106,9 +122,11 @@
             for instance in instances {
                 for endpoint in entry.places[instance]?.endpoints ?? [] where !endpoints.contains(endpoint) {
                     endpoints.append(endpoint)
+                    // However many there are: to compare them all takes the square of that.
+                    if endpoints.count == Self.endpointsMax { return endpoints }
                 }
             }
-            return Array(endpoints.prefix(Self.endpointsMax))
+            return endpoints
         }
 
         private static func order(_ left: Target, _ right: Target) -> Bool {
@@ -140,6 +158,7 @@
             if let target {
                 entries[target]?.peer = peer
                 entries[target]?.proven = endpoint
+                entries[target]?.allowance.reset()
             }
             for target in targets(of: peer) {
                 entries[target]?.isDialing = false

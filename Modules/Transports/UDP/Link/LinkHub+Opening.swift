@@ -79,7 +79,7 @@
 
         func found(_ service: FoundService) {
             guard !isClosing else { return }
-            var service = service
+            var service = nearby.filter(service, now)
             if let interface { service.addresses.removeAll { $0.interfaceIndex != interface.index } }
             plan.found(service, now)
             planDials()

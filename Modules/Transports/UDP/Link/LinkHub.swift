@@ -21,6 +21,7 @@
         private var observer: (any LinkObserver)?
         var policy: TLSPolicy
         var plan: DialPlan
+        var nearby = NearbyAddresses()
         var admission: Admission
         var rounds: [DialPlan.Target: DialRound] = [:]
         var connections: [Int: PeerConnection] = [:]

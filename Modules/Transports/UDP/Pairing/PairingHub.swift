@@ -30,6 +30,9 @@
         private var admission = Admission(UDPLinkBounds())
         /// Where somebody pairs, by instance.
         private var places: [String: [Endpoint]] = [:]
+        private var nearby = NearbyAddresses()
+        /// For what discovery names; a place that was named by hand needs none.
+        private var allowance = DialAllowance(64, perSecond: 4)
         private var timers: [Scheduled<Void>] = []
         private var current: (connection: PairingConnection, exchange: PairingExchange)?
 
@@ -110,6 +113,7 @@
 
     extension PairingHub {
         fileprivate func found(_ service: FoundService) {
+            let service = nearby.filter(service, now)
             guard !isOver, let advertisement = PeerAdvertisement(service, isPairing: true),
                 places[service.instance] != nil || places.count < Self.placesMax
             else { return }
@@ -128,19 +132,23 @@
         fileprivate func lost(_ instance: String) { places[instance] = nil }
 
         private func dial(_ instance: String) {
-            dial(places[instance] ?? [], again: { [weak self] in self?.places[instance] != nil })
+            dial(places[instance] ?? [], isFound: true, again: { [weak self] in self?.places[instance] != nil })
         }
 
         /// Tries the endpoints one after the other, as long as nobody is there to pair with.
-        private func dial(_ endpoints: [Endpoint], again: @escaping () -> Bool) {
+        private func dial(_ endpoints: [Endpoint], isFound: Bool = false, again: @escaping () -> Bool) {
             guard !isOver, let first = endpoints.first else { return }
             func later() {
                 guard !isOver else { return }
                 _ = after(Self.redial) { [weak self] in
-                    if again() { self?.dial(Array(endpoints.dropFirst()) + [first], again: again) }
+                    if again() { self?.dial(Array(endpoints.dropFirst()) + [first], isFound: isFound, again: again) }
                 }
             }
             guard current == nil else { return later() }
+            if isFound {
+                guard allowance.available(now) > 0 else { return later() }
+                allowance.take(1)
+            }
             let bootstrap = ClientBootstrap(group: loop)
                 .connectTimeout(TimeAmount(configuration.handshake))
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
