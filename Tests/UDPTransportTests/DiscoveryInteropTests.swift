@@ -54,7 +54,11 @@
             let (party, witness) = try (Party(.multicast, type), Party(.multicast, type))
             party.announce("listed", port: 1)
             await witness.recorder.service("listed")
-            let types = try await ForeignProgram.zeroconf("types").allLines()
+            var types: [String] = []
+            // Each time it looks for two seconds.
+            for _ in 0..<30 where !types.contains("\(type.name).local.") {
+                types = try await ForeignProgram.zeroconf("types").allLines()
+            }
             #expect(types.contains("\(type.name).local."))
             await Party.stop(party, witness)
         }

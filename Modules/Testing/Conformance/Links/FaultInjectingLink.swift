@@ -22,7 +22,7 @@ final class FaultInjectingLink: TransportLink, LinkObserver {
         try faults.send(packet, from: index, to: address)
     }
     /// Ends the connections of all; `mend` connects them anew.
-    func disconnect(_ address: LinkAddress) { faults.cut() }
+    func disconnect(_ address: LinkAddress) { faults.disconnect(address, at: index) }
     func close() async {
         await base.close()
         faults.closed(index)

@@ -11,6 +11,9 @@ final class LinkFaults: Sendable {
         let provenID: String?
         var chunks = ChunkReader()
         var isTold = false
+        /// The epoch of which the transport was told last. What it does late, to a connection that was cut and mended
+        /// meanwhile, is not done to the new one, which goes by the same address here.
+        var heardEpoch: UInt8?
         var isBlocked = false
         /// Whoever sends from there, once something has come.
         var peer: Int?
@@ -73,6 +76,12 @@ extension LinkFaults {
             }
         }
         calls.run()
+    }
+
+    /// The transport ends its connection.
+    func disconnect(_ address: LinkAddress, at end: Int) {
+        let isMeant = state.withLock { $0.ends[end].connections[address]?.heardEpoch == $0.epoch }
+        if isMeant { cut() }
     }
 
     func mend() {
@@ -142,7 +151,11 @@ extension LinkFaults {
     private func tellConnected(_ end: Int, _ address: LinkAddress, _ state: inout State) {
         guard !state.isCut, let connection = state.ends[end].connections[address], !connection.isTold else { return }
         state.ends[end].connections[address]?.isTold = true
-        tell(end) { $0.connected(address, as: connection.provenID) }
+        let epoch = state.epoch
+        tell(end) { [state = self.state] observer in
+            state.withLock { $0.ends[end].connections[address]?.heardEpoch = epoch }
+            observer.connected(address, as: connection.provenID)
+        }
     }
 }
 
@@ -160,7 +173,9 @@ extension LinkFaults {
             let limit = (state.ends[end].link.lanes[packet.lane]?.bytes ?? 0) - packet.lane.chunkOverhead
             guard packet.bytes.count <= limit else { return .failure(LinkError(.oversized)) }
             guard packet.lane.isLive else { return keep(packet, from: end, to: address, &state) }
-            guard state.ends[end].connections[address]?.isTold == true else { return .failure(LinkError(.unreachable)) }
+            guard let connection = state.ends[end].connections[address], connection.isTold,
+                connection.heardEpoch == state.epoch
+            else { return .failure(LinkError(.unreachable)) }
             if let room = state.room {
                 guard room > 0 else {
                     state.ends[end].connections[address]?.isBlocked = true
