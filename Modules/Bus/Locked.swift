@@ -18,10 +18,17 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     #else
         private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     #endif
-    private var value: Value
+    private var content: Content
+
+    /// An empty value by itself would share its address with the object's header, which is read without the lock, and
+    /// the thread sanitizer would report that.
+    private struct Content: ~Copyable {
+        var value: Value
+        let isNeverEmpty: UInt8 = 0
+    }
 
     package init(_ value: consuming sending Value) {
-        self.value = value
+        content = Content(value: value)
         #if canImport(Darwin)
             mutex.initialize(to: os_unfair_lock())
         #else
@@ -42,7 +49,7 @@ package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         lock()
         defer { unlock() }
-        return try body(&value)
+        return try body(&content.value)
     }
 
     private func lock() {
