@@ -42,13 +42,15 @@ extension SessionSyncEngine {
             if !saysLess { follow(snapshot.revision) }
             return .staleIgnored(state: state, currentRevision: revision)
         }
-        let slot =
-            try sources.slot(of: SessionSource(metadata))
+        let known =
+            sources.slot(of: SessionSource(metadata))
             ?? sources.records.lastIndex { $0.source.peerID == metadata.sourcePeerID }
-            ?? slot(adding: SessionSource(metadata))
+        // Metadata made by hand name no life: the peer's first event does.
+        let isByHand = metadata.stamp == .zero && metadata.incarnation == 0
+        let slot = try known ?? (isByHand ? nil : slot(adding: SessionSource(metadata)))
         follow(snapshot.revision)
         snapshotSourcePeerID = metadata.sourcePeerID
-        observe(metadata.stamp, of: slot)
+        if let slot { observe(metadata.stamp, of: slot) }
         continueSequence(after: included[localPeerID] ?? 0)
         if mutations.contains(.snapshotAsBase), !saysLess {
             takeAsBase(snapshot.state, included)

@@ -21,6 +21,16 @@ import Testing
         #expect(try watch.receive(next) == .applied(["start", "lap", "pause", "resume"]))
     }
 
+    @Test func `events that come after a hand-made snapshot of them are not shown twice`() throws {
+        var phone = makeEngine("phone", incarnation: 5)
+        var watch = makeEngine("watch", incarnation: 6)
+        let events = try ["one", "two"].map { try phone.submitLocal($0, at: noon) }
+        _ = try watch.submitLocal("mine", at: noon + 1)
+        #expect(try watch.applySnapshot(handMadeSnapshot(&phone)) == .applied(["one", "two", "mine"]))
+        for event in events { _ = try watch.receive(event) }
+        #expect(watch.state == ["one", "two", "mine"])
+    }
+
     @Test mutating func `a snapshot closes a gap`() throws {
         _ = try phone.submitLocal("one", at: noon)
         let second = try phone.submitLocal("two", at: noon)
