@@ -185,9 +185,12 @@ let modules: [Module] = [
 
     Module(
         "MeshTesting", "Modules/Testing", floor: 6,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery", "MeshDiscovery"],
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
+            "MeshDiscovery",
+        ],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
             "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport",
         ]),
     Module(

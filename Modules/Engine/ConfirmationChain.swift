@@ -18,7 +18,7 @@ public struct ConfirmationChain: Hashable, Sendable, Codable {
     public init() {}
 
     /// Begins anew after that many events.
-    init(position: UInt64) { self.position = position }
+    package init(position: UInt64) { self.position = position }
 
     @usableFromInline
     mutating func append(_ digest: UInt64) {

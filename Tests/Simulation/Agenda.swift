@@ -5,6 +5,7 @@ enum Step {
     case tap(Int32)
     case fault(Int32)
     case faultEnd(Int32)
+    case lie(Int32)
     case mend
 }
 

@@ -17,6 +17,8 @@ indirect enum Frame<Feature: SimulatedFeature> {
     case control(SessionSyncEnvelope<SessionControl>)
     case checkpoint(SessionCheckpoint<Feature.State, Feature.Event>, SessionSyncMetadata)
     case snapshot(SessionSyncSnapshot<Feature.State>)
+    /// Of a hostile peer: an engine may refuse it.
+    case lie(Frame)
 }
 
 extension Frame: CustomStringConvertible {
@@ -31,6 +33,7 @@ extension Frame: CustomStringConvertible {
             "copy of \(metadata.source) with \(checkpoint.base.count) + \(checkpoint.log.count) events"
         case .snapshot(let snapshot):
             "snapshot of \(snapshot.metadata.sourcePeerID) with \(snapshot.peerSequenceVector)"
+        case .lie(let frame): "a lie: \(frame)"
         }
     }
 }

@@ -3,10 +3,19 @@ extension Schedule: CustomStringConvertible {
     public var description: String {
         let taps = taps.map { ($0.at, "tap by \(Self.name(of: $0.peer))") }
         let faults = faults.map { ($0.at, $0.description) }
-        let lines = (taps + faults).sorted { $0.0 < $1.0 }.map { "  \(milliseconds($0.0))  \($0.1)" }
+        let lies = lies.map { ($0.at, "lie \($0.choice)") }
+        let lines = (taps + faults + lies).sorted { $0.0 < $1.0 }.map { "  \(milliseconds($0.0))  \($0.1)" }
         return
-            (["\(peerCount) peers, \(isPaired ? "paired" : "strangers")", conditions.description] + lines
+            (["\(peerCount) peers, \(isPaired ? "paired" : "strangers")\(liarText)", conditions.description] + lines
             + ["  \(milliseconds(Self.healing))  all mended"]).joined(separator: "\n")
+    }
+
+    private var liarText: String {
+        switch liar {
+        case nil: ""
+        case .stranger: ", and a stranger who lies"
+        case .member(let peer), .partner(let peer): ", of whom \(Self.name(of: peer)) lies"
+        }
     }
 
     /// The peers' ids, lowest first.
@@ -36,6 +45,7 @@ extension Conditions: CustomStringConvertible {
         if silentStart > 0 { parts.append("no controls in the first \(silentStart) ms") }
         if stateOnly > 0 { parts.append("state-only snapshots \(stateOnly)") }
         if newer != 0 { parts.append("newer protocol: \(Schedule.names(of: newer))") }
+        if silence > 0 { parts.append("nobody ticks for \(silence) ms") }
         if abandoned != 0 { parts.append("never mended: \(Schedule.names(of: abandoned))") }
         return parts.joined(separator: ", ")
     }

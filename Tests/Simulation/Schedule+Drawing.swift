@@ -2,16 +2,63 @@ import MeshBus
 
 extension Schedule {
     /// The schedule of a seed. Every fifth has three to five peers and loses no store.
-    public init(seed: UInt64, stores: SimulatedStores = .perfect) {
+    public init(seed: UInt64, stores: SimulatedStores = .perfect, setting: SimulationSetting = .ordinary) {
         var random = SplitMix64(seed: seed)
         self.seed = seed
         peerCount = seed % 5 == 0 ? 3 + Int(seed / 5 % 3) : 2
-        isPaired = peerCount > 2 || random.happens(rate: 0.3)
+        let isPaired = peerCount > 2 || random.happens(rate: 0.3)
+        // Who belongs to no group folds at its bound, and what it folds is not for those whom it meets later.
+        self.isPaired = isPaired || setting == .late
         conditions = Conditions(peerCount: peerCount, random: &random)
         taps = Self.taps(peerCount: peerCount, random: &random)
         faults = Self.faults(peerCount: peerCount, random: &random)
         self.stores = stores
         if stores == .faulty { spoilCommits(random: &random) }
+        self.setting = setting
+        switch setting {
+        case .ordinary, .lives: break
+        case .liars: bringLiar(random: &random)
+        case .late: beginLate(random: &random)
+        case .original: becomeCalm(random: &random)
+        }
+    }
+
+    private mutating func bringLiar(random: inout SplitMix64) {
+        if random.happens(rate: 0.5) {
+            liar = .stranger
+        } else if peerCount > 2 {
+            let member = random.below(peerCount)
+            liar = .member(member)
+            conditions.abandoned = 1 << UInt8(member)
+        } else {
+            liar = .partner(random.below(2))
+        }
+        // Room for what a partner never acknowledges.
+        conditions.ownEventsMax = 400
+        lies = (0..<(20 + random.below(60)))
+            .map { _ in PlannedLie(at: random.below(Self.healing), choice: random.next()) }.sorted { $0.at < $1.at }
+    }
+
+    /// Full logs while nobody ticks; a log can be folded only where it has a checkpoint, one every 32 events.
+    private mutating func beginLate(random: inout SplitMix64) {
+        conditions.ownEventsMax = 40
+        conditions.silence = random.element([400, 1_500, 2_800])
+        faults.removeAll { $0.fault == .loseStore }
+    }
+
+    /// Everything arrives in order, and the only fault is an app that is launched again and has to ask for its state.
+    private mutating func becomeCalm(random: inout SplitMix64) {
+        var calm = Conditions()
+        calm.latency = random.element([1, 5, 40])
+        calm.jitter = random.element([5, 30, 150])
+        calm.skew = (0..<peerCount).map { _ in 0 }
+        calm.ownEventsMax = 400
+        conditions = calm
+        taps = taps.map { Tap(at: $0.at, peer: $0.peer % 2, choice: $0.choice) }
+        let starts = random.element([[], [], [700], [1_900], [500, 2_300]])
+        faults = starts.map {
+            PlannedFault(at: $0 + random.below(400), duration: 0, peer: random.below(2), fault: .crash)
+        }
     }
 
     /// What a store forgets may have been acknowledged: as with restored ones, only one peer's does, and none is lost.

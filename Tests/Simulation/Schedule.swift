@@ -12,6 +12,10 @@ public struct Schedule: Sendable, Equatable {
     public var taps: [Tap]
     public var faults: [PlannedFault]
     public var stores = SimulatedStores.perfect
+    public var setting = SimulationSetting.ordinary
+    /// Who lies, and when.
+    var liar: Liar?
+    public var lies: [PlannedLie] = []
 
     /// Virtual milliseconds in which taps and planned faults begin.
     static let span = 3_000
@@ -53,6 +57,8 @@ public struct Conditions: Sendable, Equatable {
     var newer: UInt8 = 0
     /// Peers, as bits, that stay as broken as they are when the others are mended.
     var abandoned: UInt8 = 0
+    /// Milliseconds in which peers use nothing but the reference's calls: nobody ticks, and no engine's message is sent.
+    var silence = 0
 
     static let tailMax = 2_500
 }
@@ -62,6 +68,23 @@ public struct Tap: Sendable, Equatable {
     let at: Int
     let peer: Int
     /// What the feature makes its event from.
+    let choice: UInt64
+}
+
+/// A hostile peer that is connected to all others and speaks for as long as not everything is mended.
+enum Liar: Sendable, Equatable {
+    /// Belongs to no group, and speaks to peers that are sealed.
+    case stranger
+    /// One of three and more: its own engine takes part, too.
+    case member(Int)
+    /// One of two.
+    case partner(Int)
+}
+
+/// Something that the liar says.
+public struct PlannedLie: Sendable, Equatable {
+    let at: Int
+    /// To whom and what follows from it.
     let choice: UInt64
 }
 
@@ -91,6 +114,20 @@ public enum Fault: Sendable, Equatable {
     case slow(Int)
 }
 
+/// What a run looks for.
+public enum SimulationSetting: String, CaseIterable, Sendable {
+    /// Honest peers and everything that can go wrong.
+    case ordinary
+    /// Beside them a peer that lies: a stranger, a member, or the only other one.
+    case liars
+    /// Peers that use nothing but the reference's calls for a while.
+    case late
+    /// Two apps written for the reference on a calm network, launched anew without their state.
+    case original
+    /// A peer without a store, more than a thousand times.
+    case lives
+}
+
 /// By what a report counts.
 public enum FaultKind: Int, Sendable, CaseIterable {
     case loss, duplication, reordering, longTail
@@ -99,11 +136,20 @@ public enum FaultKind: Int, Sendable, CaseIterable {
     case lostStore, bothStoresLost, restoredStore
     case refusedCommit, tornCommit, lostSync
     case clockSkew, clockJump, mixedVersions, stateOnlySnapshot, abandonedPeer
+    case lie, flood, relaunch
 
     public var name: String { "\(self)" }
 
     /// The kinds that can happen.
-    static func kinds(with stores: SimulatedStores) -> [FaultKind] {
-        allCases.filter { stores == .faulty || ![.refusedCommit, .tornCommit, .lostSync].contains($0) }
+    static func kinds(with stores: SimulatedStores, in setting: SimulationSetting) -> [FaultKind] {
+        switch setting {
+        case .original: return [.relaunch]
+        case .lives: return [.lostStore]
+        case .ordinary, .late, .liars: break
+        }
+        var kinds = allCases.filter { $0 != .relaunch }
+        if stores == .perfect { kinds.removeAll { [.refusedCommit, .tornCommit, .lostSync].contains($0) } }
+        if setting != .liars { kinds.removeAll { [.lie, .flood].contains($0) } }
+        return kinds
     }
 }

@@ -56,8 +56,8 @@ public struct SimulationReport: Sendable, Encodable {
     public private(set) var simulatedSeconds = 0.0
     public internal(set) var wallSeconds = 0.0
 
-    init(_ stores: SimulatedStores) {
-        faults = Dictionary(uniqueKeysWithValues: FaultKind.kinds(with: stores).map { ($0.name, 0) })
+    init(_ stores: SimulatedStores, _ setting: SimulationSetting) {
+        faults = Dictionary(uniqueKeysWithValues: FaultKind.kinds(with: stores, in: setting).map { ($0.name, 0) })
         faultSeeds = faults
     }
 

@@ -28,6 +28,13 @@ public protocol SimulatedFeature: SendableMetatype {
     ///   - choice: random bits.
     ///   - moment: the tap's, by the clock of its peer.
     static func event(number: UInt32, choice: UInt64, moment: Date) -> Event
+
+    /// How often the event of that number shows in the state; nil where that cannot be told.
+    static func count(of number: UInt32, in state: State) -> Int?
+}
+
+extension SimulatedFeature {
+    public static func count(of number: UInt32, in state: State) -> Int? { nil }
 }
 
 /// A feature to simulate, whatever its types.
@@ -37,9 +44,20 @@ public struct SimulationSubject: Sendable {
 
     public init<Feature: SimulatedFeature>(_ feature: Feature.Type) {
         self.init(id: Feature.id) { schedule, options in
-            let world = World<Feature>(schedule, options)
-            world.run()
-            return world.outcome
+            switch schedule.setting {
+            case .original:
+                let apps = OriginalApps<Feature>(schedule, options)
+                apps.run()
+                return apps.outcome
+            case .lives:
+                var lives = ManyLives<Feature>(schedule, options)
+                lives.run()
+                return lives.outcome
+            case .ordinary, .liars, .late:
+                let world = World<Feature>(schedule, options)
+                world.run()
+                return world.outcome
+            }
         }
     }
 

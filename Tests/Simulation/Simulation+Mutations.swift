@@ -5,8 +5,22 @@ extension Simulation {
     public static var mutationNames: [String] { EngineMutations.all.map(\.name) }
 }
 
-extension World {
-    var mutations: EngineMutations {
-        EngineMutations.all.first { $0.name == options.mutation }?.mutation ?? []
+extension Simulation {
+    /// Where a broken rule shows.
+    public static func setting(for mutation: String) -> SimulationSetting {
+        switch mutation {
+        case "unboundedNumbers", "strangersHeard", "anyStamp": .liars
+        case "duplicateWhenShown", "relaunchForgets": .original
+        case "foldsReference": .late
+        case "sourcesKept": .lives
+        default: .ordinary
+        }
     }
+
+    /// Whether the broken rule ends the process.
+    public static func traps(with mutation: String) -> Bool { mutation == "unboundedNumbers" }
+}
+
+extension SimulationOptions {
+    var mutations: EngineMutations { EngineMutations.all.first { $0.name == mutation }?.mutation ?? [] }
 }

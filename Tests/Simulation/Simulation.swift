@@ -3,13 +3,17 @@ public struct SimulationOptions: Sendable {
     /// Rules of the engine that are broken on purpose, by name.
     public var mutation: String?
     public var stores = SimulatedStores.perfect
+    public var setting = SimulationSetting.ordinary
     /// Is told of every step when one seed is looked at.
     public var trace: (@Sendable (String) -> Void)?
 
-    public init(mutation: String? = nil, stores: SimulatedStores = .perfect, trace: (@Sendable (String) -> Void)? = nil)
-    {
+    public init(
+        mutation: String? = nil, stores: SimulatedStores = .perfect, setting: SimulationSetting = .ordinary,
+        trace: (@Sendable (String) -> Void)? = nil
+    ) {
         self.mutation = mutation
         self.stores = stores
+        self.setting = setting
         self.trace = trace
     }
 }
@@ -28,11 +32,14 @@ public struct Simulation: Sendable {
 
     /// Half of the seeds take the first feature, the others one of the rest.
     public func subject(of seed: UInt64) -> SimulationSubject {
+        if options.setting == .original, seed % 2 == 0 { return SimulationSubject(LapFeature.self) }
         guard subjects.count > 1, seed % 2 == 1 else { return subjects[0] }
         return subjects[1 + Int(seed / 2 % UInt64(subjects.count - 1))]
     }
 
-    public func schedule(of seed: UInt64) -> Schedule { Schedule(seed: seed, stores: options.stores) }
+    public func schedule(of seed: UInt64) -> Schedule {
+        Schedule(seed: seed, stores: options.stores, setting: options.setting)
+    }
 
     public func outcome(of schedule: Schedule) -> SeedOutcome {
         subject(of: schedule.seed).run(schedule, options)
@@ -46,7 +53,7 @@ public struct Simulation: Sendable {
         progress: (SimulationReport) -> Void = { _ in }
     ) -> SimulationReport {
         let start = ContinuousClock.now
-        var report = SimulationReport(options.stores)
+        var report = SimulationReport(options.stores, options.setting)
         for seed in seeds {
             TrapNotice.willRun(seed)
             report.add(outcome(of: schedule(of: seed)))
@@ -88,6 +95,7 @@ public struct Simulation: Sendable {
             before = best
             dropParts(of: \.faults)
             dropParts(of: \.taps)
+            dropParts(of: \.lies)
             for calm in Conditions.simplifications { _ = keep { calm(&$0.conditions) } }
         } while best != before
         return best

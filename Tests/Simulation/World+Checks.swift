@@ -14,7 +14,7 @@ extension World {
                 outcome.rollbacks += 1
                 outcome.deepestRollback = max(outcome.deepestRollback, event.replayedCount)
             }
-            if isLocal, metadata.stamp <= replicas[peer].latestStamp {
+            if isLocal, isExact, metadata.stamp <= replicas[peer].latestStamp {
                 throw Violation("\(metadata.place.text) is not stamped later than what its author had seen")
             }
             replicas[peer].note(metadata.stamp)
@@ -35,6 +35,7 @@ extension World {
     }
 
     private func checkBounds(_ peer: Int) throws(Violation) {
+        guard isBelieved(peer) else { return }
         let outline = replicas[peer].outline
         // What was issued again after a join comes on top, and replacements.
         guard outline.ownUnconfirmedCount <= 3 * conditions.ownEventsMax + 8 else {
@@ -52,8 +53,8 @@ extension World {
     /// Peers that hold the same events have made the same of them.
     private func checkAgainstOthers(_ peer: Int) throws(Violation) {
         let replica = replicas[peer]
-        guard !replica.outline.isProvisional, !replica.isImpostor else { return }
-        for index in replicas.indices where index != peer {
+        guard isBelieved(peer), !replica.outline.isProvisional, !replica.isImpostor else { return }
+        for index in replicas.indices where index != peer && isBelieved(index) {
             let other = replicas[index]
             guard other.outline.heldDigest == replica.outline.heldDigest, other.outline.group == replica.outline.group,
                 !other.isImpostor, !other.outline.isProvisional, other.engine.state != replica.engine.state,
@@ -70,7 +71,7 @@ extension World {
         for event in events {
             trace(peer) { "confirms \(event.envelope.metadata.place.text) at \(event.position)" }
         }
-        guard !replica.isImpostor else { return }
+        guard isBelieved(peer), !replica.isImpostor else { return }
         guard let group = replica.outline.group else { throw Violation("\(replica.name) confirms without a group") }
         let founder = replicas.first { $0.name == group.peerID }
         for event in events { try ghost.confirm(event, in: group, after: founder?.formerGroup, by: replica.name) }
@@ -88,7 +89,8 @@ extension World {
     fileprivate func trustedMembers(of replica: Replica<Feature>) -> [Replica<Feature>] {
         let members = replica.engine.membership.open
         return replicas.filter { other in
-            other !== replica && !other.isImpostor && other.storedOutline.group == replica.outline.group
+            other !== replica && other !== liar && !other.isImpostor
+                && other.storedOutline.group == replica.outline.group
                 && members.contains { $0.source == other.storedOutline.source }
         }
     }
@@ -108,7 +110,8 @@ extension World {
     /// Peers that have confirmed equally many events of one group have confirmed the same ones.
     private func checkChains(_ peer: Int, _ other: Int) throws(Violation) {
         let (one, two) = (replicas[peer], replicas[other])
-        guard !one.isImpostor, !two.isImpostor, one.outline.group != nil, one.outline.group == two.outline.group,
+        guard isBelieved(peer), isBelieved(other), !one.isImpostor, !two.isImpostor, one.outline.group != nil,
+            one.outline.group == two.outline.group,
             one.outline.confirmedCount == two.outline.confirmedCount, one.outline.chain != two.outline.chain
         else { return }
         throw Violation("the chains of \(one.name) and \(two.name) differ")
@@ -118,7 +121,7 @@ extension World {
     /// wrote must still be there.
     private func checkOutbox(_ peer: Int) throws(Violation) {
         let replica = replicas[peer]
-        guard replica.outline.group != nil, !replica.isImpostor else { return }
+        guard isBelieved(peer), replica.outline.group != nil, !replica.isImpostor else { return }
         let folded = replica.engine.folded
         for other in trustedMembers(of: replica) {
             for place in folded.entries where place.sequence > other.heldInStore(of: place.source) {
@@ -135,6 +138,8 @@ extension World {
 
     /// Everybody who was mended agrees on everything.
     func checkEnd() throws(Violation) {
+        try checkAfterLies()
+        if isAlone { return }
         let core = replicas.indices.filter { conditions.abandoned & 1 << UInt8($0) == 0 }
         guard let group = replicas[core[0]].engine.group else { throw Violation("nobody has founded a group") }
         for peer in core { try checkJoined(peer, group) }
@@ -172,6 +177,7 @@ extension World {
                 throw Violation("\(name) has confirmed \(engine.confirmedCount) of \(count)")
             }
             guard engine.state == expected else { throw Violation("\(name)'s state is not what the final order gives") }
+            guard engine.missing.isEmpty else { throw Violation("\(name) asks for \(engine.missing) for ever") }
             guard engine.chain.value == replicas[core[0]].engine.chain.value else {
                 throw Violation("\(name)'s chain differs")
             }

@@ -17,7 +17,7 @@ extension World {
         var options = Replica<Feature>.Options()
         options.ownUnconfirmedMax = conditions.ownEventsMax
         options.keepsSideEffects = true
-        options.mutations = options.mutations.union(mutations)
+        options.mutations = options.mutations.union(self.options.mutations)
         options.upcast = { metadata, bytes, _ in NewerEvent(bytes: bytes).map { $0.event(of: Feature.self, metadata) } }
         let sources = (0..<schedule.peerCount).map { newSource($0) }
         replicas = try sources.map {
@@ -28,7 +28,8 @@ extension World {
     }
 
     private func newSource(_ peer: Int) -> SessionSource {
-        SessionSource(peerID: Schedule.name(of: peer), incarnation: UInt32(truncatingIfNeeded: random.next()))
+        sourceCount += 1
+        return SessionSource(peerID: Schedule.name(of: peer), incarnation: UInt32(truncatingIfNeeded: random.next()))
     }
 
     func moment(_ peer: Int) -> Date { Date(timeIntervalSince1970: Double(wallMilliseconds(peer)) / 1_000) }
@@ -51,13 +52,14 @@ extension World {
         do {
             envelope = try replica.engine.submitLocal(event, at: moment)
         } catch SessionSyncError.logFull {
+            if !isFull { throw Violation("\(Schedule.name(of: peer)) refuses an event although there is room") }
             outcome.refused += 1
             return
         } catch {
             // The reducer has refused: no sequence was taken.
             return try settle(peer)
         }
-        if isFull { throw Violation("\(Schedule.name(of: peer)) takes an event beyond its bound") }
+        if isFull, !mayFold(peer) { throw Violation("\(Schedule.name(of: peer)) takes an event beyond its bound") }
         try note(applied: replica.engine.takeApplied(), at: peer, isLocal: true)
         if crashes(.crashBeforePersist) { return try relaunch(peer) }
         var directives = replica.engine.takeDirectives()
@@ -80,7 +82,7 @@ extension World {
     /// The periodic exchange.
     func exchange(_ peer: Int) throws(Violation) {
         if isAwake(peer), now >= situations[peer].silentUntil {
-            replicas[peer].engine.tick(at: moment(peer))
+            if !isSilent { replicas[peer].engine.tick(at: moment(peer)) }
             if conditions.stateOnly > 0, random.happens(rate: conditions.stateOnly) { sendStateOnly(peer) }
             try settle(peer)
             if keepsBackups { backups[peer].append((now, replicas[peer].storedMoment)) }
@@ -93,8 +95,11 @@ extension World {
         let cut = replica.outline.cut
         var hasAdopted = false
         trace(peer) { "receives \(frame)" }
+        var content = frame
+        if case .lie(let told) = frame { content = told }
         do {
-            switch frame {
+            switch content {
+            case .lie: return
             case .event(let envelope): _ = try replica.engine.receive(envelope)
             case .unread(let metadata, let bytes):
                 _ = try replica.engine.receiveOpaque(metadata, bytes: bytes, codec: 0)
@@ -111,6 +116,7 @@ extension World {
         } catch SessionSyncError.unsupportedProtocolVersion {
             return
         } catch {
+            if case .lie = frame { return }
             throw Violation("\(Schedule.name(of: peer)) refuses a frame: \(error)")
         }
         let applied = replica.engine.takeApplied()
@@ -142,28 +148,41 @@ extension World {
             replicas[peer].engine.markSideEffects(through: last.position)
             replicas[peer].look()
         }
-        for outgoing in directives.outgoing { send(outgoing, from: peer) }
+        for outgoing in directives.outgoing where !isSilent { try send(outgoing, from: peer) }
         for alarm in directives.alarms { try heed(alarm, at: peer) }
     }
 
     private func heed(_ alarm: SessionAlarm, at peer: Int) throws(Violation) {
         trace(peer) { "raises \(alarm)" }
+        if try heedOfLiar(alarm, at: peer) { return }
         switch alarm {
         // Nobody else writes in another's name.
         case .forked where !mayFork: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         case .forked(let place) where place.source == replicas[peer].outline.source:
             // The mark is in the store already; the relaunched engine has to say it again.
             if crashes(.crashAfterPersist) { return try relaunch(peer) }
-            outcome.forks += 1
-            outcome.reincarnations += 1
-            let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
-            try restoring(peer) { try $0.reincarnate(incarnation: incarnation, seed: seed) }
+            try reincarnate(peer)
         case .forked: break
+        case .foldedUnconfirmed where mayFold(peer): break
         // Somebody with a restored store has said what is not true.
         case .promiseBroken where mayFork, .diverged where mayFork: break
         default: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         }
     }
+
+    func reincarnate(_ peer: Int) throws(Violation) {
+        outcome.forks += 1
+        outcome.reincarnations += 1
+        sourceCount += 1
+        let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
+        try restoring(peer) { try $0.reincarnate(incarnation: incarnation, seed: seed) }
+    }
+
+    /// Nobody uses more than the reference's calls yet.
+    private var isSilent: Bool { now < UInt64(conditions.silence) * 1_000 }
+
+    /// An engine that has no group, and whose caller may never make one, folds at its bound.
+    private func mayFold(_ peer: Int) -> Bool { schedule.setting == .late && !replicas[peer].outline.isSealed }
 
     // MARK: - Sending
 
@@ -179,7 +198,10 @@ extension World {
 
     private func isNewer(_ peer: Int) -> Bool { conditions.newer & 1 << UInt8(peer) != 0 }
 
-    private func send(_ outgoing: SessionOutgoing<Feature.State, Feature.Event>, from peer: Int) {
+    private func send(
+        _ outgoing: SessionOutgoing<Feature.State, Feature.Event>, from peer: Int
+    ) throws(Violation) {
+        try checkWords(outgoing, of: peer)
         switch outgoing {
         case .control(var envelope, let receiver):
             if isNewer(peer), random.happens(rate: 0.1) {
@@ -287,6 +309,7 @@ extension World {
         let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
         try restoring(peer) { try $0.loseStore(incarnation: incarnation, seed: seed) }
         outcome.reincarnations += 1
+        sourceCount += 1
     }
 
     /// The store as it was at the last exchange before that time, or at the first.

@@ -1,4 +1,5 @@
 import MeshBus
+import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 
@@ -37,6 +38,10 @@ final class World<Feature: SimulatedFeature> {
     var replicas: [Replica<Feature>] = []
     var situations: [Situation]
     var ghost = Ghost<Feature>()
+    /// Sources that honest peers have been.
+    var sourceCount = 0
+    /// What peers want the liar to return.
+    var tokensForLiar: [LivenessToken] = []
     var stepCount = 0
     /// By peer: its store at each exchange, in seeds that restore one.
     var backups: [[(time: UInt64, store: StoredMoment<Feature>)]]
@@ -74,6 +79,7 @@ final class World<Feature: SimulatedFeature> {
         guard outcome.failure == nil else { return }
         for index in schedule.taps.indices { enter(.tap(Int32(index)), atMilliseconds: schedule.taps[index].at) }
         for index in schedule.faults.indices { enter(.fault(Int32(index)), atMilliseconds: schedule.faults[index].at) }
+        for index in schedule.lies.indices { enter(.lie(Int32(index)), atMilliseconds: schedule.lies[index].at) }
         for peer in replicas.indices { agenda.enter(.exchange(peer: Int32(peer)), at: random.upTo(50_000)) }
         enter(.mend, atMilliseconds: Schedule.healing)
         do throws(Violation) {
@@ -98,6 +104,7 @@ final class World<Feature: SimulatedFeature> {
         case .tap(let index): try tap(schedule.taps[Int(index)])
         case .fault(let index): try begin(schedule.faults[Int(index)], index)
         case .faultEnd(let index): end(schedule.faults[Int(index)])
+        case .lie(let index): try tell(schedule.lies[Int(index)])
         case .mend: mend()
         }
     }

@@ -42,6 +42,19 @@
             transform: stores)
         var store: SimulatedStores = .perfect
 
+        @Option(
+            help: ArgumentHelp(
+                """
+                What to look for: ordinary faults; liars among the peers; late peers, which use only the reference's calls \
+                for a while; original, two apps that use nothing else on a calm network; lives, a peer without a store, a \
+                thousand times.
+                """, valueName: "kind"),
+            transform: settings)
+        var setting: SimulationSetting?
+
+        @Flag(help: "Stop at the first failing seed.")
+        var first = false
+
         @Option(help: ArgumentHelp("Break this rule of the engine on purpose.", valueName: "name"))
         var mutate: String?
 
@@ -94,11 +107,13 @@
             if mutations { return try proveMutations(subjects) }
 
             let simulation = Simulation(
-                subjects: subjects, options: SimulationOptions(mutation: mutate, stores: store, trace: tracer))
+                subjects: subjects,
+                options: SimulationOptions(
+                    mutation: mutate, stores: store, setting: setting ?? .ordinary, trace: tracer))
             let progress = ProgressLine()
             let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
             let report = simulation.run(range) {
-                shrink && !$0.failures.isEmpty
+                (shrink || first) && !$0.failures.isEmpty
             } progress: { report in
                 guard report.seeds % 64 == 0 else { return }
                 progress.show("\(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing")
@@ -114,6 +129,14 @@
                 throw ValidationError("no store is called '\(text)'; there are \(known)")
             }
             return stores
+        }
+
+        private static func settings(_ text: String) throws -> SimulationSetting {
+            guard let setting = SimulationSetting(rawValue: text) else {
+                let known = SimulationSetting.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("no setting is called '\(text)'; there are \(known)")
+            }
+            return setting
         }
 
         private var tracer: (@Sendable (String) -> Void)? {
@@ -132,10 +155,12 @@
 
         private func proveMutations(_ subjects: [SimulationSubject]) throws {
             let progress = ProgressLine()
-            let rows = Simulation.mutationNames.map { name in
+            let rows = try Simulation.mutationNames.map { name in
                 progress.show(name)
+                if Simulation.traps(with: name) { return try rowOfTrap(name) }
+                let setting = setting ?? Simulation.setting(for: name)
                 let simulation = Simulation(
-                    subjects: subjects, options: SimulationOptions(mutation: name, stores: store))
+                    subjects: subjects, options: SimulationOptions(mutation: name, stores: store, setting: setting))
                 return MutationRow(name, simulation.run(from..<(from + seeds)) { !$0.failures.isEmpty })
             }
             progress.clear()
@@ -148,6 +173,32 @@
                 ).text()
             }
             if !rows.allSatisfy(\.isCaught) { throw ExitCode.failure }
+        }
+    }
+
+    extension SimulateCommand {
+        /// A broken rule that ends the process gets one of its own.
+        private func rowOfTrap(_ name: String) throws -> MutationRow {
+            let process = Process()
+            process.executableURL = Bundle.main.executableURL
+            process.arguments = [
+                "simulate", "--mutate", name, "--setting", (setting ?? Simulation.setting(for: name)).rawValue,
+                "--store", store.rawValue, "--from", "\(from)", "--seeds", "\(seeds)", "--first",
+            ]
+            if let feature { process.arguments? += ["--feature", feature] }
+            let pipe = Pipe()
+            process.standardError = pipe
+            process.standardOutput = FileHandle.nullDevice
+            try process.run()
+            let told = pipe.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            guard process.terminationReason == .uncaughtSignal else {
+                return MutationRow(name, seed: nil, seeds: Int(seeds), reason: nil)
+            }
+            // See TrapNotice.
+            let line = String(decoding: told, as: UTF8.self).split(separator: "\n").last { $0.hasPrefix("seed ") }
+            let seed = line.flatMap { UInt64($0.dropFirst("seed ".count)) } ?? from
+            return MutationRow(name, seed: seed, seeds: Int(seed - from) + 1, reason: "the process is killed")
         }
     }
 
@@ -234,6 +285,14 @@
             seeds = report.seeds
             reason = report.failures.first?.reason
         }
+
+        init(_ mutation: String, seed: UInt64?, seeds: Int, reason: String?) {
+            self.mutation = mutation
+            isCaught = seed != nil
+            self.seed = seed
+            self.seeds = seeds
+            self.reason = reason
+        }
     }
 
     extension SimulateCommand {
@@ -260,6 +319,7 @@
 
         private func replay(_ seed: UInt64) -> String {
             var words = ["plugins-tool simulate --seed \(seed)"]
+            if let setting { words.append("--setting \(setting)") }
             if store != .perfect { words.append("--store \(store)") }
             if let mutate { words.append("--mutate \(mutate)") }
             if let feature { words.append("--feature \(feature)") }

@@ -1,0 +1,142 @@
+import MeshBus
+import MeshEngine
+import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A peer that keeps nothing and one that keeps everything: each life of the former joins, is heard, and is forgotten.
+///
+/// More lives than a table of sources has places. The survivor's messages and tables stay as small as they were.
+struct ManyLives<Feature: SimulatedFeature> {
+    private typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>
+
+    private let options: SimulationOptions
+    private(set) var outcome: SeedOutcome
+    private var random: SplitMix64
+    /// The survivor, and who lives now.
+    private var engines: [Engine]
+    private var now = 0
+    private var number: UInt32 = 0
+
+    static var livesMax: Int { 1_200 }
+    /// Of all lists of a control.
+    private static var entriesMax: Int { 96 }
+    private static var sourcesMax: Int { 136 }
+
+    init(_ schedule: Schedule, _ options: SimulationOptions) {
+        self.options = options
+        outcome = SeedOutcome(seed: schedule.seed)
+        var random = SplitMix64(seed: schedule.seed ^ 0x11FE)
+        // Either may be the one who founds.
+        let survives = random.below(2)
+        engines = [survives, 1 - survives].map { Self.engine($0, options.mutations, &random) }
+        self.random = random
+    }
+
+    private static func engine(_ peer: Int, _ mutations: EngineMutations, _ random: inout SplitMix64) -> Engine {
+        var options = SessionEngineOptions<Feature.State, Feature.Event>()
+        options.mutations = mutations
+        return Engine(
+            sessionID: Replica<Feature>.sessionID, featureID: Feature.id, localPeerID: Schedule.name(of: peer),
+            payloadType: "event", snapshotPayloadType: "state", initialState: Feature.initialState,
+            reducer: Feature.reducer, conflictPolicy: Feature.policy,
+            incarnation: UInt32(truncatingIfNeeded: random.next()), seed: random.next(), options: options)
+    }
+
+    mutating func run() {
+        do throws(Violation) {
+            for life in 0..<Self.livesMax { try live(life) }
+        } catch {
+            outcome.failure = "at \(now) ms: \(error.reason)"
+        }
+        outcome.simulatedMilliseconds = now
+    }
+
+    private mutating func live(_ life: Int) throws(Violation) {
+        if life > 0 {
+            outcome.faults[.lostStore] += 1
+            let peer = engines[1].localPeerID == Schedule.name(of: 0) ? 0 : 1
+            engines[1] = Self.engine(peer, options.mutations, &random)
+        }
+        // Some are over before anybody has noticed, or while they are being taken in.
+        let isShort = random.happens(rate: 0.3)
+        for author in engines.indices { try tap(author) }
+        for _ in 0..<(isShort ? random.below(3) : 8) { try exchange() }
+        if isShort { return }
+        let (survivor, mortal) = (engines[0], engines[1])
+        guard mortal.isSealed, survivor.isSealed, mortal.group == survivor.group else {
+            throw Violation("life \(life) has not joined")
+        }
+        guard mortal.state == survivor.state, mortal.confirmedCount == survivor.confirmedCount,
+            survivor.ownUnconfirmedCount == 0, mortal.ownUnconfirmedCount == 0
+        else { throw Violation("life \(life) and the survivor do not agree") }
+        outcome.confirmed = Int(survivor.confirmedCount)
+        guard survivor.outline.sourceCount <= Self.sourcesMax else {
+            throw Violation("after \(life + 1) lives \(survivor.outline.sourceCount) sources are kept")
+        }
+    }
+
+    private var moment: Date { Date(timeIntervalSince1970: 1_767_225_600 + Double(now) / 1_000) }
+
+    private mutating func tap(_ author: Int) throws(Violation) {
+        number += 1
+        now += 1
+        outcome.operations += 1
+        let event = Feature.event(number: number, choice: random.next(), moment: moment)
+        guard let envelope = try? engines[author].submitLocal(event, at: moment) else { return }
+        do {
+            _ = try engines[1 - author].receive(envelope)
+        } catch {
+            throw Violation("\(engines[1 - author].localPeerID) refuses an event: \(error)")
+        }
+    }
+
+    /// Both tick, and everything that follows arrives.
+    private mutating func exchange() throws(Violation) {
+        now += 250
+        for index in engines.indices { engines[index].tick(at: moment) }
+        for _ in 0..<8 {
+            let outgoing = engines.indices.map { engines[$0].takeDirectives().outgoing }
+            if outgoing.allSatisfy(\.isEmpty) { return }
+            for sender in engines.indices {
+                for message in outgoing[sender] { try deliver(message, to: 1 - sender) }
+            }
+        }
+    }
+
+    private mutating func deliver(
+        _ message: SessionOutgoing<Feature.State, Feature.Event>, to receiver: Int
+    ) throws(Violation) {
+        outcome.frames += 1
+        do {
+            switch message {
+            case .control(let envelope, _):
+                let size = envelope.payload.entryCount
+                guard size <= Self.entriesMax else { throw Violation("a control has \(size) entries") }
+                try engines[receiver].receiveControl(envelope, at: moment)
+            case .events(let envelopes, _): for envelope in envelopes { _ = try engines[receiver].receive(envelope) }
+            case .checkpoint(let checkpoint, let metadata, _):
+                if try engines[receiver].adopt(checkpoint, from: metadata, at: moment) { outcome.snapshots += 1 }
+            }
+        } catch let violation as Violation {
+            throw violation
+        } catch {
+            throw Violation("\(engines[receiver].localPeerID) refuses a message: \(error)")
+        }
+    }
+}
+
+extension SessionControl {
+    /// Of all its lists.
+    var entryCount: Int {
+        let lists = [
+            members.count, held.entries.count, asks.count, echoes.count, wants.count, replacements.count,
+            clockEchoes.count, forked.count,
+        ]
+        return lists.reduce(0, +)
+    }
+}

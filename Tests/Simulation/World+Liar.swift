@@ -1,0 +1,180 @@
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshTesting
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A peer that is connected to all others, proves who it is, and lies.
+///
+/// - A stranger moves nothing: whatever holds without it holds with it.
+/// - A member of three and more may keep the others from confirming; they still have each other's events, and what they
+///   confirm is the same.
+/// - The only other one may show what it likes; the honest peer lives on, takes its user's taps, and is understood.
+extension World {
+    /// The liar's own engine, where it is a member.
+    private var liarIndex: Int? {
+        switch schedule.liar {
+        case .member(let peer), .partner(let peer): peer
+        case .stranger, nil: nil
+        }
+    }
+
+    var liar: Replica<Feature>? { liarIndex.map { replicas[$0] } }
+
+    func isHonest(_ peer: Int) -> Bool { peer != liarIndex }
+
+    /// Nobody but a liar is there to agree with.
+    var isAlone: Bool { if case .partner = schedule.liar { true } else { false } }
+
+    /// Whether what the peer holds can be compared.
+    func isBelieved(_ peer: Int) -> Bool { isHonest(peer) && !isAlone }
+
+    /// A clock follows a member that is far beyond all wall clocks by small steps only.
+    var isExact: Bool { schedule.liar == nil || schedule.liar == .stranger }
+
+    private var liarName: String { liar?.name ?? "mallory" }
+
+    func tell(_ lie: PlannedLie) throws(Violation) {
+        var random = SplitMix64(seed: lie.choice)
+        let peer = random.element(replicas.indices.filter(isHonest))
+        guard isAwake(peer) else { return }
+        // A stranger may found a group with a peer that has none, and is no stranger then.
+        if schedule.liar == .stranger, !replicas[peer].outline.isSealed { return }
+        let source = liar?.engine.source ?? SessionSource(peerID: liarName, incarnation: 7)
+        if random.below(16) == 0 { return try flood(peer, source, &random) }
+        outcome.faults[.lie] += 1
+        var forger = EngineForger(SeededChoices(random: random), liar: source, moment: moment(peer))
+        forger.others = replicas.map { $0.outline.source }
+        forger.tokens = tokensForLiar
+        if case .member = schedule.liar { forger.isConsistent = true }
+        let event = Feature.event(number: .max, choice: lie.choice, moment: moment(peer))
+        let frame: Frame<Feature> =
+            switch forger.lie(to: replicas[peer].engine, event: event) {
+            case .event(let envelope): .event(envelope)
+            case .control(let envelope): .control(envelope)
+            case .checkpoint(let checkpoint, let metadata): .checkpoint(checkpoint, metadata)
+            case .snapshot(let snapshot): .snapshot(snapshot)
+            }
+        try handle(.lie(frame), at: peer)
+    }
+
+    /// One control each of more lives than a table has room for.
+    private func flood(_ peer: Int, _ source: SessionSource, _ random: inout SplitMix64) throws(Violation) {
+        outcome.faults[.flood] += 1
+        let engine = replicas[peer].engine
+        var metadata = SessionSyncMetadata(
+            sessionID: engine.sessionID, featureID: engine.featureID, sourcePeerID: source.peerID,
+            eventID: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)), sequence: 0,
+            causalTimestamp: moment(peer), payloadType: SessionControl.payloadType)
+        for _ in 0..<1_100 {
+            metadata.incarnation = UInt32(truncatingIfNeeded: random.next())
+            let control = SessionSyncEnvelope(metadata: metadata, payload: SessionControl(isDigest: true))
+            try? replicas[peer].engine.receiveControl(control, at: moment(peer))
+        }
+        try settle(peer)
+    }
+
+    // MARK: - What the others say
+
+    /// Nothing of the session is for a stranger, and what somebody else says does not make a message grow.
+    func checkWords(
+        _ outgoing: SessionOutgoing<Feature.State, Feature.Event>, of peer: Int
+    ) throws(Violation) {
+        guard schedule.liar != nil, isHonest(peer) else { return }
+        switch outgoing {
+        case .control(let envelope, _):
+            tokensForLiar = envelope.payload.asks.filter { $0.source.peerID == liarName }
+            let size = envelope.payload.entryCount
+            guard size <= 8 * (sourceCount + 8) else {
+                throw Violation("\(Schedule.name(of: peer)) sends a control of \(size) entries")
+            }
+        case .events(_, let receiver) where isStranger(receiver):
+            throw Violation("\(Schedule.name(of: peer)) sends events to a stranger")
+        case .checkpoint(_, _, let receiver) where isStranger(receiver):
+            throw Violation("\(Schedule.name(of: peer)) hands the session to a stranger")
+        case .events, .checkpoint: break
+        }
+    }
+
+    private func isStranger(_ name: String) -> Bool { schedule.liar == .stranger && name == liarName }
+
+    /// - Returns: whether nothing more is to be done about it.
+    func heedOfLiar(_ alarm: SessionAlarm, at peer: Int) throws(Violation) -> Bool {
+        guard schedule.liar != nil else { return false }
+        guard isHonest(peer) else {
+            // Its own engine is told of what it never wrote.
+            if isAlone, case .forked(let place) = alarm, place.source == replicas[peer].outline.source {
+                try reincarnate(peer)
+            }
+            return true
+        }
+        switch alarm {
+        case .forked(let place) where place.source == replicas[peer].outline.source:
+            guard isAlone else { return false }
+            try reincarnate(peer)
+            return true
+        case .forked(let place), .promiseBroken(let place), .unusableStamp(let place),
+            .nondeterministicReducer(let place):
+            return isAlone || place.source.peerID == liarName
+        case .notAdmitted(let source): return isAlone || source.peerID == liarName
+        case .outOfRange(let peerID, _): return isAlone || peerID == liarName
+        // Who follows the liar's clock is ahead of the others.
+        case .clockFarAhead: return schedule.liar != .stranger
+        case .diverged, .foldedUnconfirmed: return isAlone
+        }
+    }
+
+    // MARK: - The end
+
+    func checkAfterLies() throws(Violation) {
+        guard schedule.liar != nil else { return }
+        for peer in replicas.indices where isHonest(peer) {
+            let count = replicas[peer].outline.sourceCount
+            if schedule.liar == .stranger, count > sourceCount + 8 {
+                throw Violation("\(Schedule.name(of: peer)) keeps \(count) sources of \(sourceCount)")
+            }
+            try checkUnderstood(peer)
+        }
+    }
+
+    /// One more tap, and somebody who has heard no lie takes it.
+    private func checkUnderstood(_ peer: Int) throws(Violation) {
+        let replica = replicas[peer]
+        var engine = replica.engine
+        let name = Schedule.name(of: peer)
+        let event = Feature.event(number: .max, choice: 3, moment: moment(peer))
+        let envelope: SessionSyncEnvelope<Feature.Event>
+        do {
+            envelope = try engine.submitLocal(event, at: moment(peer))
+        } catch let error as SessionSyncError {
+            throw Violation("\(name) refuses its user's tap: \(error)")
+        } catch {
+            return
+        }
+        var other = Engine(
+            sessionID: engine.sessionID, featureID: engine.featureID, localPeerID: "newcomer",
+            payloadType: engine.payloadType, snapshotPayloadType: engine.snapshotPayloadType,
+            initialState: Feature.initialState, reducer: Feature.reducer, conflictPolicy: Feature.policy,
+            incarnation: 1, options: replica.options)
+        do {
+            _ = try other.receive(envelope)
+        } catch {
+            throw Violation("\(name) writes events that no peer takes: \(error)")
+        }
+        for case .unusableStamp in other.takeDirectives().alarms {
+            throw Violation("\(name) stamps its events as no peer takes them")
+        }
+    }
+}
+
+private struct SeededChoices: LieChoices {
+    var random: SplitMix64
+
+    mutating func below(_ limit: Int) -> Int { random.below(limit) }
+    mutating func word() -> UInt64 { random.next() }
+}

@@ -1,0 +1,59 @@
+import Testing
+
+@testable import MeshSimulation
+
+/// What ordinary seeds do not look for. `plugins-tool simulate --setting` runs more of each.
+@Suite("Settings")
+struct SettingTests {
+    private static let subjects = [SimulationSubject(ListFeature.self), SimulationSubject(TextFeature.self)]
+
+    private func simulation(_ setting: SimulationSetting, mutation: String? = nil) -> Simulation {
+        Simulation(
+            subjects: Self.subjects, options: SimulationOptions(mutation: mutation, setting: setting))
+    }
+
+    @Test(
+        "the first seeds hold",
+        arguments: [
+            (SimulationSetting.liars, UInt64(30)), (.late, 16), (.lives, 1),
+        ])
+    func firstSeeds(setting: SimulationSetting, count: UInt64) {
+        let report = simulation(setting).run(0..<count)
+        #expect(report.failures.map { "--setting \(setting) --seed \($0.seed): \($0.reason)" } == [])
+    }
+
+    @Test("liars of every kind speak, alone and in floods")
+    func liars() {
+        let schedules = (UInt64(0)..<60).map { Schedule(seed: $0, setting: .liars) }
+        #expect(schedules.contains { $0.liar == .stranger })
+        #expect(schedules.contains { if case .member = $0.liar { true } else { false } })
+        #expect(schedules.contains { if case .partner = $0.liar { true } else { false } })
+        let report = simulation(.liars).run(0..<10)
+        #expect((report.faults["lie"] ?? 0) > 50 && (report.faults["flood"] ?? 0) > 0)
+    }
+
+    @Test("a seed runs alike every time", arguments: SimulationSetting.allCases.filter { $0 != .lives })
+    func deterministic(setting: SimulationSetting) {
+        for seed in UInt64(0)..<4 {
+            let (one, other) = (0..<2).map { _ in
+                simulation(setting).outcome(of: simulation(setting).schedule(of: seed))
+            }.pair
+            #expect(one.frames == other.frames && one.operations == other.operations, "seed \(seed)")
+            #expect(one.confirmed == other.confirmed && one.faults == other.faults, "seed \(seed)")
+        }
+    }
+
+    @Test(
+        "a broken rule is noticed in its setting",
+        arguments: [
+            ("strangersHeard", UInt64(40)), ("foldsReference", 40), ("sourcesKept", 1), ("deadGapKept", 40),
+        ])
+    func brokenRule(name: String, count: UInt64) {
+        let report = simulation(Simulation.setting(for: name), mutation: name).run(0..<count) { !$0.failures.isEmpty }
+        #expect(!report.failures.isEmpty, "\(name) is not noticed by seed \(count)")
+    }
+}
+
+extension [SeedOutcome] {
+    fileprivate var pair: (SeedOutcome, SeedOutcome) { (self[0], self[1]) }
+}
