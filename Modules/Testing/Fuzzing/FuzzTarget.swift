@@ -28,10 +28,10 @@ public struct BrokenPromise: Error, CustomStringConvertible {
 }
 
 extension FuzzTarget {
-    /// Every decoder of MeshWire, multicast DNS, and delivery.
+    /// Every decoder of MeshWire, multicast DNS, delivery and the engine.
     /// - Parameter codecs: those to attack beside the frames that name them.
     public static func all(codecs: [any PayloadCodec]) throws -> [FuzzTarget] {
         let table = try CodecTable(codecs)
-        return [.frame(table), .stream(table), .inflate, .dns, .delivery] + codecs.map { codec in .codec(codec) }
+        return [.frame(table), .stream(table), .inflate, .dns, .delivery, .engine] + codecs.map { codec in .codec(codec) }
     }
 }

@@ -1,0 +1,211 @@
+import MeshEngine
+import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension FuzzTarget {
+    /// What a hostile peer says to an engine. The first byte tells where the engine stands, the rest what it is told: the
+    /// liar's choices, and taps, ticks and relaunches in between.
+    ///
+    /// The engine must live, take its user's taps, write them as others take them, and read its own image; what it holds
+    /// and sends must stay within its bounds. A stranger must move nothing.
+    static var engine: FuzzTarget {
+        FuzzTarget("engine") { input in
+            guard let first = input.first else { return }
+            var attack = try EngineAttack(Standing(rawValue: first % 4) ?? .alone, InputChoices(input.dropFirst()))
+            try attack.run()
+        }
+    }
+
+    enum Standing: UInt8 {
+        /// Knows nobody; the liar is the first to come.
+        case alone
+        /// Has founded a group with the liar.
+        case sealed
+        /// Was paired with the liar and another one.
+        case paired
+        /// Was paired with another one; the liar is a stranger.
+        case strange
+    }
+}
+
+private struct InputChoices: LieChoices {
+    private var rest: Slice<UnsafeRawBufferPointer>
+
+    init(_ rest: Slice<UnsafeRawBufferPointer>) { self.rest = rest }
+
+    var isEmpty: Bool { rest.isEmpty }
+
+    mutating func below(_ limit: Int) -> Int { Int(rest.popFirst() ?? 0) % limit }
+    mutating func word() -> UInt64 { (0..<8).reduce(0) { word, _ in word << 8 | UInt64(rest.popFirst() ?? 0) } }
+}
+
+private struct ListReducer: SessionSyncReducer {
+    func reduce(state: inout [UInt8], event: UInt8, context: SessionEventContext) { state.append(event) }
+}
+
+private struct EngineAttack {
+    typealias Engine = SessionSyncEngine<[UInt8], UInt8, ListReducer, AcceptingConflictPolicy<[UInt8], UInt8>>
+
+    static let own = SessionSource(peerID: "bert", incarnation: 2)
+    static let liar = SessionSource(peerID: "anna", incarnation: 1)
+    static let third = SessionSource(peerID: "cleo", incarnation: 3)
+    private static let roundsMax = 32
+    /// Beside the source itself and its group: lives that the liar claims to have had, and made up.
+    private static let sourcesMax = 192
+
+    private let standing: FuzzTarget.Standing
+    private var choices: InputChoices
+    private var engine: Engine
+    private var moment = Date(timeIntervalSince1970: 1_767_225_600)
+    private var tokens: [LivenessToken] = []
+    private var taps = 0
+
+    init(_ standing: FuzzTarget.Standing, _ choices: InputChoices) throws {
+        self.standing = standing
+        self.choices = choices
+        engine = Self.engine(Self.own, standing.members)
+        if standing == .sealed { try seal() }
+    }
+
+    private static func engine(_ source: SessionSource, _ members: [SessionSource]) -> Engine {
+        Engine(
+            sessionID: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)), featureID: "list",
+            localPeerID: source.peerID, payloadType: "event", snapshotPayloadType: "state", initialState: [],
+            reducer: ListReducer(), conflictPolicy: AcceptingConflictPolicy(), incarnation: source.incarnation, seed: 1,
+            members: members)
+    }
+
+    /// By an honest engine in the liar's place.
+    private mutating func seal() throws {
+        var other = Self.engine(Self.liar, [])
+        for _ in 0..<4 {
+            engine.tick(at: moment)
+            other.tick(at: moment)
+            for message in other.takeDirectives().outgoing { try? engine.deliver(message, at: moment) }
+            for message in engine.takeDirectives().outgoing { try? other.deliver(message, at: moment) }
+        }
+        try FuzzTarget.require(engine.isSealed, "two engines make a group")
+    }
+
+    mutating func run() throws {
+        var rounds = 0
+        while !choices.isEmpty, rounds < Self.roundsMax {
+            rounds += 1
+            switch choices.below(8) {
+            case 0: try tap()
+            case 1:
+                moment += 1
+                engine.tick(at: moment)
+                try settle()
+            case 2: try relaunch()
+            default: try lie()
+            }
+        }
+        try tap()
+        try settle()
+    }
+
+    // MARK: - Steps
+
+    private mutating func lie() throws {
+        let before = engine.held
+        let own = engine.source
+        var forger = EngineForger(choices, liar: Self.liar, moment: moment)
+        forger.others = [Self.third]
+        forger.tokens = tokens
+        let lie = forger.lie(to: engine, event: 7)
+        choices = forger.choices
+        switch lie {
+        case .event(let envelope): _ = try? engine.receive(envelope)
+        case .control(let envelope): try? engine.receiveControl(envelope, at: moment)
+        case .checkpoint(let checkpoint, let metadata): _ = try? engine.adopt(checkpoint, from: metadata, at: moment)
+        case .snapshot(let snapshot):
+            if (try? engine.applySnapshot(snapshot)) != nil { _ = engine.allocateOutgoingSnapshotRevision() }
+        }
+        try settle()
+        guard standing == .strange else { return }
+        try FuzzTarget.require(engine.held == before && engine.source == own, "a stranger moves nothing")
+        try FuzzTarget.require(engine.outline.sourceCount <= 10, "a stranger is not remembered")
+    }
+
+    private mutating func tap() throws {
+        guard taps < 4_000 else { return }
+        taps += 1
+        guard let envelope = try? engine.submitLocal(UInt8(truncatingIfNeeded: taps), at: moment) else {
+            return try FuzzTarget.require(false, "a user's tap is taken")
+        }
+        var newcomer = Self.engine(SessionSource(peerID: "newcomer", incarnation: 9), [])
+        let result = try? newcomer.receive(envelope)
+        try FuzzTarget.require(result != nil, "a tap is written as others take it")
+        for case .unusableStamp in newcomer.takeDirectives().alarms {
+            try FuzzTarget.require(false, "a tap is stamped as others take it")
+        }
+    }
+
+    private mutating func relaunch() throws {
+        do {
+            engine = try Engine(
+                restoring: engine.image, reducer: ListReducer(), conflictPolicy: AcceptingConflictPolicy(), seed: 2)
+        } catch {
+            try FuzzTarget.require(false, "an engine reads its own image: \(error)")
+        }
+    }
+
+    private mutating func settle() throws {
+        let directives = engine.takeDirectives()
+        for outgoing in directives.outgoing { try check(outgoing) }
+        try FuzzTarget.require(engine.gapCount <= 256 * engine.outline.sourceCount, "few events wait")
+        try FuzzTarget.require(engine.outline.sourceCount <= Self.sourcesMax, "few sources are kept")
+        for alarm in directives.alarms {
+            guard case .forked(let place) = alarm, place.source == engine.source else { continue }
+            try FuzzTarget.require(standing != .strange, "a stranger makes nobody take another name")
+            guard let reborn = try? engine.reincarnated(as: UInt32(100 + taps), seed: 3) else {
+                return try FuzzTarget.require(false, "a forked engine takes another name")
+            }
+            engine = reborn
+            _ = engine.takeDirectives()
+        }
+    }
+
+    private mutating func check(_ outgoing: SessionOutgoing<[UInt8], UInt8>) throws {
+        switch outgoing {
+        case .control(let envelope, _):
+            tokens = envelope.payload.asks
+            let control = envelope.payload
+            let lists = [
+                control.members.count, control.held.entries.count, control.asks.count, control.echoes.count,
+                control.wants.count, control.clockEchoes.count, control.forked.count, control.replacements.count,
+            ]
+            try FuzzTarget.require(lists.allSatisfy { $0 <= Self.sourcesMax }, "a control stays small")
+        case .events(_, let peerID):
+            try FuzzTarget.require(standing != .strange || peerID != Self.liar.peerID, "a stranger gets no events")
+        case .checkpoint(_, _, let peerID):
+            try FuzzTarget.require(standing != .strange || peerID != Self.liar.peerID, "a stranger gets no copy")
+        }
+    }
+}
+
+extension FuzzTarget.Standing {
+    fileprivate var members: [SessionSource] {
+        switch self {
+        case .alone, .sealed: []
+        case .paired: [EngineAttack.own, EngineAttack.liar, EngineAttack.third]
+        case .strange: [EngineAttack.own, EngineAttack.third]
+        }
+    }
+}
+
+extension SessionSyncEngine {
+    fileprivate mutating func deliver(_ message: SessionOutgoing<State, Event>, at moment: Date) throws {
+        switch message {
+        case .control(let envelope, _): try receiveControl(envelope, at: moment)
+        case .events(let envelopes, _): for envelope in envelopes { _ = try receive(envelope) }
+        case .checkpoint(let checkpoint, let metadata, _): try adopt(checkpoint, from: metadata, at: moment)
+        }
+    }
+}
