@@ -133,6 +133,41 @@ import Testing
         #expect(await log.sequences(1) == [1])
     }
 
+    @Test func `A best-effort event is kept from the first call on, also before anybody has greeted`() async throws {
+        let wire = KeptWire([.datagram, .queue])
+        let clock = VirtualClock()
+        let left = try wire.launch("left", clock)
+        try await left.send(envelope(1), mode: .realtimeBestEffort, to: nil)
+        let right = try wire.launch("right", clock)
+        let log = Log(right.receiveEnvelopes())
+        clock.advance(by: .seconds(1))
+        #expect(await log.sequences(1) == [1])
+
+        // The link says that there is a connection, and the handshake has not ended.
+        wire.isDeaf = true
+        wire.connect()
+        try await left.send(envelope(2), mode: .realtimeBestEffort, to: nil)
+        clock.advance(by: .milliseconds(10))
+        #expect(await log.sequences(2) == [1, 2])
+        #expect(left.health(of: peer("right")) == .gone)
+    }
+
+    @Test func `A best-effort event that overtakes the greeting of a new connection is passed on`() async throws {
+        let wire = KeptWire([.datagram, .queue])
+        let clock = VirtualClock()
+        let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
+        wire.connect()
+        clock.advance(by: .seconds(1))
+        wire.isDeaf = true
+        let end = wire.observer(of: "right")
+        end?.disconnected("other", reason: nil)
+        end?.connected("other", as: nil)
+        wire.isDeaf = false
+        let log = Log(right.receiveEnvelopes())
+        try await left.send(envelope(1), mode: .realtimeBestEffort, to: nil)
+        #expect(await log.sequences(1) == [1])
+    }
+
     /// A process held 2 and 3, because 1 was missing, said so on a lane that the platform keeps, and ended.
     @Test func `What a process held before its turn, and said so on a kept lane, is offered to the next one`()
         async throws
@@ -242,16 +277,23 @@ private final class KeptWire: Sendable {
     }
 
     fileprivate func open(_ end: String, _ observer: any LinkObserver) {
-        let (latest, queue) = state.withLock { state in
-            state.ends[end]?.observer = observer
-            defer { state.ends[end]?.queue = [] }
-            return (state.ends[end]?.latest ?? [:], state.ends[end]?.queue ?? [])
-        }
+        let latest = state.withLock { $0.ends[end]?.latest ?? [:] }
         observer.found("other")
         for (_, packet) in latest.sorted(by: { $0.key < $1.key }) {
             observer.received(packet.bytes, on: .latest, from: "other")
         }
-        for packet in queue { observer.received(packet.bytes, on: .queue, from: "other") }
+        while let packet = nextQueued(end, observer) { observer.received(packet.bytes, on: .queue, from: "other") }
+    }
+
+    /// What waits comes before what is sent meanwhile.
+    private func nextQueued(_ end: String, _ observer: any LinkObserver) -> LinkPacket? {
+        state.withLock { state in
+            guard state.ends[end]?.queue.isEmpty == false else {
+                state.ends[end]?.observer = observer
+                return nil
+            }
+            return state.ends[end]?.queue.removeFirst()
+        }
     }
 
     fileprivate func observer(of end: String) -> (any LinkObserver)? { state.withLock { $0.ends[end]?.observer } }

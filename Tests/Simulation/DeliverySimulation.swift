@@ -132,7 +132,7 @@ private final class DeliveryRun {
     private var transport: LinkTransport?
     private var receiving: LinkTransport?
     private var sending: Task<Void, Never>?
-    private var liar: Liar?
+    private var liar: FloodingPeer?
 
     private let sender = SessionPeer(
         id: "sender", deviceClass: .phone, appInstanceID: "simulation", topology: .localNetwork)
@@ -152,7 +152,7 @@ private final class DeliveryRun {
         do {
             if simulation.hasLiar {
                 network.provePeers()
-                liar = Liar(on: network, lanes: simulation.lanes, victim: receiver)
+                liar = FloodingPeer(on: network, lanes: simulation.lanes, victim: receiver)
             }
             try launchReceiver()
             try launchSender()
@@ -180,7 +180,7 @@ private final class DeliveryRun {
         if !receiving.isWithinBudgets { return "a peer made the receiver hold more than its budget" }
         let isForged = (0..<4).contains { feature in
             let source = receiving.latestPeerSnapshot(featureID: "\(feature)")?.metadata.sourcePeerID
-            return source != nil && source != Liar.id
+            return source != nil && source != FloodingPeer.id
         }
         return isForged ? "a peer spoke for the sender and was believed" : nil
     }

@@ -86,6 +86,13 @@
                 """)
         var watch = false
 
+        @Flag(
+            help: """
+                With --watch: taps on a session that phone and watch share, with moments in the background, suspensions and \
+                kills; equal ten seconds after the last tap.
+                """)
+        var sessions = false
+
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
@@ -102,6 +109,7 @@
 
         func run(on bus: PluginBus) throws {
             if delivery { return try simulateDelivery() }
+            if watch, sessions { return try simulateSessions() }
             if watch { return try simulateWatch() }
             let subjects = try subjects(on: bus)
             if mutations { return try proveMutations(subjects) }
@@ -261,6 +269,34 @@
                     \(report.messages.grouped) messages, \(report.userInfos.grouped) user infos, \
                     \(report.contexts.grouped) contexts; \(report.simulatedSeconds.figure) s simulated in \
                     \(report.wallSeconds.figure) s
+                    """
+                return ([counts] + failures + [table.text()]).joined(separator: "\n\n")
+            }
+            if !report.failures.isEmpty { throw ExitCode.failure }
+        }
+    }
+
+    extension SimulateCommand {
+        private func simulateSessions() throws {
+            guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else {
+                throw ToolError("--watch needs a newer system")
+            }
+            let progress = ProgressLine()
+            let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
+            let report = SessionWatchSimulation().run(range, trace: tracer) { report in
+                guard report.seeds % 16 == 0 else { return }
+                progress.show("\(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing")
+            }
+            progress.clear()
+            try output.print(object: report) {
+                let failures = report.failures.map { "seed \($0.seed): \($0.reason)" }
+                let table = Table(
+                    columns: ["Fault", .number("Times")],
+                    rows: report.faults.sorted { $0.key < $1.key }.map { [$0.key, $0.value.grouped] })
+                let counts = """
+                    \(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing; \
+                    \(report.taps.grouped) taps, equal at the latest \(report.slowestSeconds.figure) s after the last
+                    \(report.simulatedSeconds.figure) s simulated in \(report.wallSeconds.figure) s
                     """
                 return ([counts] + failures + [table.text()]).joined(separator: "\n\n")
             }

@@ -7,7 +7,7 @@ import MeshTransport
 import MeshWire
 
 /// A peer on the network that greets one other and lies to it; to everybody else it says nothing. Used on one thread.
-final class Liar: LinkObserver {
+final class FloodingPeer: LinkObserver {
     static let id = "liar"
     private static let waitingMax = 4096
 
@@ -21,7 +21,7 @@ final class Liar: LinkObserver {
     private let link: ScenarioLink
     private let lane: LinkLane
     private let victim: LinkAddress
-    private let peer = LyingPeer(Liar.id, as: "sender", "receiver")
+    private let peer = LyingPeer(FloodingPeer.id, as: "sender", "receiver")
     private let state: Locked<State>
 
     init(on network: ScenarioNetwork, lanes: [LinkLane: PayloadLimit], victim: SessionPeer) {
