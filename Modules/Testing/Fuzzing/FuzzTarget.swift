@@ -32,6 +32,7 @@ extension FuzzTarget {
     /// - Parameter codecs: those to attack beside the frames that name them.
     public static func all(codecs: [any PayloadCodec]) throws -> [FuzzTarget] {
         let table = try CodecTable(codecs)
-        return [.frame(table), .stream(table), .inflate, .dns, .delivery, .engine] + codecs.map { codec in .codec(codec) }
+        let targets: [FuzzTarget] = [.frame(table), .stream(table), .inflate, .dns, .delivery, .engine]
+        return targets + codecs.map { codec in .codec(codec) }
     }
 }
