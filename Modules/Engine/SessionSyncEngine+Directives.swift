@@ -206,13 +206,12 @@ extension SessionSyncEngine {
     ) -> SessionSyncEnvelope<SessionControl> {
         let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
         extendLease(beyond: stamp)
-        let isSpokenOf = mutations.contains(.sourcesKept) ? sources.records.map { _ in true } : spokenOf
-        let spoken = sources.indices.filter { isSpokenOf[$0] }
+        let spoken = mutations.contains(.sourcesKept) ? Array(sources.indices) : spokenSlots
+        let acknowledged = mutations.contains(.sourcesKept) ? spoken : acknowledgedSlots
         let control = SessionControl(
             group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
-            held: mutations.contains(.gapHeld) ? heldWithGaps : sources.vector(of: spoken) { $0.held },
-            asks: tokens { $0.token },
-            echoes: tokens { $0.echo },
+            held: mutations.contains(.gapHeld) ? heldWithGaps : sources.vector(of: acknowledged) { $0.held },
+            asks: tokens(of: spoken) { $0.token }, echoes: tokens(of: spoken) { $0.echo },
             wants: missing, isDigest: isDigest, replacements: (replacements ?? []).compactMap(replacementRecord),
             position: confirmationChain.position, chain: confirmationChain.value,
             clockEchoes: spoken.compactMap { sources[$0].lastHeard },
@@ -251,8 +250,10 @@ extension SessionSyncEngine {
             content: .replacement(replacement))
     }
 
-    private func tokens(_ value: (SourceRecord) -> UInt32?) -> [LivenessToken] {
-        sources.records.compactMap { record in value(record).map { LivenessToken(source: record.source, value: $0) } }
+    private func tokens(of slots: [Int], _ value: (SourceRecord) -> UInt32?) -> [LivenessToken] {
+        slots.compactMap { slot in
+            value(sources[slot]).map { LivenessToken(source: sources[slot].source, value: $0) }
+        }
     }
 
     private var heldWithGaps: SequenceVector {

@@ -65,7 +65,8 @@ extension SessionSyncEngine {
             movedGaps[slot] = gap.moved(to: slot)
         }
         gaps = movedGaps
-        pending.changesMembership = true
+        // A store must not go on knowing sources that the base does not.
+        pending.replacesEverything = true
     }
 
     /// Nobody will fill the gaps of sources whose events are not taken any more.
@@ -82,10 +83,12 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Sources that a control speaks of: all until the members have confirmed what the base holds; then members, sources
-    /// of events above the base, and of each peer the lives that were last met.
-    var spokenOf: [Bool] {
-        guard haveConfirmedBase() else { return sources.records.map { _ in true } }
+    /// Slots that a control acknowledges: all until the members have confirmed what the base holds.
+    var acknowledgedSlots: [Int] { haveConfirmedBase() ? spokenSlots : Array(sources.indices) }
+
+    /// Slots that a control speaks of: members, sources of events above the base, and of each peer the lives that were
+    /// last met.
+    var spokenSlots: [Int] {
         var isSpokenOf = sources.records.map(\.isOpen)
         isSpokenOf[0] = true
         for entry in log.entries { isSpokenOf[entry.slot] = true }
@@ -95,7 +98,7 @@ extension SessionSyncEngine {
             met[peerID, default: 0] += 1
             if met[peerID, default: 0] <= SourceTable.livesSpokenOf { isSpokenOf[slot] = true }
         }
-        return isSpokenOf
+        return sources.indices.filter { isSpokenOf[$0] }
     }
 }
 

@@ -116,6 +116,35 @@ import Testing
         #expect(difference(try #require(try last.load()), relaunched.image) == nil)
     }
 
+    @Test func `A store forgets the lives that the session forgets`() throws {
+        var phone = ArchiveWorld.engine("phone", incarnation: 1, session: sessionID)
+        let store = MemoryStore()
+        var archive = try ArchiveWorld.archive(in: store)
+        for life in 2...200 as ClosedRange<UInt32> {
+            var watch = ArchiveWorld.engine("watch", incarnation: life, session: sessionID)
+            let moment = noon + Double(life) * 10
+            for second in 0..<8 {
+                phone.tick(at: moment + Double(second))
+                watch.tick(at: moment + Double(second))
+                let ofPhone = phone.takeDirectives()
+                if let last = ofPhone.confirmed.last { phone.markSideEffects(through: last.position) }
+                if let persistence = ofPhone.persist { try archive.save(persistence, of: phone) }
+                for message in ofPhone.outgoing { try ArchiveWorld.deliver(message, to: &watch, at: moment) }
+                for message in watch.takeDirectives().outgoing {
+                    try ArchiveWorld.deliver(message, to: &phone, at: moment)
+                }
+                if second == 4 { _ = try phone.receive(watch.submitLocal(.add(1), at: moment)) }
+            }
+            if let persistence = phone.takeDirectives().persist { try archive.save(persistence, of: phone) }
+            guard life.isMultiple(of: 10) else { continue }
+            var reader = try ArchiveWorld.archive(in: store)
+            let image = try #require(try reader.load())
+            #expect(difference(image, phone.image) == nil, "life \(life)")
+        }
+        #expect(phone.state.total == 199)
+        #expect(try store.catalog(prefix: "session/").journals.count < 80)
+    }
+
     @Test func `A store that has nothing of the session gives no image`() throws {
         var archive = try ArchiveWorld.archive(in: MemoryStore())
         #expect(try archive.load() == nil)

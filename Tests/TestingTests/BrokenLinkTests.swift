@@ -49,7 +49,8 @@ import Testing
         let (fault, rule) = Self.noticed[index]
         let report = await Patience.$grace.withValue(.milliseconds(500)) {
             await TransportConformance.examine(
-                fixture(fault), as: "link.broken", rules: TransportConformance.rules.filter { $0.id == rule })
+                fixture(fault, provesPeers: rule != "link.namesakes"), as: "link.broken",
+                rules: TransportConformance.rules.filter { $0.id == rule })
         }
         let row = try #require(report[rule: rule])
         #expect(row.outcome == .failed, "\(fault) was not noticed by \(rule)")
@@ -57,17 +58,19 @@ import Testing
     }
 
     @Test func `The decorator without a fault keeps every rule`() async {
-        let report = await TransportConformance.examine(fixture(nil), as: "link.sound")
-        #expect(report.failures == [])
+        for provesPeers in [true, false] {
+            let report = await TransportConformance.examine(fixture(nil, provesPeers: provesPeers), as: "link.sound")
+            #expect(report.failures == [])
+        }
     }
 
-    /// A link with every lane, decorated.
-    private func fixture(_ fault: LinkFault?) -> LinkFixture {
+    /// A link with every lane, decorated. Two that prove who is there cannot share a name.
+    private func fixture(_ fault: LinkFault?, provesPeers: Bool) -> LinkFixture {
         let sound = LinkFixture.inMemory(
             lanes: [
                 .stream: .memoryStream, .datagram: .memoryDatagram, .queue: .memoryKept, .latest: .memoryKept,
                 .file: .memoryKept,
-            ], provesPeers: true)
+            ], provesPeers: provesPeers)
         return LinkFixture(countMax: sound.countMax, patience: sound.patience) { count in
             let group = try await sound.makeLinks(count)
             return LinkGroup(
