@@ -77,6 +77,29 @@ import Testing
         #expect(watch.state == phone.state)
     }
 
+    /// A watch that has written nothing has nothing to be waited for.
+    @Test func `A shown state is not thrown away because nothing is missing`() throws {
+        for mutation in [[], .relaunchForgets] as [EngineMutations] {
+            var options = SessionEngineOptions<[String], String>()
+            options.mutations = mutation
+            var watch = makeEngine("watch")
+            for lap in 0..<3 { _ = try watch.receive(makeLap(lap)) }
+            var phone = ListEngine(
+                sessionID: session, featureID: "list", localPeerID: "phone", payloadType: "list.event",
+                snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
+                conflictPolicy: NoRepeatPolicy(), incarnation: 0, options: options)
+            _ = try phone.applySnapshot(handMadeSnapshot(&watch))
+            #expect((phone.state == ["p0", "p1", "p2"]) == mutation.isEmpty)
+        }
+    }
+
+    /// Of a phone's earlier life.
+    private func makeLap(_ lap: Int) throws -> SessionSyncEnvelope<String> {
+        var phone = makeEngine("phone")
+        for earlier in 0..<lap { _ = try phone.submitLocal("p\(earlier)", at: noon + Double(earlier)) }
+        return try phone.submitLocal("p\(lap)", at: noon + Double(lap))
+    }
+
     @Test func `An event after which the screen shows something else is applied`() throws {
         for mutation in [[], .duplicateWhenShown] as [EngineMutations] {
             var phone = launch("phone")

@@ -39,11 +39,17 @@ extension Schedule {
             .map { _ in PlannedLie(at: random.below(Self.healing), choice: random.next()) }.sorted { $0.at < $1.at }
     }
 
-    /// Full logs while nobody ticks; a log can be folded only where it has a checkpoint, one every 32 events.
+    /// Full logs while nobody ticks; a log can be folded only where it has a checkpoint, one every 32 events. Stores are
+    /// neither lost nor restored: without controls nobody would notice.
     private mutating func beginLate(random: inout SplitMix64) {
         conditions.ownEventsMax = 40
         conditions.silence = random.element([400, 1_500, 2_800])
-        faults.removeAll { $0.fault == .loseStore }
+        faults.removeAll {
+            switch $0.fault {
+            case .loseStore, .restoreStore: true
+            default: false
+            }
+        }
     }
 
     /// Everything arrives in order, and the only fault is an app that is launched again and has to ask for its state.

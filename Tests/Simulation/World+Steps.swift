@@ -47,7 +47,7 @@ extension World {
         let replica = replicas[peer]
         let isFull = replica.outline.ownUnconfirmedCount >= conditions.ownEventsMax
         // An engine whose caller knows the reference's calls alone folds then, which is not looked at here.
-        if isFull, now < situations[peer].silentUntil { return }
+        if isFull, conditions.silentStart > 0, !replica.outline.isSealed { return }
         let envelope: SessionSyncEnvelope<Feature.Event>
         do {
             envelope = try replica.engine.submitLocal(event, at: moment)

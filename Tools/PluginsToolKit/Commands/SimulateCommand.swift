@@ -165,11 +165,8 @@
             let progress = ProgressLine()
             let rows = try Simulation.mutationNames.map { name in
                 progress.show(name)
-                if Simulation.traps(with: name) { return try rowOfTrap(name) }
-                let setting = setting ?? Simulation.setting(for: name)
-                let simulation = Simulation(
-                    subjects: subjects, options: SimulationOptions(mutation: name, stores: store, setting: setting))
-                return MutationRow(name, simulation.run(from..<(from + seeds)) { !$0.failures.isEmpty })
+                if Simulation.traps(with: name) { return try rowOfTrap(name, subjects) }
+                return row(name, subjects)
             }
             progress.clear()
             try output.print(rows) {
@@ -185,8 +182,15 @@
     }
 
     extension SimulateCommand {
+        private func row(_ name: String, _ subjects: [SimulationSubject]) -> MutationRow {
+            let setting = setting ?? Simulation.setting(for: name)
+            let simulation = Simulation(
+                subjects: subjects, options: SimulationOptions(mutation: name, stores: store, setting: setting))
+            return MutationRow(name, simulation.run(from..<(from + seeds)) { !$0.failures.isEmpty })
+        }
+
         /// A broken rule that ends the process gets one of its own.
-        private func rowOfTrap(_ name: String) throws -> MutationRow {
+        private func rowOfTrap(_ name: String, _ subjects: [SimulationSubject]) throws -> MutationRow {
             let process = Process()
             process.executableURL = Bundle.main.executableURL
             process.arguments = [
@@ -201,7 +205,9 @@
             let told = pipe.fileHandleForReading.readDataToEndOfFile()
             process.waitUntilExit()
             guard process.terminationReason == .uncaughtSignal else {
-                return MutationRow(name, seed: nil, seeds: Int(seeds), reason: nil)
+                // It has found a seed that fails before one that ends the process, or none at all.
+                return process.terminationStatus == 0
+                    ? MutationRow(name, seed: nil, seeds: Int(seeds), reason: nil) : row(name, subjects)
             }
             // See TrapNotice.
             let line = String(decoding: told, as: UTF8.self).split(separator: "\n").last { $0.hasPrefix("seed ") }
