@@ -6,7 +6,7 @@ import Testing
 @testable import MeshPipeTransport
 
 /// Another user's process on the same machine is not let in, whichever side it takes.
-@Suite(.enabled(if: Stranger.isPossible, Stranger.needsRoot), .timeLimit(.minutes(1))) struct StrangerTests {
+@Suite(.enabled(if: Stranger.isPossible, Stranger.needsRoot)) struct StrangerTests {
     /// As /tmp is: everybody may make files, nobody may remove another's.
     private func sharedPlace() throws -> Place {
         let place = try Place()
