@@ -1,7 +1,7 @@
 /// Events of one source that came before earlier ones, by sequence.
 ///
-/// Bounded by the engine's `gapMax` and in bytes; what does not fit is dropped and asked for again. What is in here is not held: it
-/// is never acknowledged, and no promise counts on it.
+/// Bounded by the engine's `gapMax` and in bytes; what does not fit is dropped and asked for again. What is in here is not
+/// held: it is never acknowledged, and no promise counts on it.
 @usableFromInline
 struct GapBuffer<Event: Sendable>: Sendable {
     private(set) var entries: [LogEntry<Event>] = []

@@ -206,8 +206,9 @@ extension SessionSyncEngine {
     ) -> SessionSyncEnvelope<SessionControl> {
         let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
         extendLease(beyond: stamp)
-        let spoken = mutations.contains(.sourcesKept) ? Array(sources.indices) : spokenSlots
-        let acknowledged = mutations.contains(.sourcesKept) ? spoken : acknowledgedSlots
+        let spoken = spokenSlots
+        // All until the members have confirmed what the base holds: they may lack word of it.
+        let acknowledged = haveConfirmedBase() ? spoken : Array(sources.indices)
         let control = SessionControl(
             group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
             held: mutations.contains(.gapHeld) ? heldWithGaps : sources.vector(of: acknowledged) { $0.held },

@@ -70,7 +70,14 @@ extension SessionSyncEngine {
         restoring image: SessionEngineImage<State, Event>, reducer: Reducer, conflictPolicy: ConflictPolicy,
         seed: UInt64, options: SessionEngineOptions<State, Event> = .init()
     ) throws {
+        var image = image
+        image.head = image.head.clamped
         let head = image.head
+        try head.checkNumbers()
+        try image.base.checkNumbers()
+        for record in image.log where record.sequence > SequenceBounds.highest {
+            throw SessionSyncError.outOfRange(field: "sequence")
+        }
         self.init(
             sessionID: head.sessionID, featureID: head.featureID, localPeerID: head.source.peerID,
             payloadType: head.payloadType, snapshotPayloadType: head.snapshotPayloadType,
@@ -132,11 +139,6 @@ extension SessionSyncEngine {
 
     private mutating func restoreSources(_ image: SessionEngineImage<State, Event>) throws {
         let head = image.head
-        guard max(head.sequence, image.base.count, head.chain.position, head.snapshotRevision) <= SequenceBounds.highest
-        else { throw SessionSyncError.outOfRange(field: "sequence") }
-        for record in image.log where record.sequence > SequenceBounds.highest {
-            throw SessionSyncError.outOfRange(field: "\(record.source)")
-        }
         for entry in head.membership.closed {
             let slot = try sources.slot(adding: entry.source)
             sources[slot].isClosed = true

@@ -76,19 +76,19 @@ extension SessionSyncEngine {
     }
 
     /// Whether every other member has confirmed what the base holds: until then it may lack an acknowledgement of that.
-    private func haveConfirmedBase(except peerID: String? = nil) -> Bool {
+    func haveConfirmedBase(except peerID: String? = nil) -> Bool {
         let position = confirmationChain.position - min(confirmationChain.position, UInt64(announcedCount))
         return sources.records.dropFirst().allSatisfy {
             !$0.isOpen || $0.source.peerID == peerID || $0.position >= position
         }
     }
 
-    /// Slots that a control acknowledges: all until the members have confirmed what the base holds.
-    var acknowledgedSlots: [Int] { haveConfirmedBase() ? spokenSlots : Array(sources.indices) }
-
     /// Slots that a control speaks of: members, sources of events above the base, and of each peer the lives that were
     /// last met.
     var spokenSlots: [Int] {
+        guard sources.records.count > SourceTable.livesSpokenOf, !mutations.contains(.sourcesKept) else {
+            return Array(sources.indices)
+        }
         var isSpokenOf = sources.records.map(\.isOpen)
         isSpokenOf[0] = true
         for entry in log.entries { isSpokenOf[entry.slot] = true }

@@ -210,11 +210,16 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         let stored: StoredHead<Event> = try decode(headBytes, "head")
         guard let baseBytes = try store.value(for: baseKey) else { throw damaged("the base is missing") }
         let base: SessionBase<State> = try decode(baseBytes, "base")
-        guard let head = stored.head.checked(above: base) else { throw damaged("its numbers are not an engine's") }
+        do {
+            try stored.head.checkNumbers()
+            try base.checkNumbers()
+        } catch {
+            throw damaged("its numbers are not an engine's", cause: error)
+        }
         sources = stored.sources
         journals = sources.indices.map(journal)
         next = journals.map { _ in 0 }
-        var image = SessionEngineImage(head: head, base: base, log: [])
+        var image = SessionEngineImage(head: stored.head, base: base, log: [])
         try addLog(catalog, to: &image)
         try addEffects(to: &image)
         return image
@@ -224,14 +229,14 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         effects.isOutdated = !image.head.sideEffectsDue.isEmpty
         guard let known = try store.catalog(prefix: effects.name).journals.first(where: { $0.name == effects.name })
         else { return }
-        guard StoredNumbers.areUsable([known.positions.upperBound]) else {
+        guard known.positions.upperBound <= StoreLimits.positionMax else {
             throw damaged("side effects have impossible places")
         }
         effects.load(known.positions)
         try store.forEachEntry(of: effects.name) { entry in
             do {
                 let stored = try entry.bytes.withUnsafeBytes { try codec.decode(direct: StoredEffect.self, from: $0) }
-                guard StoredNumbers.areUsable([stored.position, stored.sequence]) else {
+                guard max(stored.position, stored.sequence) <= SequenceBounds.highest else {
                     throw WireError(.missingField, "a stored effect without a place")
                 }
                 image.head.sideEffectsDue.append(try stored.effect(of: sources, codec))
@@ -276,7 +281,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         let done = max(folded, max(first, 1) - 1)
         let last = max(folded, max(written.upperBound, 1) - 1, image.head.held[source])
         let isWhole = last <= done || (written.lowerBound <= done + 1 && last < written.upperBound)
-        guard isWhole, StoredNumbers.areUsable([written.upperBound]), written.isEmpty || written.lowerBound > folded
+        guard isWhole, written.upperBound <= SequenceBounds.highest, written.isEmpty || written.lowerBound > folded
         else {
             throw damaged("events \(folded + 1) to \(last) of \(source) are not all there")
         }

@@ -1,0 +1,134 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+// What somebody else has counted, where it becomes part of an engine: in a peer's message, or read from a store. Each
+// check throws `SessionSyncError.outOfRange`.
+
+extension SessionControl {
+    func checkNumbers() throws {
+        try check(members.count, "members")
+        try check(held, "held")
+        try check(asks.count, "asks")
+        try check(echoes.count, "echoes")
+        try check(wants.count, "wants")
+        for range in wants { try check(range.first, range.last, "wants") }
+        try check(replacements.count, "replacements")
+        for record in replacements { try record.checkNumbers() }
+        try check(clockEchoes.count, "clockEchoes")
+        guard clockEchoes.allSatisfy({ $0.sentAt.isFinite && $0.receivedAt.isFinite }) else {
+            throw SessionSyncError.outOfRange(field: "clockEchoes")
+        }
+        try check(forked, "forked")
+        try check(firstSequence, "firstSequence")
+        try check(position, "position")
+    }
+}
+
+extension SessionCheckpoint {
+    func checkNumbers() throws {
+        try membership.checkNumbers()
+        try base.checkNumbers()
+        try check(chain.position, "position")
+        for record in log { try record.checkNumbers() }
+        guard cut.isUsable, membership.open.allSatisfy({ $0.floor.isUsable }) else {
+            throw SessionSyncError.outOfRange(field: "cut")
+        }
+        guard (0...log.count).contains(settledCount) else {
+            throw SessionSyncError.outOfRange(field: "settledCount")
+        }
+    }
+}
+
+extension SessionMembership {
+    fileprivate func checkNumbers() throws {
+        try check(open.count, "open")
+        try check(closed, "closed")
+        try check(first, "first")
+    }
+}
+
+extension SessionBase {
+    package func checkNumbers() throws {
+        try check(vector, "base")
+        try check(count, "baseCount")
+        guard reduced.recentEventIDs.count <= ReducedState<State>.recentEventIDsMax else {
+            throw SessionSyncError.outOfRange(field: "recentEventIDs")
+        }
+    }
+}
+
+extension SessionRecord {
+    func checkNumbers() throws {
+        try check(sequence, "sequence")
+        if case .replacement(let replacement) = content { try check(replacement.final, "final") }
+        guard stamp.isUsable else { throw SessionSyncError.outOfRange(field: "stamp") }
+        guard causalTimestamp.isFinite, monotonicTimestamp?.isFinite ?? true else {
+            throw SessionSyncError.outOfRange(field: "causalTimestamp")
+        }
+    }
+}
+
+extension SessionSyncSnapshot {
+    func checkNumbers() throws {
+        for sequence in peerSequenceVector.values { try check(sequence, "peerSequenceVector") }
+        try check(revision, "revision")
+    }
+}
+
+extension SessionEngineHead {
+    /// What this peer counts itself; what others have said is clamped instead, see `clamped`.
+    package func checkNumbers() throws {
+        try check(sequence, "sequence")
+        try check(held, "held")
+        try check(chain.position, "position")
+        try membership.checkNumbers()
+        for effect in sideEffectsDue { try check(effect.position, effect.record.sequence, "sideEffectsDue") }
+        guard settledCount >= 0 else { throw SessionSyncError.outOfRange(field: "settledCount") }
+    }
+
+    /// As an earlier version may have believed a peer: a revision, or what it acknowledges, beyond what anybody counts.
+    var clamped: Self {
+        var head = self
+        head.snapshotRevision = min(snapshotRevision, SequenceBounds.hearsay)
+        for index in head.acknowledgements.indices {
+            let held = head.acknowledgements[index].held.entries
+            head.acknowledgements[index].held = SequenceVector(
+                held.map { SourceSequence(source: $0.source, sequence: min($0.sequence, SequenceBounds.highest)) })
+        }
+        return head
+    }
+}
+
+extension SessionSyncMetadata {
+    /// What every message says of itself.
+    @inlinable var isInRange: Bool {
+        sequence <= SequenceBounds.highest && causalTimestamp.isFinite && (monotonicTimestamp?.isFinite ?? true)
+    }
+}
+
+extension Date {
+    @inlinable var isFinite: Bool { timeIntervalSinceReferenceDate.isFinite }
+}
+
+private func check(_ number: UInt64, _ field: String) throws {
+    guard number <= SequenceBounds.highest else { throw SessionSyncError.outOfRange(field: field) }
+}
+
+private func check(_ first: UInt64, _ second: UInt64, _ field: String) throws { try check(max(first, second), field) }
+
+/// As long as a list of all sources may be.
+private func check(_ count: Int, _ field: String) throws {
+    guard count <= SourceTable.countMax else { throw SessionSyncError.outOfRange(field: field) }
+}
+
+private func check(_ sequences: [SourceSequence], _ field: String) throws {
+    try check(sequences.count, field)
+    for entry in sequences { try check(entry.sequence, field) }
+}
+
+private func check(_ vector: SequenceVector, _ field: String) throws { try check(vector.entries, field) }
