@@ -78,7 +78,7 @@ let modules: [Module] = [
 
     Module(
         "MeshWire", "Modules/Wire", floor: 2,
-        uses: ["CZlib", "MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity", "MeshTesting"]),
+        uses: ["CZlib", "MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity", "MeshTesting", "MeshTestSupport"]),
     Module(
         "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
         tests: ["MeshBus", "MeshIdentity", "MeshTimerAnchor"]),
@@ -99,7 +99,7 @@ let modules: [Module] = [
         tests: ["MeshBus"]),
     Module(
         "MeshSecurity", "Modules/Security", floor: 4, uses: ["MeshBus"], needs: [crypto, certificates],
-        tests: ["MeshBus"]),
+        tests: ["MeshBus", "MeshTestSupport"]),
 
     Module(
         "MeshConnection", "Modules/Connection", floor: 4,
@@ -123,7 +123,9 @@ let modules: [Module] = [
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
-        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery"]),
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshTestSupport",
+        ]),
     Module(
         "MeshUDPTransport", "Modules/Transports/UDP", floor: 5,
         uses: [
@@ -131,7 +133,7 @@ let modules: [Module] = [
         ], needs: nio + [tls],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshDiscovery",
-            "MeshSecurity", "MeshTesting",
+            "MeshSecurity", "MeshTesting", "MeshTestSupport",
         ]),
     Module(
         "MeshWatchConnectivityTransport", "Modules/Transports/WatchConnectivity", floor: 5,
@@ -147,7 +149,7 @@ let modules: [Module] = [
     Module(
         "MeshSQLiteStorage", "Modules/Storage/SQLite", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage"], needs: [grdb, sqlite],
-        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTesting"]),
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTesting", "MeshTestSupport"]),
     Module(
         "MeshSession", "Modules/Session", floor: 5,
         uses: [
@@ -215,7 +217,7 @@ let modules: [Module] = [
             "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshWatchConnectivityTransport",
         ], tests: []),
 
-    Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary),
+    Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary, uses: ["MeshBus"]),
     Module("MeshGPX", "Tools/GPX", floor: 7, form: .internalLibrary, tests: []),
     Module("MeshToolOutput", "Tools/Output", floor: 7, form: .internalLibrary, uses: ["MeshBus"], tests: ["MeshBus"]),
     Module(

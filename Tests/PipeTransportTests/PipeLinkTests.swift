@@ -1,5 +1,6 @@
 import Foundation
 import MeshBus
+import MeshTestSupport
 import MeshTransport
 import Testing
 
@@ -313,23 +314,17 @@ import Testing
     }
 
     @Test func `A process that is killed is told of, and what it had said arrives`() async throws {
-        let (toChild, fromChild) = (Pipe(), Pipe())
-        let child = Process()
-        child.executableURL = URL(fileURLWithPath: "/bin/cat")
-        child.standardInput = toChild
-        child.standardOutput = fromChild
+        let (child, toChild, fromChild) = try Plumbing.startEcho()
         let end = try LinkEnd(
             fromChild.fileHandleForReading.fileDescriptor, toChild.fileHandleForWriting.fileDescriptor, closes: false)
         try end.open()
         _ = await end.recorder.connection()
-        try child.run()
-        try fromChild.fileHandleForWriting.close()
         try end.link.send(.text("echo"), to: "pipe")
         #expect(await end.recorder.bytes(4) == Array("echo".utf8))
         kill(child.processIdentifier, SIGKILL)
         #expect(await end.recorder.untilEnd() == ([], nil))
         await end.link.close()
-        child.waitUntilExit()
+        await child.ended()
     }
 }
 

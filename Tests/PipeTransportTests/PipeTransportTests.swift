@@ -3,6 +3,7 @@ import MeshBus
 import MeshDelivery
 import MeshIdentity
 import MeshStorage
+import MeshTestSupport
 import MeshTransport
 import MeshWire
 import Testing
@@ -201,12 +202,7 @@ import Testing
     }
 
     @Test func `A process that echoes is recognised as talking to oneself`() async throws {
-        let (toChild, fromChild) = (Pipe(), Pipe())
-        let child = Process()
-        child.executableURL = URL(fileURLWithPath: "/bin/cat")
-        child.standardInput = toChild
-        child.standardOutput = fromChild
-        try child.run()
+        let (child, toChild, fromChild) = try Plumbing.startEcho()
         let diagnostics = Topic<SessionDiagnosticEvent>()
         let events = diagnostics.subscribe()
         let transport = try PipeSessionSyncTransport(
@@ -226,7 +222,7 @@ import Testing
         }
         await transport.close()
         try toChild.fileHandleForWriting.close()
-        child.waitUntilExit()
+        await child.ended()
     }
 
     @Test func `Letting go of a transport closes what it owns`() async throws {

@@ -3,6 +3,7 @@ import Foundation
 import MeshBus
 import MeshDelivery
 import MeshIdentity
+import MeshTestSupport
 import MeshTransport
 import MeshWire
 import Testing
@@ -29,6 +30,18 @@ enum Plumbing {
         #endif
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw Failed() }
         return (ends[0], ends[1])
+    }
+
+    /// A process that says what it hears, and the pipes to it and from it.
+    static func startEcho() throws -> (Process, to: Pipe, from: Pipe) {
+        try startingAlone {
+            let (process, input, output) = (Process(), Pipe(), Pipe())
+            process.executableURL = URL(fileURLWithPath: "/bin/cat")
+            process.standardInput = input
+            process.standardOutput = output
+            try process.run()
+            return (process, input, output)
+        }
     }
 
     /// Everything until the other side closes.

@@ -1,5 +1,6 @@
 import Foundation
 import MeshBus
+import MeshTestSupport
 import MeshTransport
 import Testing
 
@@ -19,11 +20,10 @@ import Testing
     }
 
     @Test func `Whoever sat at the path first is refused when the link opens`() async throws {
-        for script in [Stranger.listens, Stranger.locks] {
+        for (script, line) in [(Stranger.listens, "listens"), (Stranger.locks, "locks")] {
             let place = try sharedPlace()
-            let stranger = try Stranger(script, path: place.path)
-            defer { stranger.end() }
-            #expect(await stranger.line().hasSuffix("s"))
+            let stranger = try await Stranger.start(script, at: place.path, says: line)
+            defer { stranger.terminate() }
             for endpoint in Self.endpoints(place.path) {
                 // Who connects makes no lock, and finds nobody there.
                 if script == Stranger.locks, endpoint == .connecting(path: place.path) { continue }
@@ -41,9 +41,8 @@ import Testing
         async throws
     {
         let place = try sharedPlace()
-        let stranger = try Stranger(Stranger.listens, path: place.path)
-        defer { stranger.end() }
-        #expect(await stranger.line() == "listens")
+        let stranger = try await Stranger.start(Stranger.listens, at: place.path, says: "listens")
+        defer { stranger.terminate() }
         #expect(chown(place.path, geteuid(), getegid()) == 0)
         let diagnostics = Topic<SessionDiagnosticEvent>()
         let events = diagnostics.subscribe()
@@ -51,7 +50,7 @@ import Testing
             localPeer: Sample.peer("phone"), over: .connecting(path: place.path), diagnostics: diagnostics)
         var refusals = try #require(transport.pipeLink).refusals().makeAsyncIterator()
         try transport.start()
-        #expect(await stranger.line() == "0 bytes")
+        try #require(await stranger.line() == "0 bytes")
         #expect(await refusals.next()?.code == .otherUser)
         await transport.close()
         diagnostics.finish()
@@ -75,9 +74,9 @@ import Testing
         try link.open(recorder)
         // The mode alone would keep all out but root.
         #expect(chmod(place.path, 0o666) == 0)
-        let stranger = try Stranger(Stranger.connects, path: place.path)
-        defer { stranger.end() }
-        #expect(await stranger.line() == "0 bytes")
+        let stranger = try await Stranger.start(Stranger.connects, at: place.path)
+        defer { stranger.terminate() }
+        try #require(await stranger.line() == "0 bytes")
         let refusal = await refusals.next()
         #expect(refusal?.code == .otherUser)
         #expect(refusal?.message.contains("user \(Stranger.user)") == true)

@@ -2,6 +2,7 @@
     import Foundation
     import MeshSQLiteStorage
     import MeshStorage
+    import MeshTestSupport
     import Testing
 
     @Suite("SQLite store: no room")
@@ -54,12 +55,13 @@
 
         #if os(Linux)
             @Test("A disk that is full undoes a batch, and the store goes on when there is room again")
-            func disk() throws {
+            func disk() async throws {
                 // /dev/full has no room for a file; a file system of a few pages needs root.
-                guard try run("mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", folder.path) else {
+                let mount = try await Program.run("mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", folder.path)
+                guard mount.status == 0 else {
                     return print("no file system can be mounted here; only the store's own limit is tested")
                 }
-                defer { _ = try? run("umount", folder.path) }
+                defer { umount(folder.path) }
                 let ballast = URL(fileURLWithPath: folder.file("ballast"))
                 try Data(count: 100_000).write(to: ballast)
                 var store = try SQLiteStore(path: folder.store)
@@ -88,16 +90,6 @@
                 let before = try folder.files().keys.sorted()
                 #expect(try code { try SQLiteStore(path: folder.file("other")).close() } == .full)
                 #expect(try folder.files().keys.sorted() == before)
-            }
-
-            private func run(_ command: String...) throws -> Bool {
-                let process = Process()
-                process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-                process.arguments = command
-                process.standardError = FileHandle.nullDevice
-                try process.run()
-                process.waitUntilExit()
-                return process.terminationStatus == 0
             }
         #endif
     }

@@ -3,6 +3,7 @@
     import MeshBus
     import MeshSQLiteStorage
     import MeshStorage
+    import MeshTestSupport
     import Testing
 
     @Suite("SQLite store: the log beside the file, and who holds it")
@@ -102,14 +103,14 @@
         }
 
         @Test("Another process is refused, even after somebody else was here, and so are we")
-        func processes() throws {
+        func processes() async throws {
             try FileManager.default.removeItem(atPath: folder.store)
             let store = try SQLiteStore(path: folder.store)
             #expect(try code { try SQLiteStore(path: folder.store).close() } == .busy)
-            #expect(try python("print(db.execute('select count(*) from entry').fetchall())").contains("locked"))
+            #expect(try await python("print(db.execute('select count(*) from entry').fetchall())").contains("locked"))
             store.close()
-            let hold = "db.execute('begin exclusive'); sys.stdout.write('h'); sys.stdout.flush()"
-            let answer = try python("\(hold); sys.stdin.read()") { () throws -> Void in
+            let hold = "db.execute('begin exclusive'); print('h', flush=True)"
+            let answer = try await python("\(hold); sys.stdin.read()") { () throws -> Void in
                 #expect(try code { try SQLiteStore(path: folder.store).close() } == .busy)
             }
             #expect(answer == "")
@@ -117,9 +118,9 @@
         }
 
         /// Runs a statement on the database in another process.
-        /// - Parameter meanwhile: after its first byte, before the end of its input.
-        /// - Returns: what it prints, or what comes after that byte.
-        private func python(_ statement: String, meanwhile: (() throws -> Void)? = nil) throws -> String {
+        /// - Parameter meanwhile: after its first line, before the end of its input.
+        /// - Returns: what it prints, or what comes after that line.
+        private func python(_ statement: String, meanwhile: (() throws -> Void)? = nil) async throws -> String {
             let script = """
                 import sqlite3, sys
                 db = sqlite3.connect(\(folder.store.debugDescription), timeout=0, isolation_level=None)
@@ -128,22 +129,13 @@
                 except sqlite3.OperationalError as error:
                     print(error)
                 """
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = ["python3", "-c", script]
-            let (input, output) = (Pipe(), Pipe())
-            process.standardInput = input
-            process.standardOutput = output
-            try process.run()
+            let program = try Program("python3", ["-c", script])
             if let meanwhile {
-                let byte = output.fileHandleForReading.availableData
-                #expect(String(decoding: byte, as: UTF8.self) == "h")
+                #expect(await program.line() == "h")
                 try meanwhile()
             }
-            try input.fileHandleForWriting.close()
-            let rest = output.fileHandleForReading.readDataToEndOfFile()
-            process.waitUntilExit()
-            return String(decoding: rest, as: UTF8.self)
+            try program.closeInput()
+            return await program.rest()
         }
     }
 #endif

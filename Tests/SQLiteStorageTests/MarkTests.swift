@@ -3,6 +3,7 @@
     import MeshBus
     import MeshSQLiteStorage
     import MeshStorage
+    import MeshTestSupport
     import Testing
 
     /// The files as a process that was killed after each commit would have left them.
@@ -92,9 +93,9 @@
         }
 
         @Test("A store that an earlier version has written opens, and is marked from its next commit on")
-        func earlierVersions() throws {
+        func earlierVersions() async throws {
             _ = try reopen(last)
-            try query("DELETE FROM store WHERE id > 1")
+            try await query("DELETE FROM store WHERE id > 1")
             try FileManager.default.removeItem(atPath: folder.store + "-mark")
             let store = try SQLiteStore(path: folder.store)
             #expect(try folder.files()["store.sqlite-mark"] == nil)
@@ -105,14 +106,10 @@
             #expect(try reopen(files.filter { $0.key != "store.sqlite-wal" }) == Self.commits, "it had no number yet")
         }
 
-        private func query(_ sql: String) throws {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        private func query(_ sql: String) async throws {
             let script = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute(sys.argv[2]); db.commit()"
-            process.arguments = ["python3", "-c", script, folder.store, sql]
-            try process.run()
-            process.waitUntilExit()
-            #expect(process.terminationStatus == 0)
+            let (status, text) = try await Program.run("python3", "-c", script, folder.store, sql)
+            #expect(status == 0, "\(text)")
         }
     }
 #endif

@@ -15,7 +15,7 @@
             }
         }
 
-        @Test func `Python verifies a certificate of any date`() throws {
+        @Test func `Python verifies a certificate of any date`() async throws {
             let folder = try TemporaryFolder()
             let dates: [(Double, Double)] = [
                 (1_763_760_000, 86_400), (0, 10 * 365 * 86_400), (-631_152_000, 1), (2_524_607_999, 1),
@@ -27,7 +27,7 @@
                     identity.makeCertificate(
                         validFrom: Date(timeIntervalSince1970: start), validity: .seconds(seconds)), to: "certificate")
                 guard
-                    let text = try Interop.python(
+                    let text = try await Interop.python(
                         "certificate", folder.file("certificate"), identity.peerID.description)
                 else { return }
                 #expect(text.hasPrefix("\(start) \(start + seconds)\n"), "\(text)")

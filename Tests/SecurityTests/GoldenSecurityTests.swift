@@ -30,7 +30,7 @@
             var code: String?
         }
 
-        @Test func `Pairing travels as documented`() throws {
+        @Test func `Pairing travels as documented`() async throws {
             let secret = PairingSecret(bytes: Array(0..<16))
             let cases = [PairingExchange.Method.secret(secret), .digits].flatMap { method in
                 [["Phone", "Watch"], ["日本のパソコン", String(repeating: "w", count: 64)]].enumerated().map { index, names in
@@ -38,7 +38,7 @@
                 }
             }
             try Interop.check(cases, isIn: "pairing.json")
-            _ = try Interop.python("pairing", Interop.fixture("pairing.json").path)
+            _ = try await Interop.python("pairing", Interop.fixture("pairing.json").path)
         }
 
         private static func pairingCase(
@@ -79,7 +79,7 @@
             var packets: [Packet]
         }
 
-        @Test func `Sealed datagrams travel as documented`() throws {
+        @Test func `Sealed datagrams travel as documented`() async throws {
             var random = SplitMix64(seed: 5)
             func draw(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0 ... .max, using: &random) } }
             let (ids, keys) = ([PeerID.sample(1), .sample(2)], [draw(32), draw(32)])
@@ -105,7 +105,7 @@
             }
             try Interop.check(
                 DatagramCase(initiator: sides[0], responder: sides[1], packets: packets), isIn: "datagrams.json")
-            _ = try Interop.python("datagrams", Interop.fixture("datagrams.json").path)
+            _ = try await Interop.python("datagrams", Interop.fixture("datagrams.json").path)
         }
     }
 #endif

@@ -1,5 +1,6 @@
 #if UDP
     import Foundation
+    import MeshTestSupport
     import Testing
 
     @testable import MeshSecurity
@@ -84,24 +85,18 @@
 
         /// What `check_security.py` says; nil where Python or what it needs is missing, which is said aloud and which
         /// continuous integration does not allow.
-        static func python(_ arguments: String...) throws -> String? {
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/env")
+        static func python(_ command: String, _ arguments: String...) async throws -> String? {
             let script = tests.appending(path: "Interop/check_security.py").path
-            process.arguments = ["python3", "-B", "-X", "utf8", script] + arguments
-            let output = Pipe()
-            process.standardOutput = output
-            process.standardError = output
-            try process.run()
-            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            process.waitUntilExit()
+            let program = try Program(
+                "python3", ["-B", "-X", "utf8", script, command] + arguments, mergesErrors: true)
+            let (text, status) = (await program.rest(), await program.status())
             // 127: what env says when there is no such program; 3: cryptography is missing.
-            if [3, 127].contains(process.terminationStatus) {
-                print("skipped: python3 with cryptography is missing (\(arguments[0]))")
+            if [3, 127].contains(status) {
+                print("skipped: python3 with cryptography is missing (\(command))")
                 #expect(environment["CI"] != "true", "Tools/prepare installs python3 and cryptography")
                 return nil
             }
-            #expect(process.terminationStatus == 0, "\(text)")
+            #expect(status == 0, "\(text)")
             return text
         }
     }

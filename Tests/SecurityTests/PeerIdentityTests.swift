@@ -102,9 +102,9 @@
             }
         }
 
-        @Test func `Python reads the file`() throws {
+        @Test func `Python reads the file`() async throws {
             let identity = try PeerIdentity(file: folder.file("key"))
-            _ = try Interop.python("identity", folder.file("key"), identity.peerID.description)
+            _ = try await Interop.python("identity", folder.file("key"), identity.peerID.description)
         }
 
         @Test func `Printing an identity or a secret shows nothing of it`() {

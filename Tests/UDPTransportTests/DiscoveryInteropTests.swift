@@ -1,5 +1,6 @@
 #if UDP
     import MeshDiscovery
+    import MeshTestSupport
     import Testing
 
     @testable import MeshUDPTransport
@@ -10,10 +11,10 @@
 
         @Test(
             "python-zeroconf finds us, as announced and as changed, and hears our goodbye",
-            .enabled(if: ForeignProgram.hasZeroconf, needsZeroconf))
+            .enabled(if: Program.hasZeroconf, needsZeroconf))
         func foundByZeroconf() async throws {
             let type = ServiceType.unique()
-            let browser = try ForeignProgram.zeroconf("browse", type.name)
+            let browser = try Program.zeroconf("browse", type.name)
             let party = try Party(.multicast, type)
             party.announce("Küche 1", port: 4711, [ServiceAttribute("v", "1"), ServiceAttribute("k", nil)])
             let found = await browser.event("found")
@@ -29,17 +30,17 @@
 
         @Test(
             "we find what python-zeroconf announces, as announced and as changed, and hear its goodbye",
-            .enabled(if: ForeignProgram.hasZeroconf, needsZeroconf))
+            .enabled(if: Program.hasZeroconf, needsZeroconf))
         func zeroconfIsFound() async throws {
             let type = ServiceType.unique()
             let party = try Party(.multicast, type)
-            let announcer = try ForeignProgram.zeroconf("announce", type.name, "snake", "4712", "a=b", "c")
+            let announcer = try Program.zeroconf("announce", type.name, "snake", "4712", "a=b", "c")
             #expect(await announcer.event("announced") != nil)
             let found = await party.recorder.service("snake")
             #expect(found?.port == 4712)
             #expect(found?.addresses.map(\.ip) == [.v4(0x7F00_0001)])
             #expect(found?.attributes == [ServiceAttribute("a", "b"), ServiceAttribute("c", nil)])
-            try announcer.write("a=changed")
+            try announcer.write("a=changed\n")
             await party.recorder.service("snake") { $0["a"] == Array("changed".utf8) }
             try announcer.closeInput()
             await party.recorder.loss(of: "snake")
@@ -48,7 +49,7 @@
 
         @Test(
             "our type is among those that python-zeroconf sees on the network",
-            .enabled(if: ForeignProgram.hasZeroconf, needsZeroconf))
+            .enabled(if: Program.hasZeroconf, needsZeroconf))
         func typeIsListed() async throws {
             let type = ServiceType.unique()
             let (party, witness) = try (Party(.multicast, type), Party(.multicast, type))
@@ -57,7 +58,7 @@
             var types: [String] = []
             // Each time it looks for two seconds.
             for _ in 0..<30 where !types.contains("\(type.name).local.") {
-                types = try await ForeignProgram.zeroconf("types").allLines()
+                types = try await Program.zeroconf("types").allLines()
             }
             #expect(types.contains("\(type.name).local."))
             await Party.stop(party, witness)
@@ -65,10 +66,10 @@
 
         @Test(
             "a name that python-zeroconf has is not taken from it",
-            .enabled(if: ForeignProgram.hasZeroconf, needsZeroconf))
+            .enabled(if: Program.hasZeroconf, needsZeroconf))
         func conflict() async throws {
             let type = ServiceType.unique()
-            let announcer = try ForeignProgram.zeroconf("announce", type.name, "taken", "1")
+            let announcer = try Program.zeroconf("announce", type.name, "taken", "1")
             #expect(await announcer.event("announced") != nil)
             let party = try Party(.multicast, type)
             party.announce("taken", port: 2)
@@ -85,24 +86,24 @@
             @Test("avahi-browse resolves us") func foundByAvahi() async throws {
                 let type = ServiceType.unique()
                 let party = try Party(.multicast, type)
-                let browser = try ForeignProgram("avahi-browse", ["--resolve", "--parsable", type.name])
+                let browser = try Program("avahi-browse", ["--resolve", "--parsable", type.name])
                 party.announce("mesh", port: 4711, [ServiceAttribute("v", "1")])
-                var line = await browser.line()
-                while let current = line, !current.hasPrefix("=") { line = await browser.line() }
+                var line = await browser.nextLine()
+                while let current = line, !current.hasPrefix("=") { line = await browser.nextLine() }
                 let fields = line?.split(separator: ";", omittingEmptySubsequences: false).map(String.init) ?? []
                 try #require(fields.count == 10, "\(line ?? "nothing")")
                 #expect(fields[3] == "mesh")
                 #expect(fields[8] == "4711")
                 #expect(fields[9] == "\"v=1\"")
                 await party.discovery.stop()
-                while let current = await browser.line(), !current.hasPrefix("-") {}
+                while let current = await browser.nextLine(), !current.hasPrefix("-") {}
                 browser.terminate()
             }
 
             @Test("what avahi-publish announces is found, and lost when it ends") func avahiIsFound() async throws {
                 let type = ServiceType.unique()
                 let party = try Party(.multicast, type)
-                let publisher = try ForeignProgram("avahi-publish", ["-s", "duck", type.name, "4713", "a=b"])
+                let publisher = try Program("avahi-publish", ["-s", "duck", type.name, "4713", "a=b"])
                 let found = await party.recorder.service("duck")
                 #expect(found?.port == 4713)
                 #expect(found?.attributes == [ServiceAttribute("a", "b")])

@@ -2,6 +2,7 @@
     import Foundation
     import MeshBus
     import MeshSecurity
+    import MeshTestSupport
     import MeshTransport
     import NIOSSL
     import Testing
@@ -9,7 +10,7 @@
     @testable import MeshUDPTransport
 
     /// Python's `ssl` as the other side of TLS: it keeps the ticket of a session and resumes it when it is told to.
-    private final class PythonPeer: @unchecked Sendable {
+    private struct PythonPeer {
         private static let script = """
             import socket, ssl, sys
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -31,9 +32,7 @@
                     print('refused', 'resumed' if 'secure' in dir() and secure.session_reused else 'anew', error, flush=True)
             """
 
-        private let process = Process()
-        private let input = Pipe()
-        private let output = Pipe()
+        private let program: Program
 
         init(port: UInt16, _ identity: PeerIdentity) throws {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("sessionmesh-\(UUID())")
@@ -44,27 +43,13 @@
             try Self.pem("CERTIFICATE", identity.makeCertificate()).write(
                 to: certificate, atomically: true, encoding: .utf8)
             try Self.pem("PRIVATE KEY", Self.pkcs8(identity)).write(to: key, atomically: true, encoding: .utf8)
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = ["python3", "-c", Self.script, "\(port)", certificate.path, key.path]
-            process.standardInput = input
-            process.standardOutput = output
-            try process.run()
+            program = try Program("python3", ["-c", Self.script, "\(port)", certificate.path, key.path])
         }
 
-        /// Connects, and says what came of it. Blocks.
-        func connect(resuming: Bool) -> String {
-            input.fileHandleForWriting.write(Data((resuming ? "resume\n" : "connect\n").utf8))
-            var line = Data()
-            while true {
-                let byte = output.fileHandleForReading.readData(ofLength: 1)
-                if byte.isEmpty || byte == Data([10]) { return String(decoding: line, as: UTF8.self) }
-                line += byte
-            }
-        }
-
-        func end() {
-            try? input.fileHandleForWriting.close()
-            process.waitUntilExit()
+        /// Connects, and says what came of it.
+        func connect(resuming: Bool) async throws -> String {
+            try program.write(resuming ? "resume\n" : "connect\n")
+            return await program.nextLine() ?? "nothing"
         }
 
         private static func pem(_ kind: String, _ bytes: [UInt8]) -> String {
@@ -82,15 +67,14 @@
             let identity = PeerIdentity()
             try victim.phone.trust(identity.peerID)
             let peer = try PythonPeer(port: victim.port, identity)
-            #expect(peer.connect(resuming: false).hasPrefix("greeted anew"))
-            let resumed = peer.connect(resuming: true)
+            #expect(try await peer.connect(resuming: false).hasPrefix("greeted anew"))
+            let resumed = try await peer.connect(resuming: true)
             #expect(resumed.hasPrefix("greeted resumed"), "\(resumed)")
             try victim.phone.trusted.distrust(identity.peerID)
-            let refused = peer.connect(resuming: true)
+            let refused = try await peer.connect(resuming: true)
             #expect(!refused.hasPrefix("greeted"), "\(refused)")
             try await victim.refused(.unknownPeer)
             #expect(try await victim.isUnharmed())
-            peer.end()
             await victim.close()
         }
     }

@@ -1,6 +1,7 @@
 #if UDP && SystemDiscovery && os(Linux)
     import Foundation
     import MeshDiscovery
+    import MeshTestSupport
     import Testing
 
     /// What `SystemDiscovery` does when the responder, or the interface, is not there.
@@ -42,22 +43,19 @@
             announcer.announce("phone", port: 1)
             for _ in 0..<3 {
                 await seeker.recorder.service("phone")
-                try Self.shell(
+                try await Self.shell(
                     "kill $(cat /run/avahi-daemon/pid); while [ -e /run/avahi-daemon/pid ]; do sleep 0.01; done")
                 await seeker.recorder.loss(of: "phone")
-                try Self.shell(
-                    "avahi-daemon --daemonize --file=/run/avahi.conf --no-drop-root --no-chroot --no-rlimits")
+                try await Self.shell(
+                    "avahi-daemon --daemonize --file=/run/avahi.conf --no-drop-root --no-chroot --no-rlimits >&- 2>&-")
             }
             #expect(await seeker.recorder.service("phone")?.port == 1)
             await Party.stop(announcer, seeker)
         }
 
-        private static func shell(_ command: String) throws {
-            let process = Process()
-            process.executableURL = URL(filePath: "/bin/sh")
-            process.arguments = ["-ec", command]
-            try process.run()
-            process.waitUntilExit()
+        private static func shell(_ command: String) async throws {
+            let (status, output) = try await Program.run("sh", "-ec", command)
+            try #require(status == 0, "\(output)")
         }
     }
 #endif

@@ -79,6 +79,8 @@ final class SocketKeeper: Sendable {
     // MARK: - The thread
 
     private func run(for link: PipeLink) {
+        // Told to stop before it began, it has not taken it; the path is free when the link has closed.
+        defer { first.withLock { $0 = nil } }
         var backoff = Backoff(seed: seed)
         var isFirst = true
         while goesOn {

@@ -1,5 +1,6 @@
 import Foundation
 import MeshIdentity
+import MeshTestSupport
 import MeshTesting
 import Testing
 
@@ -7,10 +8,10 @@ import Testing
 
 /// What we write, cbor2 for Python reads; what it writes, we read; and both write the same deterministic bytes.
 @Suite struct CBORInteropTests {
-    @Test func `Values go to Python's cbor2 and come back`() throws {
+    @Test func `Values go to Python's cbor2 and come back`() async throws {
         let cases = try Self.cases()
         let input = cases.map { "\($0.bytes.hexadecimalText)\t\($0.meaning)\n" }.joined()
-        guard let output = try Self.runPython(input) else { return }
+        guard let output = try await Self.runPython(input) else { return }
         let lines = output.split(separator: "\n")
         try #require(lines.count == cases.count, "\(output)")
         for (line, exchange) in zip(lines, cases) {
@@ -83,33 +84,16 @@ import Testing
     }
 
     /// - Returns: what the script prints; nil where Python or cbor2 is missing, which continuous integration does not allow.
-    private static func runPython(_ input: String) throws -> String? {
+    private static func runPython(_ input: String) async throws -> String? {
         let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Interop/roundtrip_cbor.py")
         let isRequired = ProcessInfo.processInfo.environment["CI"] == "true"
-        guard try run(["-c", "import cbor2"], input: "").status == 0 else {
+        guard try await Program.run("python3", "-c", "import cbor2").status == 0 else {
             #expect(!isRequired, "python3 with cbor2 is missing; Tools/prepare installs it")
             return nil
         }
-        let (status, output) = try run(["-B", "-X", "utf8", script.path], input: input)
+        let (status, output) = try await Program.run("python3", "-B", "-X", "utf8", script.path, input: input)
         try #require(status == 0, "\(output)")
         return output
-    }
-
-    private static func run(_ arguments: [String], input: String) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["python3"] + arguments
-        let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try Data(input.utf8).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        process.standardInput = try FileHandle(forReadingFrom: file)
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, text)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MeshTestSupport
 import MeshWire
 import Testing
 
@@ -33,21 +34,13 @@ struct GoldenPayloadTests {
     }
 
     @Test("readers in Python, one written from the document and one of others, understand them")
-    func python() throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
+    func python() async throws {
         let script = Self.tests.appending(path: "Interop/decode_payloads.py").path
-        process.arguments = ["python3", "-B", "-X", "utf8", script, Self.folder.path]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        let (status, text) = try await Program.run("python3", "-B", "-X", "utf8", script, Self.folder.path)
         let isRequired = Self.environment["CI"] == "true"
         // What env says when there is no such program.
-        if process.terminationStatus == 127, !isRequired { return }
-        #expect(process.terminationStatus == 0, "\(text)")
+        if status == 127, !isRequired { return }
+        #expect(status == 0, "\(text)")
         #expect(!isRequired || !text.contains("cbor2 is missing"), "Tools/prepare installs it")
     }
 }

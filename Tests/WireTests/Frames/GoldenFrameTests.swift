@@ -1,5 +1,6 @@
 import Foundation
 import MeshIdentity
+import MeshTestSupport
 import Testing
 
 @testable import MeshWire
@@ -44,34 +45,18 @@ struct GoldenFrameTests {
     }
 
     @Test("a decoder in Python, written from the document, reads them the same way")
-    func python() throws {
-        guard let python = Self.find("python3") else {
-            let isRequired = ProcessInfo.processInfo.environment["CI"] == "true"
-            #expect(!isRequired, "python3 is missing")
-            return
-        }
-        let process = Process()
-        process.executableURL = python
-        process.arguments = ["-B", Self.root.appending(path: "Interop/decode_frames.py").path, Self.folder.path]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(text)")
+    func python() async throws {
+        let script = Self.root.appending(path: "Interop/decode_frames.py").path
+        let (status, text) = try await Program.run("python3", "-B", script, Self.folder.path)
+        // What env says when there is no such program.
+        if status == 127, ProcessInfo.processInfo.environment["CI"] != "true" { return }
+        #expect(status == 0, "\(text)")
         #expect(text.contains("\(GoldenVector.all.count + GoldenVector.refused.count) files"))
     }
 
     /// Foundations differ in the spaces that they print.
     private static func parsed(_ json: Data) throws -> NSDictionary? {
         try JSONSerialization.jsonObject(with: json) as? NSDictionary
-    }
-
-    private static func find(_ name: String) -> URL? {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/usr/local/bin"
-        return path.split(separator: ":").map { URL(filePath: String($0)).appending(path: name) }
-            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
     }
 }
 

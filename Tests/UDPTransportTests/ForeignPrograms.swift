@@ -1,0 +1,56 @@
+import Foundation
+import MeshTestSupport
+
+extension Program {
+    /// As `line()`; nil also when patience is at an end.
+    func nextLine() async -> String? { await patiently { await self.line() } }
+
+    /// Everything that it still says.
+    func allLines() async -> [String] {
+        var lines: [String] = []
+        while let line = await nextLine() { lines.append(line) }
+        return lines
+    }
+}
+
+// MARK: - python-zeroconf
+
+/// What `Tests/Interop/zeroconf_peer.py` says.
+struct ZeroconfEvent: Decodable, Hashable, Sendable {
+    var event: String
+    var instance: String?
+    var port: UInt16?
+    var addresses: [String]?
+    var attributes: [String: String?]?
+    /// The TXT record, in hexadecimal.
+    var text: String?
+}
+
+extension Program {
+    private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Interop/zeroconf_peer.py").path
+
+    /// Whether this machine has python-zeroconf. Continuous integration must have it.
+    static let hasZeroconf: Bool = {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["python3", "-c", "import zeroconf"]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    static func zeroconf(_ arguments: String...) throws -> Program {
+        try Program("python3", ["-B", "-u", script] + arguments)
+    }
+
+    /// The next event of that kind.
+    func event(_ kind: String, where isMet: (ZeroconfEvent) -> Bool = { _ in true }) async -> ZeroconfEvent? {
+        while let line = await nextLine() {
+            let event = try? JSONDecoder().decode(ZeroconfEvent.self, from: Data(line.utf8))
+            if let event, event.event == kind, isMet(event) { return event }
+        }
+        return nil
+    }
+}
