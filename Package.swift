@@ -78,7 +78,8 @@ let modules: [Module] = [
 
     Module(
         "MeshWire", "Modules/Wire", floor: 2,
-        uses: ["CZlib", "MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity", "MeshTesting", "MeshTestSupport"]),
+        uses: ["CZlib", "MeshBus", "MeshIdentity"],
+        tests: ["MeshBus", "MeshIdentity", "MeshTesting", "MeshTestSupport"]),
     Module(
         "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
         tests: ["MeshBus", "MeshIdentity", "MeshTimerAnchor"]),
