@@ -63,7 +63,9 @@ final class MemoryWire: Sendable {
         var observers: [LinkAddress: any LinkObserver] = [:]
         /// What the ends do not take: the packets that are left before a link says `full`; nil for any number.
         var room: Int?
-        /// What was sent before both ends knew of the connection.
+        /// An end that can send no more, and has not been told so yet.
+        var severed: LinkAddress?
+        /// What was sent before both ends knew of the connection, or is held on its way.
         var early: [(packet: LinkPacket, from: LinkAddress, to: LinkAddress)]?
     }
 
@@ -100,11 +102,25 @@ final class MemoryWire: Sendable {
             let peer: LinkAddress = address == "left" ? "right" : "left"
             observer.connected(peer, as: provesPeers ? peer.rawValue : nil)
         }
-        let early = state.withLock { state in
-            defer { state.early = nil }
-            return state.early ?? []
+        deliverHeld()
+    }
+
+    /// In the order in which it was sent, and what is sent meanwhile after it.
+    private func deliverHeld() {
+        while let (packet, from, observer) = nextHeld() {
+            observer?.received(packet.bytes, on: packet.lane, from: from)
         }
-        for (packet, from, to) in early { observers[to]?.received(packet.bytes, on: packet.lane, from: from) }
+    }
+
+    private func nextHeld() -> (LinkPacket, from: LinkAddress, (any LinkObserver)?)? {
+        state.withLock { state in
+            guard let (packet, from, to) = state.early?.first else {
+                state.early = nil
+                return nil
+            }
+            state.early?.removeFirst()
+            return (packet, from, state.observers[to])
+        }
     }
 
     func disconnect(reason: String? = nil) {
@@ -115,6 +131,18 @@ final class MemoryWire: Sendable {
         for (address, observer) in observers.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             observer.disconnected(address == "left" ? "right" : "left", reason: reason)
         }
+    }
+
+    /// What is sent is on its way from now on, and arrives with the end.
+    func hold() { state.withLock { $0.early = [] } }
+
+    /// One end closes: the other can send no more at once, and hears later what was on its way and then of the end.
+    func sever(_ address: LinkAddress) { state.withLock { $0.severed = address } }
+
+    func disconnectAfterWhatIsHeld() {
+        deliverHeld()
+        state.withLock { $0.severed = nil }
+        disconnect()
     }
 
     /// So many packets are taken before the links say that they are full; nil for any number.
@@ -132,7 +160,7 @@ final class MemoryWire: Sendable {
 
     fileprivate func send(_ packet: LinkPacket, from: LinkAddress, to: LinkAddress) throws(LinkError) {
         let outcome: Result<(any LinkObserver)?, LinkError> = state.withLock { state in
-            guard state.isConnected else { return .failure(LinkError(.unreachable)) }
+            guard state.isConnected, state.severed != from else { return .failure(LinkError(.unreachable)) }
             if let room = state.room {
                 guard room > 0 else { return .failure(LinkError(.full)) }
                 state.room = room - 1

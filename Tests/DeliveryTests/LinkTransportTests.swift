@@ -50,6 +50,25 @@ import Testing
         #expect(await log.sequences(20) == Array(1...20))
     }
 
+    @Test func `What a peer had sent before it closed arrives, though it can be sent nothing any more`() async throws {
+        let pair = try Pair()
+        let (log, back) = (Log(pair.left.receiveEnvelopes()), Log(pair.right.receiveEnvelopes()))
+        pair.wire.connect()
+        pair.settle()
+        pair.wire.hold()
+        for sequence in 1...10 as ClosedRange<UInt64> {
+            try await pair.right.send(envelope(sequence, from: "right"), mode: .reliableEventually, to: nil)
+        }
+        pair.wire.sever("left")
+        try await pair.left.send(envelope(1), mode: .reliableEventually, to: nil)
+        pair.wire.disconnectAfterWhatIsHeld()
+        #expect(pair.left.health(of: peer("right")) == .gone)
+        #expect(await log.sequences(10) == Array(1...10))
+        pair.wire.connect()
+        pair.settle()
+        #expect(await back.sequences(1) == [1])
+    }
+
     @Test func `What is sent before anybody is known waits for the first peer`() async throws {
         let pair = try Pair()
         let log = Log(pair.right.receiveEnvelopes())

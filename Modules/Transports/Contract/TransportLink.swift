@@ -24,7 +24,9 @@ public protocol TransportLink: AnyObject, Sendable {
     /// - Throws: what keeps the link from beginning at all; the transport's `start` passes it on.
     func open(_ observer: any LinkObserver) throws
     /// Takes the packet for the lane that it names.
-    /// - Throws: `full`, `unreachable`, `oversized` or `closed`; the packet was not taken then.
+    /// - Throws: `full`, `unreachable`, `oversized` or `closed`; the packet was not taken then. Who throws `unreachable`
+    ///   for a live lane of a connection that it has told of says `disconnected` as well, once what the peer had sent
+    ///   before has been passed on; nothing more is sent there until then.
     func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError)
     /// Ends the live lanes of an address whose bytes make no sense, and says `disconnected`; it may connect anew later.
     func disconnect(_ address: LinkAddress)

@@ -251,7 +251,12 @@ final class DeliveryShell: LinkObserver {
                 line.forgetUnsent()
                 guard packet.lane.isLive else { return false }
                 if let message = line.message(in: packet) { state.core.undelivered(message, at: address) }
-                state.core.disconnected(address, reason: nil, now)
+                if state.core.settings.keptLane == nil {
+                    // What the peer said before it went may still be on its way here: the link tells of the end after it.
+                    line.outgoing.isBlocked = true
+                } else {
+                    state.core.disconnected(address, reason: nil, now)
+                }
                 return false
             }
         }
