@@ -5,12 +5,16 @@
 struct BatchBuffer<Element: Sendable>: Sendable {
     private struct Batch: Sendable {
         var elements: [Element]
-        /// Must not be lost when the subscriber goes without having taken it.
-        let isKept: Bool
+        /// Which number the first of them has, of all that must not be lost when a subscriber goes without having taken
+        /// them; nil where they may.
+        let position: UInt64?
         /// Made here, so that more can be gathered in it.
         let isOwn: Bool
         /// Of the elements that have not been taken.
         var bytes = 0
+
+        /// Whether an element with that number comes next.
+        func goesOn(with number: UInt64?) -> Bool { number == position.map { $0 + UInt64(elements.count) } }
     }
 
     /// Elements of a batch at most.
@@ -30,37 +34,36 @@ struct BatchBuffer<Element: Sendable>: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Elements that must not be lost. O(batches).
-    var keptCount: Int {
-        let count = batches.reduce(0) { $0 + ($1.isKept ? $1.elements.count : 0) }
-        return isFirstKept ? count - takenCount : count
-    }
+    /// The number of the oldest element, if that must not be lost.
+    var firstPosition: UInt64? { batches.first?.position.map { $0 + UInt64(takenCount) } }
 
-    var isFirstKept: Bool { batches.first?.isKept ?? false }
+    /// The number of the oldest element that must not be lost. O(batches).
+    var oldestPosition: UInt64? { firstPosition ?? batches.first { $0.position != nil }?.position }
 
-    mutating func append(_ element: Element, isKept: Bool = false) {
+    /// - Parameter position: the number of an element that must not be lost.
+    mutating func append(_ element: Element, at position: UInt64? = nil) {
         count += 1
         let weight = weigh?(element) ?? 0
         bytes += weight
-        guard let last = batches.last, last.isOwn, last.isKept == isKept, last.elements.count < Self.batchMax else {
-            return batches.append(Batch(elements: [element], isKept: isKept, isOwn: true, bytes: weight))
-        }
+        guard let last = batches.last, last.isOwn, last.goesOn(with: position), last.elements.count < Self.batchMax
+        else { return batches.append(Batch(elements: [element], position: position, isOwn: true, bytes: weight)) }
         batches[batches.count - 1].elements.append(element)
         batches[batches.count - 1].bytes += weight
     }
 
-    mutating func append(contentsOf elements: [Element], isKept: Bool = false) {
+    /// - Parameter position: the number of the first of them, if they must not be lost.
+    mutating func append(contentsOf elements: [Element], at position: UInt64? = nil) {
         if elements.count < Self.gatheredMax {
-            for element in elements { append(element, isKept: isKept) }
+            for (offset, element) in elements.enumerated() { append(element, at: position.map { $0 + UInt64(offset) }) }
         } else if elements.count <= Self.batchMax {
             count += elements.count
             let weight = weight(of: elements[...])
             bytes += weight
-            batches.append(Batch(elements: elements, isKept: isKept, isOwn: false, bytes: weight))
+            batches.append(Batch(elements: elements, position: position, isOwn: false, bytes: weight))
         } else {
             for start in stride(from: 0, to: elements.count, by: Self.batchMax) {
                 let end = min(start + Self.batchMax, elements.count)
-                append(contentsOf: Array(elements[start..<end]), isKept: isKept)
+                append(contentsOf: Array(elements[start..<end]), at: position.map { $0 + UInt64(start) })
             }
         }
     }
@@ -73,13 +76,16 @@ struct BatchBuffer<Element: Sendable>: Sendable {
     }
 
     /// The oldest elements, at most `batchMax` and at least one if there are any.
-    mutating func popBatch() -> [Element]? {
+    mutating func popBatch() -> [Element]? { popNumbered()?.elements }
+
+    private mutating func popNumbered() -> (elements: [Element], position: UInt64?)? {
         guard !batches.isEmpty else { return nil }
+        let position = firstPosition
         bytes -= batches[0].bytes
         let elements = batches.removeFirst().elements
         count -= elements.count - takenCount
         defer { takenCount = 0 }
-        return takenCount == 0 ? elements : Array(elements[takenCount...])
+        return (takenCount == 0 ? elements : Array(elements[takenCount...]), position)
     }
 
     /// Forgets the oldest elements; as many as there are, if there are fewer.
@@ -109,11 +115,48 @@ struct BatchBuffer<Element: Sendable>: Sendable {
     /// The elements that must not be lost, in order; the rest is forgotten.
     mutating func takeKept() -> BatchBuffer {
         var kept = BatchBuffer(weigh: weigh)
-        var isKept = batches.first?.isKept ?? false
-        while let elements = popBatch() {
-            if isKept { kept.append(contentsOf: elements, isKept: true) }
-            isKept = batches.first?.isKept ?? false
+        while let (elements, position) = popNumbered() {
+            if let position { kept.append(contentsOf: elements, at: position) }
         }
         return kept
+    }
+
+    /// Those of the elements that fulfil the condition, in order; the others stay. O(elements).
+    mutating func take(where isTaken: (Element) -> Bool) -> BatchBuffer {
+        var (taken, rest) = (BatchBuffer(weigh: weigh), BatchBuffer(weigh: weigh))
+        while let (elements, position) = popNumbered() {
+            for (offset, element) in elements.enumerated() {
+                let position = position.map { $0 + UInt64(offset) }
+                if isTaken(element) { taken.append(element, at: position) } else { rest.append(element, at: position) }
+            }
+        }
+        self = rest
+        return taken
+    }
+
+    /// Puts numbered elements between the numbered elements that are here, in the order of their numbers. O(elements).
+    mutating func merge(_ other: consuming BatchBuffer) {
+        guard other.count > 0 else { return }
+        guard count > 0 else {
+            self = other
+            return
+        }
+        var merged = BatchBuffer(weigh: weigh)
+        while let (mine, theirs) = firstPositions(other) {
+            if mine < theirs {
+                if let element = popFirst() { merged.append(element, at: mine) }
+            } else if let element = other.popFirst() {
+                merged.append(element, at: theirs)
+            }
+        }
+        for var rest in [self, other] {
+            while let (elements, position) = rest.popNumbered() { merged.append(contentsOf: elements, at: position) }
+        }
+        self = merged
+    }
+
+    private func firstPositions(_ other: borrowing BatchBuffer) -> (UInt64, UInt64)? {
+        guard let mine = firstPosition, let theirs = other.firstPosition else { return nil }
+        return (mine, theirs)
     }
 }

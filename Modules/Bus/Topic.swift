@@ -19,7 +19,7 @@ public final class Topic<Element: Sendable>: Sendable {
     private struct State {
         var subscriptions: [TopicSubscription<Element>] = []
         var latest: Element?
-        /// What must not be lost while nobody subscribes.
+        /// What must not be lost and no subscriber wants.
         var kept: BatchBuffer<Element>
         /// Elements so far that must not be lost.
         var keptTotal: UInt64 = 0
@@ -27,9 +27,12 @@ public final class Topic<Element: Sendable>: Sendable {
         var isFinished = false
         var roomNotice: (@Sendable () -> Void)?
 
+        func isWanted(_ element: Element) -> Bool { subscriptions.contains { $0.wants(element) } }
+
         var keptDoneCount: UInt64 {
-            let waiting = subscriptions.reduce(kept.count) { max($0, $1.keptWaiting) }
-            return keptTotal - min(UInt64(waiting), keptTotal)
+            subscriptions.reduce(min(kept.oldestPosition ?? keptTotal, keptTotal)) { done, subscription in
+                min(done, subscription.oldestPosition ?? done)
+            }
         }
     }
 
@@ -38,7 +41,7 @@ public final class Topic<Element: Sendable>: Sendable {
     public let overflow: OverflowPolicy
     /// Whether a new subscriber receives the latest element at once.
     public let replaysLatest: Bool
-    /// How many elements that must not be lost wait for the first subscriber.
+    /// How many elements that must not be lost wait for a subscriber that wants them.
     package let keptLimit: Int
     /// Bytes that wait for a slow subscriber, or for the first, before a buffer is full with fewer elements. The last to
     /// find room may exceed them.
@@ -112,8 +115,11 @@ public final class Topic<Element: Sendable>: Sendable {
     }
 
     /// The same elements as `subscribe()`, in turns: all that have gathered, at most 256 and never none.
-    public func subscribeBatches() -> AsyncStream<[Element]> {
-        let reader = makeReader(startingWith: [])
+    public func subscribeBatches() -> AsyncStream<[Element]> { subscribeBatches(where: nil) }
+
+    /// The same, of those that fulfil the condition. Others have their place in the subscriber's buffer, and pass it by.
+    package func subscribeBatches(where isWanted: (@Sendable (Element) -> Bool)?) -> AsyncStream<[Element]> {
+        let reader = makeReader(startingWith: [], where: isWanted)
         return AsyncStream(unfolding: { await reader.nextBatch() }, onCancel: { reader.cancel() })
     }
 
@@ -158,26 +164,45 @@ extension Topic {
     package func enqueue(_ element: Element) -> TopicHandover {
         handOver(latest: element) { state, receipt in
             for subscription in state.subscriptions {
-                receipt.merge(subscription.append(element, isKept: false))
+                receipt.merge(subscription.append(element))
             }
         }
     }
 
     /// The same for several.
-    /// - Parameter isKept: without a subscriber they wait for the first one, up to `keptLimit`; and so does what the last
-    ///   subscriber leaves behind.
+    /// - Parameter isKept: what no subscriber wants waits for the first one that does, and so does what subscribers leave
+    ///   behind that wanted it alone: up to `keptLimit`, of which the oldest make room while there are subscribers, and go
+    ///   when `keptLimit` more have come.
     package func enqueue(contentsOf elements: [Element], isKept: Bool) -> TopicHandover {
         handOver(latest: elements.last) { state, receipt in
+            let position = isKept ? state.keptTotal : nil
             for subscription in state.subscriptions {
-                receipt.merge(subscription.append(contentsOf: elements, isKept: isKept))
+                receipt.merge(subscription.append(contentsOf: elements, at: position))
             }
-            guard isKept else { return }
+            guard let position else { return }
             state.keptTotal += UInt64(elements.count)
-            guard state.subscriptions.isEmpty else { return }
-            let excess = min(max(0, state.kept.count + elements.count - keptLimit), elements.count)
-            state.kept.append(contentsOf: excess == 0 ? elements : Array(elements.dropLast(excess)), isKept: true)
-            receipt.droppedCount += excess
+            guard !state.subscriptions.isEmpty else {
+                let excess = min(max(0, state.kept.count + elements.count - keptLimit), elements.count)
+                state.kept.append(contentsOf: excess == 0 ? elements : Array(elements.dropLast(excess)), at: position)
+                receipt.droppedCount += excess
+                return
+            }
+            guard !state.subscriptions.contains(where: { $0.wantsAll }) else { return }
+            for (offset, element) in elements.enumerated() where !state.isWanted(element) {
+                state.kept.append(element, at: position + UInt64(offset))
+            }
+            receipt.droppedCount += trimKept(&state)
         }
+    }
+
+    /// What nobody wants must not hold up for ever what others are done with.
+    /// - Returns: how many had to go.
+    private func trimKept(_ state: inout State) -> Int {
+        let before = state.kept.count
+        while let oldest = state.kept.firstPosition,
+            state.kept.count > keptLimit || state.kept.bytes > bytesMax || state.keptTotal - oldest > UInt64(keptLimit)
+        { state.kept.removeFirst(1) }
+        return before - state.kept.count
     }
 
     private func handOver(
@@ -278,16 +303,19 @@ extension Topic {
 // MARK: - Subscribing
 
 extension Topic {
-    private func makeReader(startingWith elements: [Element]) -> TopicReader<Element> {
+    private func makeReader(
+        startingWith elements: [Element], where isWanted: (@Sendable (Element) -> Bool)? = nil
+    ) -> TopicReader<Element> {
         state.withLock { state in
             var buffer = BatchBuffer<Element>(weigh: weigh)
             if !state.isFinished {
-                swap(&buffer, &state.kept)
+                if let isWanted { buffer = state.kept.take(where: isWanted) } else { swap(&buffer, &state.kept) }
                 buffer.append(contentsOf: elements)
                 if let latest = state.latest { buffer.append(latest) }
             }
             let subscription = TopicSubscription(
-                limit: bufferLimit, bytesMax: bytesMax, dropsOldest: overflow == .dropOldest, buffer: buffer
+                limit: bufferLimit, bytesMax: bytesMax, dropsOldest: overflow == .dropOldest, buffer: buffer,
+                isWanted: isWanted
             ) { [weak self] in self?.roomReturned() }
             if state.isFinished {
                 subscription.finish()
@@ -304,8 +332,9 @@ extension Topic {
             guard let index = state.subscriptions.firstIndex(where: { $0 === subscription }) else { return }
             state.subscriptions.remove(at: index)
             audience.set(state.subscriptions.count)
-            let kept = subscription.takeKept()
-            if state.subscriptions.isEmpty { state.kept = kept }
+            var left = subscription.takeKept()
+            state.kept.merge(left.take { subscription.wants($0) && !state.isWanted($0) })
+            if !state.subscriptions.isEmpty { state.droppedCount += UInt64(trimKept(&state)) }
         }
     }
 }

@@ -12,8 +12,9 @@ final class TopicSubscription<Element: Sendable>: Sendable {
         var hasEnded = false
         /// Nobody waits for this subscriber any more; until it takes something.
         var isAbandoned = false
-        /// Of what was taken last, how many must not be lost. They count as done when the subscriber asks for more.
-        var keptInHand = 0
+        /// The number of the first of what was taken last and must not be lost. It counts as done when the subscriber asks
+        /// for more.
+        var positionInHand: UInt64?
         /// Somebody wants to know when half of the buffer is free.
         var tellsRoom = false
 
@@ -39,17 +40,20 @@ final class TopicSubscription<Element: Sendable>: Sendable {
     /// Bytes with which the buffer is full, however few elements they are.
     private let bytesMax: Int
     private let dropsOldest: Bool
+    /// What the subscriber wants of what it is handed; nil for everything.
+    private let isWanted: (@Sendable (Element) -> Bool)?
     private let roomReturned: @Sendable () -> Void
     private let state: Locked<State>
 
     /// - Parameter roomReturned: is called after an `askForRoom` that returned true, when the subscriber has taken enough.
     init(
         limit: Int, bytesMax: Int, dropsOldest: Bool, buffer: BatchBuffer<Element>,
-        roomReturned: @escaping @Sendable () -> Void
+        isWanted: (@Sendable (Element) -> Bool)?, roomReturned: @escaping @Sendable () -> Void
     ) {
         self.limit = limit
         self.bytesMax = bytesMax
         self.dropsOldest = dropsOldest
+        self.isWanted = isWanted
         self.roomReturned = roomReturned
         state = Locked(State(buffer: buffer))
     }
@@ -58,26 +62,31 @@ final class TopicSubscription<Element: Sendable>: Sendable {
 // MARK: - For the topic
 
 extension TopicSubscription {
-    func append(_ element: Element, isKept: Bool) -> Receipt {
+    var wantsAll: Bool { isWanted == nil }
+
+    func wants(_ element: Element) -> Bool { isWanted?(element) ?? true }
+
+    func append(_ element: Element) -> Receipt {
         state.withLock { state in
-            let isFull = state.buffer.count >= limit || (!isKept && state.buffer.bytes >= bytesMax)
+            let isFull = state.buffer.count >= limit || state.buffer.bytes >= bytesMax
             if isFull, !dropsOldest { return Receipt(droppedCount: 1) }
-            state.buffer.append(element, isKept: isKept)
+            state.buffer.append(element)
             return Receipt(droppedCount: dropsOldest ? dropOldest(&state) : 0, waiters: state.takeWaiters())
         }
     }
 
-    func append(contentsOf elements: [Element], isKept: Bool) -> Receipt {
+    /// - Parameter position: the number of the first of them, if they must not be lost.
+    func append(contentsOf elements: [Element], at position: UInt64?) -> Receipt {
         state.withLock { state in
             guard !dropsOldest else {
-                state.buffer.append(contentsOf: elements, isKept: isKept)
+                state.buffer.append(contentsOf: elements, at: position)
                 return Receipt(droppedCount: dropOldest(&state), waiters: state.takeWaiters())
             }
             // Whoever hands over what must not be lost has asked for room.
-            let isHeavy = !isKept && state.buffer.bytes >= bytesMax
+            let isHeavy = position == nil && state.buffer.bytes >= bytesMax
             let room = isHeavy ? 0 : max(0, limit - state.buffer.count)
             let excess = max(0, elements.count - room)
-            state.buffer.append(contentsOf: excess == 0 ? elements : Array(elements.prefix(room)), isKept: isKept)
+            state.buffer.append(contentsOf: excess == 0 ? elements : Array(elements.prefix(room)), at: position)
             return Receipt(droppedCount: excess, waiters: state.takeWaiters())
         }
     }
@@ -100,8 +109,11 @@ extension TopicSubscription {
         }
     }
 
-    /// Elements that must not be lost and that the subscriber is not done with; none of one that nobody waits for.
-    var keptWaiting: Int { state.withLock { $0.isAbandoned ? 0 : $0.buffer.keptCount + $0.keptInHand } }
+    /// The number of the oldest element that must not be lost and that the subscriber is not done with; nil for one that
+    /// nobody waits for.
+    var oldestPosition: UInt64? {
+        state.withLock { $0.isAbandoned ? nil : $0.positionInHand ?? $0.buffer.oldestPosition }
+    }
 
     /// Makes the subscriber tell when half of its buffer is free.
     /// - Returns: false when it is so already.
@@ -143,22 +155,30 @@ extension TopicSubscription {
         case waits
     }
 
-    /// The oldest element, as soon as there is one; nil when there will be none.
+    /// The oldest element that is wanted, as soon as there is one; nil when there will be none.
     func next() async -> Element? {
-        await next { $0.popFirst() }
+        await next({ $0.popFirst() }, select: { wants($0) ? $0 : nil })
     }
 
-    /// The oldest elements, as soon as there are any; nil when there will be none.
+    /// The oldest elements that are wanted, as soon as there are any; nil when there will be none.
     func nextBatch() async -> [Element]? {
-        await next { $0.popBatch() }
+        await next({ $0.popBatch() }, select: wantedElements)
     }
 
-    private func next<Taken>(_ pop: (inout BatchBuffer<Element>) -> Taken?) async -> Taken? {
+    private func wantedElements(of elements: [Element]) -> [Element]? {
+        guard let isWanted else { return elements }
+        let wanted = elements.filter(isWanted)
+        return wanted.isEmpty ? nil : wanted
+    }
+
+    private func next<Taken>(
+        _ pop: (inout BatchBuffer<Element>) -> Taken?, select: (Taken) -> Taken?
+    ) async -> Taken? {
         while true {
             switch step(pop) {
             case .taken(let taken, let tellsRoom):
                 if tellsRoom { roomReturned() }
-                return taken
+                if let selected = select(taken) { return selected }
             case .ended: return nil
             case .waits: await somethingNew()
             }
@@ -167,10 +187,8 @@ extension TopicSubscription {
 
     private func step<Taken>(_ pop: (inout BatchBuffer<Element>) -> Taken?) -> Step<Taken> {
         state.withLock { state in
-            let countBefore = state.buffer.isFirstKept ? state.buffer.count : 0
-            state.keptInHand = 0
+            state.positionInHand = state.buffer.firstPosition
             guard let taken = pop(&state.buffer) else { return state.hasEnded ? .ended : .waits }
-            if countBefore > 0 { state.keptInHand = countBefore - state.buffer.count }
             state.isAbandoned = false
             let tellsRoom = state.tellsRoom && isHalfFree(state)
             if tellsRoom { state.tellsRoom = false }

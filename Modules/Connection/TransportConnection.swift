@@ -56,7 +56,7 @@ public final class TransportConnection: SessionConnection {
         let diagnostics = Topic<DiagnosticEvent>(bufferLimit: 256)
         self.diagnostics = diagnostics
         health = ConnectionHealth { diagnostics.publish(.healthChanged(from: $0, to: $1)) }
-        let batches = transport.receiveEnvelopeBatches()
+        let batches = transport.receiveEnvelopeBatches { $0.sessionID == sessionID }
         reader.hold([
             Task { [weak self] in
                 for await batch in batches {

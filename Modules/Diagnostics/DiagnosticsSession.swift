@@ -135,6 +135,11 @@ extension DiagnosticsSession {
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { inbox.receiveEnvelopes() }
     public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { inbox.receiveEnvelopeBatches() }
+    public func receiveEnvelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
+        inbox.receiveEnvelopeBatches(where: isWanted)
+    }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { inbox.receiveSnapshots() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { inbox.receiveSnapshotRequests() }
     public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { inbox.reachabilityChanges() }

@@ -232,7 +232,7 @@ where
     }
 
     private func listen() {
-        let envelopes = transport.receiveEnvelopeBatches()
+        let envelopes = transport.receiveEnvelopeBatches { [featureID] in $0.featureID == featureID }
         let snapshots = transport.receiveSnapshots()
         let requests = transport.receiveSnapshotRequests()
         let reachability = transport.reachabilityChanges()

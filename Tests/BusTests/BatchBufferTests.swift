@@ -6,23 +6,29 @@ import Testing
     /// A buffer and what it ought to hold, as a plain array.
     private struct Checked {
         var buffer = BatchBuffer<Int>()
-        var expected: [(element: Int, isKept: Bool)] = []
+        var expected: [(element: Int, position: UInt64?)] = []
         var next = 0
+        /// Elements so far that must not be lost.
+        var keptTotal: UInt64 = 0
 
         mutating func append(_ count: Int, isKept: Bool) {
             let elements = Array(next..<next + count)
             next += count
+            let position = isKept ? keptTotal : nil
+            if isKept { keptTotal += UInt64(count) }
             if count == 1 {
-                buffer.append(elements[0], isKept: isKept)
+                buffer.append(elements[0], at: position)
             } else {
-                buffer.append(contentsOf: elements, isKept: isKept)
+                buffer.append(contentsOf: elements, at: position)
             }
-            expected += elements.map { ($0, isKept) }
+            expected += elements.enumerated().map { offset, element in
+                (element, position.map { $0 + UInt64(offset) })
+            }
         }
 
         /// - Returns: whether the buffer did as expected.
         mutating func step(_ random: inout SplitMix64) -> Bool {
-            switch random.next() % 6 {
+            switch random.next() % 7 {
             case 0: append(1, isKept: random.next() % 2 == 0)
             case 1: append(Int(random.next() % 40), isKept: random.next() % 2 == 0)
             case 2: append(Int(random.next() % 600), isKept: random.next() % 2 == 0)
@@ -33,6 +39,13 @@ import Testing
             case 4:
                 let element = expected.isEmpty ? nil : expected.removeFirst().element
                 guard buffer.popFirst() == element else { return false }
+            case 5:
+                let (divisor, rest) = (Int(random.next() % 4) + 1, Int(random.next() % 2))
+                var taken = buffer.take { $0 % divisor == rest }
+                let elements = expected.filter { $0.element % divisor == rest }
+                expected.removeAll { $0.element % divisor == rest }
+                guard taken.oldestPosition == elements.lazy.compactMap(\.position).first else { return false }
+                for (element, _) in elements { guard taken.popFirst() == element else { return false } }
             default:
                 let batch = buffer.popBatch() ?? []
                 guard batch.isEmpty == expected.isEmpty, batch.count <= 256,
@@ -41,6 +54,8 @@ import Testing
                 expected.removeFirst(batch.count)
             }
             return buffer.count == expected.count && buffer.isEmpty == expected.isEmpty
+                && buffer.firstPosition == expected.first?.position
+                && buffer.oldestPosition == expected.lazy.compactMap(\.position).first
         }
     }
 
@@ -58,7 +73,28 @@ import Testing
         #expect(checked.buffer.isEmpty)
         var left: [Int] = []
         while let element = kept.popFirst() { left.append(element) }
-        #expect(left == checked.expected.filter(\.isKept).map(\.element), "seed \(seed)")
+        #expect(left == checked.expected.filter { $0.position != nil }.map(\.element), "seed \(seed)")
+    }
+
+    @Test("Numbered elements are merged in the order of their numbers", arguments: 0..<50 as Range<UInt64>)
+    func merging(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var (all, expected): (BatchBuffer<Int>, [Int]) = (BatchBuffer(weigh: { $0 }), [])
+        for number in 0..<random.next() % 700 {
+            let element = Int(random.next() % 5)
+            all.append(element, at: number)
+            expected.append(element)
+        }
+        var others = all.take { $0 > 2 }
+        let more = others.take { $0 > 3 }
+        all.merge(more)
+        all.merge(others)
+        #expect(all.count == expected.count)
+        #expect(all.bytes == expected.reduce(0, +))
+        #expect(all.oldestPosition == (expected.isEmpty ? nil : 0))
+        var merged: [Int] = []
+        while let element = all.popFirst() { merged.append(element) }
+        #expect(merged == expected)
     }
 
     @Test func `Small batches are gathered, and none is larger than 256`() {

@@ -332,4 +332,54 @@ import Testing
         #expect(await drain(quick) == [3, 4])
         #expect(await drain(stalled) == [2, 4])
     }
+
+    @Test func `What nobody wants waits for whoever does, and nothing after it is done with before`() async {
+        let topic = keeping(8)
+        topic.enqueue(contentsOf: [1, 2, 3, 4], isKept: true).complete()
+        var odd = topic.subscribeBatches { $0 % 2 == 1 }.makeAsyncIterator()
+        topic.enqueue(contentsOf: [5, 6], isKept: true).complete()
+        #expect(await odd.next() == [1])
+        #expect(topic.keptDoneCount == 0)
+        #expect(await odd.next() == [3])
+        #expect(topic.keptDoneCount == 1)
+        var even = topic.subscribeBatches { $0 % 2 == 0 }.makeAsyncIterator()
+        #expect(await even.next() == [2])
+        #expect(await even.next() == [4])
+        #expect(topic.keptDoneCount == 2)
+        #expect(await odd.next() == [5])
+        #expect(topic.keptDoneCount == 3)
+        topic.finish()
+        #expect(await even.next() == [6])
+        #expect(await even.next() == nil)
+        #expect(await odd.next() == nil)
+    }
+
+    @Test func `What one that leaves has wanted alone waits for the next that wants it`() async {
+        let topic = keeping(8)
+        let odd = topic.subscribeBatches { $0 % 2 == 1 }
+        do {
+            let leaving = topic.subscribeBatches { $0 > 1 }
+            topic.enqueue(contentsOf: [1, 2, 3, 4], isKept: true).complete()
+            withExtendedLifetime(leaving) {}
+        }
+        let all = topic.subscribeBatches()
+        topic.finish()
+        #expect(await drain(odd).flatMap(\.self) == [1, 3])
+        #expect(await drain(all).flatMap(\.self) == [2, 4])
+    }
+
+    @Test func `What nobody wants holds the others up no longer than the bound`() async {
+        let topic = keeping(4)
+        let odd = topic.subscribeBatches { $0 % 2 == 1 }
+        topic.enqueue(contentsOf: [2, 4, 1, 3], isKept: true).complete()
+        #expect(topic.droppedCount == 0)
+        topic.enqueue(contentsOf: [5], isKept: true).complete()
+        #expect(topic.droppedCount == 1)
+        let even = topic.subscribeBatches { $0 % 2 == 0 }
+        topic.enqueue(contentsOf: [6, 8], isKept: true).complete()
+        #expect(topic.droppedCount == 1)
+        topic.finish()
+        #expect(await drain(odd).flatMap(\.self) == [1, 3, 5])
+        #expect(await drain(even).flatMap(\.self) == [4, 6, 8])
+    }
 }

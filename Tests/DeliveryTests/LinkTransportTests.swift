@@ -2,6 +2,7 @@ import MeshBus
 import MeshDelivery
 import MeshIdentity
 import MeshStorage
+import MeshTestSupport
 import MeshTransport
 import Testing
 
@@ -154,6 +155,26 @@ import Testing
         }
         try await sending.value
         #expect(await log.sequences(10_000) == Array(1...10_000))
+    }
+
+    @Test func `What comes for a feature before it subscribes waits for it, whoever else does before`() async throws {
+        let pair = try Pair()
+        pair.wire.connect()
+        for sequence in 1...10 as ClosedRange<UInt64> {
+            for feature in ["score", "timer"] {
+                try await pair.left.send(envelope(sequence, feature: feature), mode: .reliableEventually, to: nil)
+            }
+        }
+        pair.settle()
+        let score = Log(pair.right.receiveEnvelopeBatches { $0.featureID == "score" })
+        await eventually { score.all.joined().count >= 10 }
+        let timer = Log(pair.right.receiveEnvelopeBatches { $0.featureID == "timer" })
+        try await pair.left.send(envelope(11, feature: "timer"), mode: .reliableEventually, to: nil)
+        await eventually { timer.all.joined().count >= 11 }
+        #expect(score.all.joined().map(\.metadata.sequence) == Array(1...10))
+        #expect(score.all.joined().allSatisfy { $0.metadata.featureID == "score" })
+        #expect(timer.all.joined().map(\.metadata.sequence) == Array(1...11))
+        #expect(timer.all.joined().allSatisfy { $0.metadata.featureID == "timer" })
     }
 
     @Test func `A subscriber that takes nothing delays the others for a while and no longer`() async throws {

@@ -42,6 +42,11 @@ public protocol SessionSyncTransport: Sendable {
     /// The same as `receiveEnvelopes`, in turns: everything that has gathered since the last one, at most 256 envelopes.
     /// Who receives much reads this one: a turn costs what one element costs. By default every envelope comes alone.
     func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]>
+    /// The same, of the envelopes that the caller wants. Several features that share a transport subscribe so, each for its
+    /// own: what came before a feature was there waits for it, and is not handed to the first that subscribes.
+    func receiveEnvelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> AsyncStream<[AnySessionSyncEnvelope]>
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot>
     func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest>
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability>
@@ -68,6 +73,19 @@ extension SessionSyncTransport {
     public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
         let envelopes = receiveEnvelopes()
         return AsyncStream { await envelopes.first { _ in true }.map { [$0] } }
+    }
+
+    public func receiveEnvelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
+        let batches = receiveEnvelopeBatches()
+        return AsyncStream {
+            for await batch in batches {
+                let wanted = batch.filter { isWanted($0.metadata) }
+                if !wanted.isEmpty { return wanted }
+            }
+            return nil
+        }
     }
 
     /// Sends to every known peer.

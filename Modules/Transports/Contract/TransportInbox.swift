@@ -17,9 +17,10 @@ public import MeshIdentity
 /// Each drop is counted and told to `onDrop`. The newest snapshots are kept for up to `featureLimit` features and
 /// `keptBytesMax`; beyond it whoever has sent the most loses the feature that has been silent longest.
 ///
-/// **Durable envelopes** have been acknowledged to their sender and must not be lost on the last few steps. While nobody
-/// subscribes to envelopes they are kept, `durableLimit` of them, and handed to the first who does; and so are those that
-/// the last subscriber leaves behind unread. `durableRoom` says how many more may be delivered without dropping one: stop
+/// **Durable envelopes** have been acknowledged to their sender and must not be lost on the last few steps. Those that no
+/// subscriber wants are kept, `durableLimit` of them, and handed to the first who does; and so are those that a subscriber
+/// leaves behind unread and nobody else wants. While there are subscribers nothing waits for what they do not want: of it
+/// the oldest make room, and it goes when `durableLimit` more have come. `durableRoom` says how many more may be delivered without dropping one: stop
 /// acknowledging at 0, and go on when `whenDurableRoom` calls.
 ///
 /// Safe to use from any thread. Nobody is called, and no subscriber woken, while a lock is held.
@@ -111,6 +112,13 @@ public final class TransportInbox: Sendable {
 
     /// The same as `receiveEnvelopes()`, in turns: all that have gathered, at most 256.
     public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { envelopes.subscribeBatches() }
+
+    /// The same, of the envelopes that the subscriber wants: what nobody has wanted yet waits for whoever does.
+    public func receiveEnvelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
+        envelopes.subscribeBatches { isWanted($0.metadata) }
+    }
 
     /// Begins with the peers that are reachable now.
     public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> {

@@ -96,6 +96,11 @@ public final class LinkTransport: SessionSyncTransport {
     public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
         shell.inbox.receiveEnvelopeBatches()
     }
+    public func receiveEnvelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
+        shell.inbox.receiveEnvelopeBatches(where: isWanted)
+    }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { shell.inbox.receiveSnapshots() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> {
         shell.inbox.receiveSnapshotRequests()

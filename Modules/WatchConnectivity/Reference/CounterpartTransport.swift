@@ -237,6 +237,11 @@ final class CounterpartTransport: SessionSyncTransport {
     func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
         mesh?.receiveEnvelopeBatches() ?? inbox.receiveEnvelopeBatches()
     }
+    func receiveEnvelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
+        mesh?.receiveEnvelopeBatches(where: isWanted) ?? inbox.receiveEnvelopeBatches(where: isWanted)
+    }
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> {
         mesh?.receiveSnapshots() ?? inbox.receiveSnapshots()
     }
