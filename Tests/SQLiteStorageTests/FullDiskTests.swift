@@ -57,7 +57,7 @@
             @Test("A disk that is full undoes a batch, and the store goes on when there is room again")
             func disk() async throws {
                 // /dev/full has no room for a file; a file system of a few pages needs root.
-                let mount = try await Program.run("mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", folder.path)
+                let mount = try await Program.run("mount", ["-t", "tmpfs", "-o", "size=400k", "tmpfs", folder.path])
                 guard mount.status == 0 else {
                     return print("no file system can be mounted here; only the store's own limit is tested")
                 }

@@ -108,7 +108,7 @@
 
         private func query(_ sql: String) async throws {
             let script = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute(sys.argv[2]); db.commit()"
-            let (status, text) = try await Program.run("python3", "-c", script, folder.store, sql)
+            let (status, text) = try await Program.run("python3", ["-c", script, folder.store, sql])
             #expect(status == 0, "\(text)")
         }
     }

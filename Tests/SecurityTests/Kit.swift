@@ -87,9 +87,8 @@
         /// continuous integration does not allow.
         static func python(_ command: String, _ arguments: String...) async throws -> String? {
             let script = tests.appending(path: "Interop/check_security.py").path
-            let program = try Program(
-                "python3", ["-B", "-X", "utf8", script, command] + arguments, mergesErrors: true)
-            let (text, status) = (await program.rest(), await program.status())
+            let (status, text) = try await Program.run(
+                "python3", ["-B", "-X", "utf8", script, command] + arguments)
             // 127: what env says when there is no such program; 3: cryptography is missing.
             if [3, 127].contains(status) {
                 print("skipped: python3 with cryptography is missing (\(command))")

@@ -122,7 +122,7 @@ extension Program {
     /// Runs a program to its end.
     /// - Returns: what it said on both its outputs, and how it ended: 127 if there is no such program.
     package static func run(
-        _ command: String, _ arguments: String..., input: String = ""
+        _ command: String, _ arguments: [String], input: String = ""
     ) async throws -> (status: Int32, output: String) {
         let program = try Program(command, arguments, mergesErrors: true)
         if !input.isEmpty { try program.write(input) }

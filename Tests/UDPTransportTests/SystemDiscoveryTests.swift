@@ -54,7 +54,7 @@
         }
 
         private static func shell(_ command: String) async throws {
-            let (status, output) = try await Program.run("sh", "-ec", command)
+            let (status, output) = try await Program.run("sh", ["-ec", command])
             try #require(status == 0, "\(output)")
         }
     }

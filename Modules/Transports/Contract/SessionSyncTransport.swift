@@ -44,6 +44,7 @@ public protocol SessionSyncTransport: Sendable {
     func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]>
     /// The same, of the envelopes that the caller wants. Several features that share a transport subscribe so, each for its
     /// own: what came before a feature was there waits for it, and is not handed to the first that subscribes.
+    /// - Parameter isWanted: asked on any thread, more than once and with locks held: looks at nothing but its argument.
     func receiveEnvelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> AsyncStream<[AnySessionSyncEnvelope]>

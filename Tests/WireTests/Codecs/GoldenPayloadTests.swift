@@ -36,10 +36,10 @@ struct GoldenPayloadTests {
     @Test("readers in Python, one written from the document and one of others, understand them")
     func python() async throws {
         let script = Self.tests.appending(path: "Interop/decode_payloads.py").path
-        let (status, text) = try await Program.run("python3", "-B", "-X", "utf8", script, Self.folder.path)
+        let (status, text) = try await Program.run("python3", ["-B", "-X", "utf8", script, Self.folder.path])
         let isRequired = Self.environment["CI"] == "true"
         // What env says when there is no such program.
-        if status == 127, !isRequired { return }
+        if status == 127, !isRequired { return print("skipped: python3 is missing (payloads)") }
         #expect(status == 0, "\(text)")
         #expect(!isRequired || !text.contains("cbor2 is missing"), "Tools/prepare installs it")
     }
