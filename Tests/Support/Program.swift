@@ -40,11 +40,15 @@ package final class Program: Sendable {
             try process.run()
             return (process, input, output)
         }
-        // The handle lives as long as its handler, which goes with the output.
-        output.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            self?.take(data)
+        // On a thread of its own: where many programs come and go, a handle's readability handler on Linux is at times not
+        // called any more, though there is something to be read.
+        let handle = output.fileHandleForReading
+        Thread.detachNewThread { [weak self] in
+            while true {
+                let data = handle.availableData
+                self?.take(data)
+                if data.isEmpty { return }
+            }
         }
     }
 
