@@ -14,7 +14,7 @@
         let raw: RawPeer
         private let sealer: Locked<DatagramSealer>
         private let socket: any Channel
-        private let destination: SocketAddress
+        let destination: SocketAddress
         private let heard = Locked<[[UInt8]]>([])
 
         init(_ link: TestPeer, _ identity: PeerIdentity) async throws {
@@ -103,6 +103,45 @@
             #expect(phone.packets.allSatisfy { $0.count == SealedDatagrams.overhead })
             phone.close()
             await watch.link.close()
+        }
+
+        @Test("A datagram that was held back redirects nothing, wherever it is sent on from")
+        func heldBack() async throws {
+            let watch = try TestPeer(change: {
+                $0.times.heartbeat = .seconds(1)
+                $0.bounds.missedHeartbeatsMax = 1_000
+            }).open()
+            let phone = try await DatagramPeer(watch, PeerIdentity())
+            let (held, newest) = (try phone.seal([1]), try phone.seal([2]))
+            let heard = Locked(0)
+            let attacker = try await DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(Counter(heard))
+                    }
+                }
+                .bind(host: "127.0.0.1", port: 0).get()
+            phone.send(newest)
+            try await eventually("the newest") { watch.recorder.packets(on: .datagram).count == 1 }
+            try await attacker.writeAndFlush(
+                AddressedEnvelope(remoteAddress: phone.destination, data: ByteBuffer(bytes: held)))
+            try await eventually("the one held back") { watch.recorder.packets(on: .datagram).count == 2 }
+            let before = phone.packets.count
+            try await eventually("a probe") { phone.packets.count > before + 1 || heard.withLock { $0 } > 0 }
+            #expect(heard.withLock { $0 } == 0)
+            try await attacker.close()
+            phone.close()
+            await watch.link.close()
+        }
+
+        private final class Counter: ChannelInboundHandler {
+            typealias InboundIn = AddressedEnvelope<ByteBuffer>
+
+            private let count: Locked<Int>
+
+            init(_ count: Locked<Int>) { self.count = count }
+
+            func channelRead(context: ChannelHandlerContext, data: NIOAny) { count.withLock { $0 += 1 } }
         }
 
         @Test("Keys die with their connection")

@@ -2,25 +2,69 @@ import MeshDiscovery
 
 extension FuzzTarget {
     /// A packet of multicast DNS. Read as a message, what is understood must survive being written and read again; heard
-    /// by a core that announces and looks for services, twice and from two ports, it must cost no more than its bounds.
+    /// by a core that announces and looks for services, twice and from two ports, it must cost no more than its bounds; heard
+    /// at the ends of every range, and followed by years of silence, it must be forgotten.
     static var dns: FuzzTarget {
         FuzzTarget("dns") { input in
             if let message = try? DNSMessage(input), let written = write(message) {
                 try require((try? DNSMessage(written)) == message, "a message survives a round trip")
             }
-            guard var core = settled else { return }
-            var now = Duration.seconds(60)
+            guard let settled else { return }
+            var ear = Ear(core: settled, now: .seconds(60))
             for port: UInt16 in [5353, 5353, 40000] {
-                let source = MulticastDNSSource(ip: .v4(0x0A00_0002), port: port, interfaceIndex: 1)
-                core.receive(input, from: source, now)
-                try require(core.takeDirectives().packets.count <= 64, "one packet makes few")
-                now += .seconds(2)
-                core.tick(now)
-                let directives = core.takeDirectives()
-                try require(directives.packets.count <= 64, "time makes few packets")
-                try require(
-                    directives.packets.allSatisfy { (try? DNSMessage($0.bytes)) != nil }, "what is sent can be read")
-                try require(directives.wakeAt.map { $0 > now } ?? true, "what was due is done")
+                try ear.hear(input, from: MulticastDNSSource(ip: .v4(0x0A00_0002), port: port, interfaceIndex: 1))
+                try ear.wait(.seconds(2))
+            }
+            try hearAtExtremes(input, &ear)
+        }
+    }
+
+    /// From any place and at any time, and then nothing for long.
+    private static func hearAtExtremes(_ input: UnsafeRawBufferPointer, _ ear: inout Ear) throws {
+        let sources: [(Duration, IPAddress, UInt16, UInt32)] = [
+            (.zero, .v4(0), 0, 1), (.nanoseconds(1), .v4(.max), .max, .max), (.seconds(1), .v6(.max, .max), 5353, 1),
+            (.seconds(1 << 31), .v6(0xFE80 << 48, 1), 1, 1), (.seconds(1 << 33), .v4(0x0A00_0002), 5353, 1),
+        ]
+        for (pause, ip, port, index) in sources {
+            ear.now += pause
+            try ear.hear(input, from: MulticastDNSSource(ip: ip, port: port, interfaceIndex: index))
+        }
+        for _ in 0..<16 { try ear.wait(.seconds(1200)) }
+        try require(ear.known.isEmpty, "what nobody says again is forgotten")
+    }
+
+    /// A core, and the services of which it has told.
+    private struct Ear {
+        var core: MulticastDNSCore
+        var now: Duration
+        var known: Set<String> = []
+
+        mutating func hear(_ packet: UnsafeRawBufferPointer, from source: MulticastDNSSource) throws {
+            core.receive(packet, from: source, now)
+            try take(core.takeDirectives())
+        }
+
+        mutating func wait(_ duration: Duration) throws {
+            now += duration
+            core.tick(now)
+            let directives = core.takeDirectives()
+            try require(directives.wakeAt.map { $0 > now } ?? true, "what was due is done")
+            try take(directives)
+        }
+
+        private mutating func take(_ directives: MulticastDNSDirectives) throws {
+            try require(directives.packets.count <= 64, "one packet, or time, makes few")
+            try require(
+                directives.packets.allSatisfy { (try? DNSMessage($0.bytes)) != nil }, "what is sent can be read")
+            try require(directives.wakeAt.map { $0 - now <= .seconds(4500) } ?? true, "nothing is put off for long")
+            for event in directives.events {
+                switch event {
+                case .found(let service):
+                    try require(service.addresses.count <= 32, "a service has few addresses")
+                    known.insert(service.instance)
+                case .lost(let instance): known.remove(instance)
+                case .renamed: break
+                }
             }
         }
     }
