@@ -235,15 +235,20 @@ let modules: [Module] = [
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
-            "MeshGPX", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
-            "MeshDelivery", "MeshSession", "MeshConnection", "MeshSharedState", "MeshTesting", "MeshSimulation",
+            "MeshGPX", "MeshToolOutput", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine",
+            "MeshTransport", "MeshDelivery", "MeshSession", "MeshConnection", "MeshSharedState", "MeshTesting",
+            "MeshSimulation",
         ],
-        needs: [argumentParser, textTable], tests: ["MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
+        needs: [argumentParser, textTable],
+        tests: [
+            "MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting", "MeshTestSupport", "plugins-tool",
+        ]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
-            "PluginsToolKit", "MeshBus", "SessionMesh", "SessionMeshWatchConnectivity", "MeshLibdeflate",
-            "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation", "WorkoutExample",
+            "PluginsToolKit", "MeshToolOutput", "MeshBus", "SessionMesh", "SessionMeshWatchConnectivity",
+            "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation",
+            "WorkoutExample",
         ], needs: nio),
     Module(
         "crash-test", "Tests/Crashes", floor: 7, form: .executable,

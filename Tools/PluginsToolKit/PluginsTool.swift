@@ -1,5 +1,6 @@
 import Foundation
 @_exported public import MeshBus
+import MeshToolOutput
 
 #if CommandLineTools
     import ArgumentParser
@@ -22,6 +23,7 @@ public enum PluginsTool {
     ///
     /// Needs the trait `CommandLineTools`; without it, says so and exits with 1.
     public static func main(@PluginBuilder _ plugins: () throws -> [any Plugin]) async -> Never {
+        ToolOutput.prepare()
         #if CommandLineTools
             do {
                 let command = try RootCommand.parseAsRoot()
@@ -33,13 +35,13 @@ public enum PluginsTool {
                 }
                 exit(EXIT_SUCCESS)
             } catch {
-                RootCommand.exit(withError: error)
+                ToolOutput.exit(
+                    error, message: RootCommand.fullMessage(for: error),
+                    status: RootCommand.exitCode(for: error).rawValue)
             }
         #else
-            FileHandle.standardError.write(
-                Data(
-                    "this tool was built without the trait CommandLineTools; build it with `--traits CommandLineTools`\n"
-                        .utf8))
+            ToolOutput.remark(
+                "this tool was built without the trait CommandLineTools; build it with `--traits CommandLineTools`")
             exit(EXIT_FAILURE)
         #endif
     }

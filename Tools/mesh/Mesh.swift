@@ -26,12 +26,13 @@
     }
 #else
     import Foundation
+    import MeshToolOutput
 
     @main
     enum Mesh {
         static func main() {
-            let message = "mesh was built without the trait CommandLineTools; build with it to use the tool\n"
-            FileHandle.standardError.write(Data(message.utf8))
+            ToolOutput.prepare()
+            ToolOutput.remark("mesh was built without the trait CommandLineTools; build with it to use the tool")
             exit(1)
         }
     }

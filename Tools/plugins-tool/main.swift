@@ -15,7 +15,7 @@ import WorkoutExample
 
 #if UDP
     // The other process of `bench datagrams`.
-    if CommandLine.arguments.dropFirst().first == DatagramSink.command { try await DatagramSink.run() }
+    if CommandLine.arguments.dropFirst().first == DatagramSink.command { await DatagramSink.main() }
 #endif
 
 await PluginsTool.main {

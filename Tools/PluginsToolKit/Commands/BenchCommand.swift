@@ -46,7 +46,7 @@
             progress.clear()
             try output.print(zip(cases, rows).flatMap { benchmark, rows in rows.map { $0.labelled(benchmark.id) } }) {
                 zip(cases, rows).map { benchmark, rows in
-                    benchmark.summary + "\n\n"
+                    benchmark.summary.printable() + "\n\n"
                         + BenchmarkTable.text(of: rows, columns: bus.descriptors.payloadLimits.map(\.id))
                 }
                 .joined(separator: "\n\n")

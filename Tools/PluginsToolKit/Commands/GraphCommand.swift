@@ -28,7 +28,7 @@
             try output.print(violations) {
                 violations.isEmpty
                     ? "\(package.graph.modules.count) modules and \(package.files.count) files keep the rules"
-                    : violations.map(\.description).joined(separator: "\n")
+                    : violations.map { $0.description.printable() }.joined(separator: "\n")
             }
             if !violations.isEmpty { throw ExitCode.failure }
         }

@@ -13,7 +13,9 @@
 
         func run(on bus: PluginBus) async throws {
             let links = bus.contributions(to: .measuredLinks).map(\.value)
-            guard let link = links.first(where: { $0.id == link }) else { throw ToolError("no link \(link)") }
+            guard let link = links.first(where: { $0.id == link }) else {
+                throw ToolError("there is no link '\(link)'")
+            }
             try await role.play(link)
         }
     }

@@ -46,7 +46,7 @@
                 ]
                 let width = facts.map(\.0.count).max() ?? 0
                 let lines = facts.filter { !$0.1.isEmpty }
-                    .map { $0.0.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.1 }
+                    .map { $0.0.padding(toLength: width + 2, withPad: " ", startingAt: 0) + $0.1.printable() }
                 let limits = LimitRow.rows(of: [descriptor])
                 return (lines + (limits.isEmpty ? [] : ["", LimitRow.table(of: limits).text()])).joined(separator: "\n")
             }

@@ -58,7 +58,7 @@
             try format.print(rows) {
                 let table = Table(columns: ["File", .number("Lines")], rows: rows.map { [$0.path, "\($0.lines)"] })
                 return table.text() + "\n\n"
-                    + "In '\(output)': `swift test` runs the rules, and `swift run \(name.dashed)-tool verify` as well."
+                    + "In '\(output.printable())': `swift test` runs the rules, and `swift run \(name.dashed)-tool verify` as well."
             }
         }
     }

@@ -2,6 +2,7 @@
     import ArgumentParser
     import Foundation
     import MeshBus
+    import MeshToolOutput
 
     /// A command that works on the plugins of the tool.
     protocol ToolCommand: ParsableCommand {
@@ -35,7 +36,7 @@
 
         /// For what is not made of rows.
         func print(object: some Encodable, text: () -> String) throws {
-            Swift.print(json ? try object.json() : text())
+            try json ? ToolOutput.print(json: try object.json()) : ToolOutput.print(text())
         }
     }
 #endif

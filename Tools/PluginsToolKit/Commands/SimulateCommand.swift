@@ -3,6 +3,7 @@
     import Foundation
     import MeshBus
     import MeshSimulation
+    import MeshToolOutput
 
     struct SimulateCommand: ToolCommand {
         static let configuration = CommandConfiguration(
@@ -103,7 +104,7 @@
             if trace, seed == nil { throw ValidationError("--trace needs --seed") }
             if let mutate, !Simulation.mutationNames.contains(mutate) {
                 let known = Simulation.mutationNames.joined(separator: ", ")
-                throw ValidationError("no rule is called '\(mutate)'; there are \(known)")
+                throw ValidationError("no rule is called '\(mutate.printable())'; there are \(known)")
             }
         }
 
@@ -134,7 +135,7 @@
         private static func stores(_ text: String) throws -> SimulatedStores {
             guard let stores = SimulatedStores(rawValue: text) else {
                 let known = SimulatedStores.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ValidationError("no store is called '\(text)'; there are \(known)")
+                throw ValidationError("no store is called '\(text.printable())'; there are \(known)")
             }
             return stores
         }
@@ -142,14 +143,14 @@
         private static func settings(_ text: String) throws -> SimulationSetting {
             guard let setting = SimulationSetting(rawValue: text) else {
                 let known = SimulationSetting.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ValidationError("no setting is called '\(text)'; there are \(known)")
+                throw ValidationError("no setting is called '\(text.printable())'; there are \(known)")
             }
             return setting
         }
 
         private var tracer: (@Sendable (String) -> Void)? {
             guard trace else { return nil }
-            return { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
+            return { ToolOutput.remark($0) }
         }
 
         private func subjects(on bus: PluginBus) throws -> [SimulationSubject] {
@@ -202,17 +203,18 @@
             process.standardError = pipe
             process.standardOutput = FileHandle.nullDevice
             try process.run()
-            let told = pipe.fileHandleForReading.readDataToEndOfFile()
+            let said = pipe.fileHandleForReading.readDataToEndOfFile()
             process.waitUntilExit()
             guard process.terminationReason == .uncaughtSignal else {
                 // It has found a seed that fails before one that ends the process, or none at all.
                 return process.terminationStatus == 0
-                    ? MutationRow(name, seed: nil, seeds: Int(seeds), reason: nil) : row(name, subjects)
+                    ? MutationRow(name, seed: nil, seeds: seeds, reason: nil) : row(name, subjects)
             }
             // See TrapNotice.
-            let line = String(decoding: told, as: UTF8.self).split(separator: "\n").last { $0.hasPrefix("seed ") }
-            let seed = line.flatMap { UInt64($0.dropFirst("seed ".count)) } ?? from
-            return MutationRow(name, seed: seed, seeds: Int(seed - from) + 1, reason: "the process is killed")
+            let line = String(decoding: said, as: UTF8.self).split(separator: "\n").last { $0.hasPrefix("seed ") }
+            let told = line.flatMap { UInt64($0.dropFirst("seed ".count)) } ?? from
+            let seed = (from..<from + seeds).contains(told) ? told : from
+            return MutationRow(name, seed: seed, seeds: seed - from + 1, reason: "the process is killed")
         }
     }
 
@@ -328,11 +330,11 @@
             reason = report.failures.first?.reason
         }
 
-        init(_ mutation: String, seed: UInt64?, seeds: Int, reason: String?) {
+        init(_ mutation: String, seed: UInt64?, seeds: UInt64, reason: String?) {
             self.mutation = mutation
             isCaught = seed != nil
             self.seed = seed
-            self.seeds = seeds
+            self.seeds = Int(clamping: seeds)
             self.reason = reason
         }
     }

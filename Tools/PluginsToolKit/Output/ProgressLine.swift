@@ -1,4 +1,6 @@
 import Foundation
+import MeshBus
+import MeshToolOutput
 
 /// One line on stderr that says what is going on; silent unless stderr is a terminal.
 struct ProgressLine: Sendable {
@@ -10,6 +12,6 @@ struct ProgressLine: Sendable {
     private func write(_ text: String) {
         guard isTerminal else { return }
         let returnAndErase = "\r\u{1B}[K"
-        FileHandle.standardError.write(Data((returnAndErase + text).utf8))
+        ToolOutput.drawRemark(returnAndErase + text.printable())
     }
 }

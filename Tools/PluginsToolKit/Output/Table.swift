@@ -1,7 +1,8 @@
 #if CommandLineTools
+    import MeshBus
     import TextTable
 
-    /// Text in columns under titles.
+    /// Text in columns under titles. A cell is one line, whatever a plugin has put into it.
     struct Table {
         let columns: [TableColumn]
         let rows: [[String]]
@@ -10,7 +11,9 @@
         func text() -> String {
             let table = TextTable<[String]> { row in
                 zip(columns, row).map { column, cell in
-                    Column(title: column.title, value: cell, align: column.isNumeric ? .right : .left)
+                    Column(
+                        title: column.title.printable(), value: cell.printable(),
+                        align: column.isNumeric ? .right : .left)
                 }
             }
             let lines = (table.string(for: rows) ?? "").split(separator: "\n").map { line in

@@ -72,15 +72,20 @@ extension Sequence {
 extension ToolError {
     /// - Parameter command: lists what there is.
     static func unknown(_ what: String, _ name: String, among known: [String], listedBy command: String) -> ToolError {
-        let near = known.filter { $0.contains(name) || $0.editDistance(to: name) <= 2 }.sorted()
+        let near = name.isEmpty ? [] : known.filter { $0.contains(name) || $0.isAlmost(name) }.sorted()
         let hint = near.isEmpty ? ";" : "; did you mean \(near.joined(separator: " or "))?"
         return ToolError("there is no \(what) '\(name)'\(hint) `\(command)` shows what there is")
     }
 }
 
 extension String {
+    /// Whether there is a typing mistake or two between them.
+    fileprivate func isAlmost(_ other: String) -> Bool {
+        (-2...2).contains(count - other.count) && editDistance(to: other) <= 2
+    }
+
     /// Insertions, deletions and replacements between the two (Levenshtein); O(count × count).
-    fileprivate func editDistance(to other: String) -> Int {
+    private func editDistance(to other: String) -> Int {
         let other = Array(other)
         var distances = Array(0...other.count)
         for (row, character) in self.enumerated() {

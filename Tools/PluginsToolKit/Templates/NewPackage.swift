@@ -51,7 +51,8 @@ struct NewPackage {
 extension NewPackage {
     /// The manifest, the tool and what a repository ignores: the same for every kind.
     static func frame(_ name: PackageName, from origin: PackageOrigin, uses modules: [String]) -> [File] {
-        let products = modules.map { "                .product(name: \"\($0)\", package: \"\(origin.identity)\"),\n" }
+        let package = origin.identity.swiftLiteral
+        let products = modules.map { "                .product(name: \"\($0)\", package: \(package)),\n" }
         let manifest = """
             // swift-tools-version: 6.1
             import PackageDescription
@@ -71,12 +72,12 @@ extension NewPackage {
                     .executableTarget(
                         name: "\(name.dashed)-tool",
                         dependencies: [
-                            "\(name.module)", .product(name: "PluginsToolKit", package: "\(origin.identity)"),
+                            "\(name.module)", .product(name: "PluginsToolKit", package: \(package)),
                         ]),
                     .testTarget(
                         name: "\(name.module)Tests",
                         dependencies: [
-                            "\(name.module)", .product(name: "MeshTesting", package: "\(origin.identity)"),
+                            "\(name.module)", .product(name: "MeshTesting", package: \(package)),
                         ]),
                 ],
                 swiftLanguageModes: [.v6]

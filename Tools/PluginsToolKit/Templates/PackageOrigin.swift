@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 
 /// Where a new package gets SessionMesh from.
 enum PackageOrigin: Equatable {
@@ -52,8 +53,8 @@ enum PackageOrigin: Equatable {
 }
 
 extension String {
-    /// As Swift source says it.
-    fileprivate var swiftLiteral: String {
-        "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    /// As Swift source says it; what is not printable by the escapes that Swift has too.
+    var swiftLiteral: String {
+        "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").printable() + "\""
     }
 }

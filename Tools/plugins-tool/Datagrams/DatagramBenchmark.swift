@@ -23,12 +23,12 @@
             defer { try? FileManager.default.removeItem(at: home) }
             let (bare, link) = (DatagramMeter(), DatagramMeter())
             let (bareSink, barePort) = try startSink(["bare"])
-            let bareEnd = try await BareEnd(to: barePort) { bare.received($0) }
+            let bareEnd = try await BareEnd(to: Int(barePort)) { bare.received($0) }
             bare.attach(bareEnd)
             let (identity, trusted) = try pair(home)
             let (linkSink, linkPort) = try startSink(["link", home.path])
             var configuration = UDPLinkConfiguration(identity: identity, trustedPeers: trusted, address: "127.0.0.1")
-            configuration.manualPeers = [UDPManualPeer(host: "127.0.0.1", port: UInt16(linkPort))]
+            configuration.manualPeers = [UDPManualPeer(host: "127.0.0.1", port: linkPort)]
             let linkEnd = try LinkEnd(configuration) { link.received($0) }
             try await linkEnd.connect()
             link.attach(linkEnd)
@@ -78,7 +78,7 @@
             return (mine, trusted)
         }
 
-        private static func startSink(_ arguments: [String]) throws -> (Process, Int) {
+        private static func startSink(_ arguments: [String]) throws -> (Process, UInt16) {
             let process = Process()
             process.executableURL = Bundle.main.executableURL
             process.arguments = [DatagramSink.command] + arguments
@@ -87,7 +87,7 @@
             process.standardInput = Pipe()
             try process.run()
             let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-            guard let port = Int(line.trimmingCharacters(in: .whitespacesAndNewlines)), port > 0 else {
+            guard let port = UInt16(line.trimmingCharacters(in: .whitespacesAndNewlines)), port > 0 else {
                 process.terminate()
                 throw UnexpectedAnswer(line: line)
             }

@@ -1,6 +1,7 @@
 #if UDP
     import Foundation
     import MeshBus
+    import MeshToolOutput
     import SessionMesh
 
     /// The other process: counts what arrives, acknowledges every burst, and sends questions back. Ends with its input.
@@ -14,9 +15,18 @@
 
         private let state = Locked(State())
 
-        /// - Parameter arguments: `bare`, or `link` and a folder with `identity.key` and `paired.json`.
-        static func run() async throws {
-            let arguments = CommandLine.arguments.dropFirst(2)
+        /// Arguments: `bare`, or `link` and a folder with `identity.key` and `paired.json`.
+        static func main() async -> Never {
+            ToolOutput.prepare()
+            do {
+                try await run(CommandLine.arguments.dropFirst(2))
+                exit(EXIT_SUCCESS)
+            } catch {
+                ToolOutput.exit(error, message: "Error: \(error)".printable(), status: EXIT_FAILURE)
+            }
+        }
+
+        private static func run(_ arguments: ArraySlice<String>) async throws {
             let sink = DatagramSink()
             if arguments.first == "link", let home = arguments.dropFirst().first {
                 let configuration = UDPLinkConfiguration(
@@ -24,17 +34,14 @@
                     trustedPeers: try TrustedPeers(file: home + "/paired.json"), address: "127.0.0.1")
                 let end = try LinkEnd(configuration) { sink.received($0) }
                 sink.state.withLock { $0.end = end }
-                say(Int(end.link.port ?? 0))
+                try ToolOutput.print("\(end.link.port ?? 0)")
             } else {
                 let end = try await BareEnd(to: nil) { sink.received($0) }
                 sink.state.withLock { $0.end = end }
-                say(end.port)
+                try ToolOutput.print("\(end.port)")
             }
             _ = readLine()
-            exit(0)
         }
-
-        private static func say(_ port: Int) { FileHandle.standardOutput.write(Data("\(port)\n".utf8)) }
 
         private func received(_ bytes: UnsafeRawBufferPointer) {
             switch bytes.first.flatMap(DatagramMeter.Kind.init) {

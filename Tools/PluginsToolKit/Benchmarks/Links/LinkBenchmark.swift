@@ -23,8 +23,7 @@ struct LinkBenchmark {
         // A child that has gone is an error of writing, not a signal.
         signal(SIGPIPE, SIG_IGN)
         var rows: [BenchmarkRow] = []
-        let wanted = context.options["link"]
-        for link in context.contributions(to: .measuredLinks).map(\.value) where wanted ?? link.id == link.id {
+        for link in try links() {
             switch link.form {
             case .processes(let channel, let makeEnd):
                 for role in [LinkRole.engine, .session] {
@@ -36,6 +35,15 @@ struct LinkBenchmark {
             }
         }
         return rows
+    }
+
+    /// - Throws: `ToolError` when the options name a link that nobody offers.
+    private func links() throws(ToolError) -> [MeasuredLink] {
+        let all = context.contributions(to: .measuredLinks).map(\.value)
+        guard let name = context.options["link"] else { return all }
+        let named = all.filter { $0.id == name }
+        guard !named.isEmpty else { throw ToolError("there is no link '\(name)'; there are: \(all.map(\.id).list)") }
+        return named
     }
 
     // MARK: - Measuring

@@ -1,0 +1,119 @@
+#if CommandLineTools
+    import Foundation
+    import MeshBus
+    import MeshTestSupport
+    import Testing
+
+    /// The tool as people and scripts run it, with outputs that fail.
+    @Suite("The tool as a process")
+    struct ToolProcessTests {
+        /// Beside the tests.
+        private static let path: String = {
+            let tests = Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }
+            let folder = tests?.deletingLastPathComponent() ?? Bundle.main.bundleURL
+            return folder.appending(path: "plugins-tool").path
+        }()
+
+        /// - Parameter script: of the shell, in which `"$@"` runs the tool and `$0` is a folder of its own.
+        /// - Returns: what was said on both outputs, and how the tool ended.
+        private func run(_ script: String, _ arguments: [String]) async throws -> (output: String, status: Int32) {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "tool-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let (status, output) = try await Program.run("sh", ["-c", script, folder.path, Self.path] + arguments)
+            return (output, status)
+        }
+
+        private static let commands: [[String]] = [
+            ["list"], ["list", "--json"], ["describe", "transport.pipe"], ["limits"], ["verify", "codec.json"],
+            ["bench", "frames"], ["simulate", "--seed", "1"],
+            ["simulate", "--delivery", "--seed", "1", "--envelopes", "9"],
+            ["--help"], ["simulate", "--help"],
+        ]
+
+        @Test("a reader who goes ends the tool quietly, and its status says so", arguments: commands)
+        func readerGone(arguments: [String]) async throws {
+            // The only reader has gone before the tool begins.
+            let pipe = #"mkfifo "$0/pipe"; true <"$0/pipe" & exec 3>"$0/pipe"; wait; "$@" >&3"#
+            // A shell, or who starts it, may have told the system to ignore the signal.
+            for script in [pipe, "trap '' PIPE; \(pipe)"] {
+                let (output, status) = try await run(script, arguments)
+                #expect(output == "")
+                #expect(status == 141)
+            }
+        }
+
+        @Test("an output that takes nothing is an error of one line", arguments: commands)
+        func noOutput(arguments: [String]) async throws {
+            let closed = try await run(#""$@" >&-"#, arguments)
+            #expect(closed.output.hasPrefix("Error: nothing can be written to standard output: "))
+            #expect(closed.output.split(separator: "\n").count == 1)
+            #expect(closed.status == 1)
+            #if os(Linux)
+                let full = try await run(#""$@" >/dev/full"#, arguments)
+                #expect(full.output == "Error: nothing can be written to standard output: No space left on device\n")
+                #expect(full.status == 1)
+            #endif
+        }
+
+        private static let briefly: [([String], Int32)] = [
+            (["list"], 0), (["simulate", "--seed", "1", "--trace"], 0), (["describe", "nothing"], 1), (["nothing"], 64),
+        ]
+
+        @Test("whoever does not want to hear what is wrong need not", arguments: briefly)
+        func noErrors(arguments: [String], status: Int32) async throws {
+            #expect(try await run(#""$@" <&- 2>&- >"$0/out""#, arguments).status == status)
+            #expect(try await run(#""$@" <&- 2>&- >&-"#, arguments).status == (status == 0 ? 1 : status))
+        }
+
+        private static let hostile = "\u{1B}[2J\u{1B}]0;x\u{7}\r\n\u{9B}1A\u{202E}'\"\\"
+        private static let long = String(repeating: "A", count: 1_000)
+
+        private static func demands(_ text: String) -> [[String]] {
+            let nowhere = "/dev/null/" + text
+            return [
+                ["describe", "--", text], ["verify", "--", text], ["bench", "--", text],
+                ["bench", "links", "--link", text], ["bench", "codecs", "--payload", text],
+                ["bench", "codecs", "--gpx", text], ["simulate", "--feature", text],
+                ["link-end", "--", text, "engine"], ["graph", "--package-path", nowhere],
+                ["train-dictionary", "--output=/dev/null/x", "--", text],
+                ["train-dictionary", "--output", nowhere, #filePath],
+                ["new", "codec", "--output", nowhere, "Morse"],
+                ["new", "transport", "--output=/dev/null/x", "--package", nowhere, "Morse"],
+                ["new", "transport", "--output=/dev/null/x", "--", text + "!"], ["datagram-sink", "link", nowhere],
+            ]
+        }
+
+        @Test(
+            "what cannot be done is one line, whatever was asked for",
+            arguments: ["", hostile, long, "18446744073709551616"].flatMap(demands))
+        func impossible(arguments: [String]) async throws {
+            let (output, status) = try await run(#""$@" </dev/null"#, arguments)
+            #expect(status == 1)
+            #expect(output.hasPrefix("Error: "))
+            #expect(output.unicodeScalars.dropLast().allSatisfy { $0.isPrintable })
+            #expect(output.hasSuffix("\n"))
+        }
+
+        private static let numbers: [([String], Int32)] = [
+            (["simulate", "--seed=18446744073709551614"], 0), (["simulate", "--seed=18446744073709551615"], 64),
+            (["simulate", "--from=18446744073709551614", "--seeds=1"], 0),
+            (["simulate", "--from=18446744073709551615", "--seeds=1"], 64),
+            (["simulate", "--seeds=0"], 64), (["simulate", "--seeds=-1"], 64),
+            (["simulate", "--seeds=18446744073709551616"], 64),
+            (["simulate", "--first", "--mutate=confirmAtCut", "--seeds=18446744073709551615"], 1),
+            (["simulate", "--delivery", "--seed=18446744073709551614", "--envelopes=0"], 0),
+            (["simulate", "--watch", "--seed=18446744073709551614"], 0),
+            (["simulate", "--watch", "--sessions", "--seed=18446744073709551614"], 0),
+            (["train-dictionary", "--output=/dev/null/x", "--size=9223372036854775807", #filePath], 1),
+            (["train-dictionary", "--output=/dev/null/x", "--size=-9223372036854775808", #filePath], 1),
+            (["train-dictionary", "--output=/dev/null/x", "--size=9223372036854775808", #filePath], 64),
+        ]
+
+        @Test("numbers at the ends of their range, and beyond, are work or no command", arguments: numbers)
+        func extremes(arguments: [String], status: Int32) async throws {
+            let ended = try await run(#""$@" </dev/null"#, arguments)
+            #expect(ended.status == status, "\(ended.output)")
+        }
+    }
+#endif
