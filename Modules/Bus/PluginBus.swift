@@ -20,14 +20,16 @@ public final class PluginBus: Sendable {
     private let extensions: ExtensionRegistry
     private let state = Locked(State())
 
-    /// - Throws: `PluginError` for a duplicate id, a missing or circular requirement, or a failed contribution.
+    /// - Throws: as `init(plugins:)`.
     public convenience init(@PluginBuilder _ plugins: () throws -> [any Plugin]) throws {
         try self.init(plugins: plugins())
     }
 
-    /// - Throws: `PluginError` for a duplicate id, a missing or circular requirement, or a failed contribution.
+    /// - Throws: `PluginError` for a duplicate id, a limit that another plugin states otherwise, a missing or circular
+    ///   requirement, or a failed contribution.
     public init(plugins: [any Plugin]) throws(PluginError) {
         let ordered = try orderedByRequirement(plugins)
+        try requireOneMeaning(ofLimitsIn: ordered.map(\.descriptor))
         var registry = ExtensionRegistry(contributor: "")
         for plugin in ordered {
             registry.contributor = plugin.descriptor.id

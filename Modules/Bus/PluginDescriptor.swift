@@ -33,23 +33,6 @@ public struct PluginKind: Hashable, Sendable, Codable, RawRepresentable, Express
     public static let example: PluginKind = "example"
 }
 
-/// The largest payload that something carries.
-public struct PayloadLimit: Hashable, Sendable, Codable {
-    /// Stable name, such as `udp.datagram`; errors about size carry it.
-    public let id: String
-    public let bytes: Int
-    public let summary: String
-    /// Where the number comes from: an RFC, a specification, a vendor's documentation.
-    public let source: String
-
-    public init(id: String, bytes: Int, summary: String, source: String) {
-        self.id = id
-        self.bytes = bytes
-        self.summary = summary
-        self.source = source
-    }
-}
-
 /// What a plugin says about itself before anything of it runs.
 public struct PluginDescriptor: Hashable, Sendable, Codable {
     public let id: PluginID

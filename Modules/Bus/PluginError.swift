@@ -2,14 +2,16 @@
 public struct PluginError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
-            case duplicateID, missingRequirement, circularRequirement, contributionFailed, startFailed, runFailed
-            case alreadyRunning
+            case duplicateID, conflictingLimit, missingRequirement, circularRequirement, contributionFailed
+            case startFailed, runFailed, alreadyRunning
         }
 
         private let value: Value
 
         /// Two plugins were listed under one id.
         public static let duplicateID = Code(value: .duplicateID)
+        /// Two plugins state different payload limits under one id.
+        public static let conflictingLimit = Code(value: .conflictingLimit)
         /// A plugin requires one that is not listed.
         public static let missingRequirement = Code(value: .missingRequirement)
         /// Plugins require each other in a ring.
@@ -42,6 +44,12 @@ extension PluginError {
         PluginError(
             code: .duplicateID, plugin: id,
             message: "two plugins are registered as '\(id)' (from \(modules.joined(separator: " and ")))", cause: nil)
+    }
+
+    static func conflictingLimit(_ limit: String, of first: PluginID, and second: PluginID) -> PluginError {
+        PluginError(
+            code: .conflictingLimit, plugin: second,
+            message: "plugins '\(first)' and '\(second)' state different payload limits as '\(limit)'", cause: nil)
     }
 
     static func missingRequirement(of id: PluginID, missing: PluginID) -> PluginError {

@@ -34,3 +34,17 @@ func orderedByRequirement(_ plugins: [any Plugin]) throws(PluginError) -> [any P
     for plugin in plugins { try place(plugin) }
     return ordered
 }
+
+/// Several plugins may work under one limit; two limits may not go by one name.
+/// - Throws: `PluginError` with `conflictingLimit`.
+func requireOneMeaning(ofLimitsIn descriptors: [PluginDescriptor]) throws(PluginError) {
+    var known: [String: (limit: PayloadLimit, plugin: PluginID)] = [:]
+    for descriptor in descriptors {
+        for limit in descriptor.limits {
+            if let earlier = known[limit.id], earlier.limit != limit {
+                throw .conflictingLimit(limit.id, of: earlier.plugin, and: descriptor.id)
+            }
+            known[limit.id] = (limit, descriptor.id)
+        }
+    }
+}

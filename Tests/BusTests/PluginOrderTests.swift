@@ -43,6 +43,30 @@ import Testing
         #expect(error?.description == "two plugins are registered as 'core.bus' (from One and Two)")
     }
 
+    @Test func `One payload limit has one meaning`() throws {
+        let limit = PayloadLimit(id: "radio.packet", bytes: 64, summary: "Packet", source: "chosen")
+        let shared = try PluginBus {
+            Probe(id: "a", limits: [limit])
+            Probe(id: "b", limits: [limit])
+        }
+        #expect(shared.descriptors.count == 2)
+        let others = [
+            PayloadLimit(id: limit.id, bytes: 65, summary: limit.summary, source: limit.source),
+            PayloadLimit(id: limit.id, bytes: 64, summary: "Another", source: limit.source),
+        ]
+        for other in others {
+            let error = #expect(throws: PluginError.self) {
+                try PluginBus {
+                    Probe(id: "a", limits: [limit])
+                    Probe(id: "b", limits: [other])
+                }
+            }
+            #expect(error?.code == .conflictingLimit)
+            #expect(error?.plugin == "b")
+            #expect(error?.description == "plugins 'a' and 'b' state different payload limits as 'radio.packet'")
+        }
+    }
+
     @Test func `A missing requirement names who requires it and what is missing`() {
         let error = #expect(throws: PluginError.self) {
             try PluginBus { Probe(id: "a", requires: ["core.wire"]) }

@@ -16,6 +16,7 @@ struct Probe: Plugin {
 
     let id: PluginID
     var requires: [PluginID] = []
+    var limits: [PayloadLimit] = []
     var journal = Journal()
     var failing: Step?
     var runsUntilCancelled = false
@@ -25,7 +26,8 @@ struct Probe: Plugin {
 
     var descriptor: PluginDescriptor {
         PluginDescriptor(
-            id: id, kind: .testing, module: module, version: "1.0.0", summary: "a probe", requires: requires)
+            id: id, kind: .testing, module: module, version: "1.0.0", summary: "a probe", requires: requires,
+            limits: limits)
     }
 
     func contribute(to registry: inout ExtensionRegistry) throws {

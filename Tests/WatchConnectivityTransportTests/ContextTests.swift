@@ -64,14 +64,15 @@ import Testing
 
     @Test func `What does not fit beside the rest is refused, and everything else is delivered`() throws {
         let (pair, writer, watch) = try running()
-        let limit = PayloadLimit.watchConnectivityContext
+        let limit = PayloadLimit.wcSessionApplicationContext
         try writer.set(Data(count: 200_000), for: "large")
         try writer.set(Data([1]), for: "grows")
         #expect {
             try writer.set(Data(count: 100_000), for: "grows")
         } throws: { error in
             guard
-                case .payloadTooLarge(let bytes, limit.bytes, "watchconnectivity.context")? = error as? SessionSyncError
+                case .payloadTooLarge(let bytes, limit.bytes, "wcsession.applicationContext")? = error
+                    as? SessionSyncError
             else { return false }
             return bytes > 300_000
         }

@@ -14,7 +14,7 @@ public struct UDPTransportPlugin: Plugin {
     }
 
     #if UDP
-        private static let limits: [PayloadLimit] = [.udpStream, .udpDatagram]
+        private static let limits: [PayloadLimit] = [.udpStream, .udpSealed]
 
         public func contribute(to registry: inout ExtensionRegistry) {
             registry.add(.udp, to: .linkFixtures)

@@ -17,7 +17,7 @@ public struct WatchConnectivityTransportPlugin: Plugin {
             requires: ["core.transport", "core.delivery"],
             capabilities: ["realtime", "queue", "latest", "request-reply", "discovery"],
             limits: [
-                .watchConnectivityMessage, .watchConnectivityUserInfo, .watchConnectivityContext,
+                .watchConnectivityMessage, .watchConnectivityUserInfo, .wcSessionApplicationContext,
                 .watchConnectivityLatest, .watchConnectivityPayload,
             ])
     }

@@ -190,7 +190,7 @@
             case .hello: misbehaved("a second greeting")
             case .stream(let bytes): bytes.withUnsafeReadableBytes { hub.received($0, on: .stream, from: address) }
             case .datagram(let bytes):
-                guard bytes.readableBytes <= PayloadLimit.udpDatagram.bytes else {
+                guard bytes.readableBytes <= PayloadLimit.udpSealed.bytes else {
                     return misbehaved("a long datagram")
                 }
                 bytes.withUnsafeReadableBytes { hub.received($0, on: .datagram, from: address) }

@@ -10,8 +10,8 @@
             source: "chosen: four records of TLS (RFC 8446 section 5.1)")
 
         /// One datagram of a `UDPLink`.
-        public static let udpDatagram = PayloadLimit(
-            id: "udp.datagram", bytes: 1232 - SealedDatagrams.overhead,
+        public static let udpSealed = PayloadLimit(
+            id: "udp.sealed", bytes: 1232 - SealedDatagrams.overhead,
             summary: "Sealed datagram between paired peers",
             source: "the least MTU of IPv6, 1280 (RFC 8200 section 5), less the headers of IPv6 and UDP and the seal")
     }

@@ -26,7 +26,7 @@
         }
 
         public let configuration: UDPLinkConfiguration
-        public let lanes: [LinkLane: PayloadLimit] = [.stream: .udpStream, .datagram: .udpDatagram]
+        public let lanes: [LinkLane: PayloadLimit] = [.stream: .udpStream, .datagram: .udpSealed]
         public var traits: LinkTraits {
             LinkTraits(expectedLatency: .realtime, discoversPeers: configuration.discovery != nil)
         }

@@ -44,7 +44,7 @@ public final class ApplicationContextWriter: Sendable {
     }
 
     /// - Parameter value: nil takes the key out.
-    /// - Throws: `payloadTooLarge` with the id `watchconnectivity.context` when the value does not fit beside the others.
+    /// - Throws: `payloadTooLarge` with the id `wcsession.applicationContext` when the value does not fit beside the others.
     ///   The key keeps its earlier value then, and everything else is written as ever.
     /// - Complexity: O(keys of the context).
     public func set(_ value: Data?, for key: String) throws(SessionSyncError) { try set([key: value]) }
@@ -55,7 +55,7 @@ public final class ApplicationContextWriter: Sendable {
         let refusal: SessionSyncError? = state.withLock { state in
             let next = state.values.merging(values) { $1 }
             if values.values.contains(where: { $0 != nil }) {
-                let limit = PayloadLimit.watchConnectivityContext
+                let limit = PayloadLimit.wcSessionApplicationContext
                 let total = Self.byteCountMost(written, next)
                 guard total <= limit.bytes else {
                     return .payloadTooLarge(bytes: total, limit: limit.bytes, limitID: limit.id)

@@ -1,5 +1,21 @@
-public import MeshBus
+/// The largest payload that something carries.
+public struct PayloadLimit: Hashable, Sendable, Codable {
+    /// Stable name, such as `udp.datagram`; errors about size carry it.
+    public let id: String
+    public let bytes: Int
+    public let summary: String
+    /// Where the number comes from: an RFC, a specification, a vendor's documentation.
+    public let source: String
 
+    public init(id: String, bytes: Int, summary: String, source: String) {
+        self.id = id
+        self.bytes = bytes
+        self.summary = summary
+        self.source = source
+    }
+}
+
+// What systems and protocols carry. The limits of this package's own forms stand with what has them.
 extension PayloadLimit {
     /// One `WCSession.sendMessageData` message.
     public static let wcSessionMessage = PayloadLimit(
