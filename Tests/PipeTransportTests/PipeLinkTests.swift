@@ -315,8 +315,7 @@ import Testing
 
     @Test func `A process that is killed is told of, and what it had said arrives`() async throws {
         let (child, toChild, fromChild) = try Plumbing.startEcho()
-        let end = try LinkEnd(
-            fromChild.fileHandleForReading.fileDescriptor, toChild.fileHandleForWriting.fileDescriptor, closes: false)
+        let end = try LinkEnd(fromChild, toChild)
         try end.open()
         _ = await end.recorder.connection()
         try end.link.send(.text("echo"), to: "pipe")

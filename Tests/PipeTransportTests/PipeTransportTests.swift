@@ -206,9 +206,8 @@ import Testing
         let diagnostics = Topic<SessionDiagnosticEvent>()
         let events = diagnostics.subscribe()
         let transport = try PipeSessionSyncTransport(
-            localPeer: Sample.peer("watch"), input: fromChild.fileHandleForReading.fileDescriptor,
-            output: toChild.fileHandleForWriting.fileDescriptor, configuration: Sample.configuration,
-            diagnostics: diagnostics)
+            localPeer: Sample.peer("watch"), input: fromChild, output: toChild, closesDescriptors: true,
+            configuration: Sample.configuration, diagnostics: diagnostics)
         try transport.start()
         var rejection: String?
         for await case .rejected(_, let reason) in events {
@@ -221,7 +220,6 @@ import Testing
             try await transport.send(Sample.envelope(1), mode: .realtimeBestEffort, to: nil)
         }
         await transport.close()
-        try toChild.fileHandleForWriting.close()
         await child.ended()
     }
 

@@ -32,15 +32,18 @@ enum Plumbing {
         return (ends[0], ends[1])
     }
 
-    /// A process that says what it hears, and the pipes to it and from it.
-    static func startEcho() throws -> (Process, to: Pipe, from: Pipe) {
+    /// A process that says what it hears, and the ends of the pipes to it and from it, which are the caller's to close.
+    static func startEcho() throws -> (Process, to: Int32, from: Int32) {
         try startingAlone {
-            let (process, input, output) = (Process(), Pipe(), Pipe())
+            let (input, output, process) = (try pipe(), try pipe(), Process())
             process.executableURL = URL(fileURLWithPath: "/bin/cat")
-            process.standardInput = input
-            process.standardOutput = output
+            process.standardInput = FileHandle(fileDescriptor: input.read, closeOnDealloc: false)
+            process.standardOutput = FileHandle(fileDescriptor: output.write, closeOnDealloc: false)
+            // What would keep the other end of a pipe open.
+            defer { for descriptor in [input.read, output.write] { close(descriptor) } }
+            for descriptor in [input.write, output.read] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
             try process.run()
-            return (process, input, output)
+            return (process, input.write, output.read)
         }
     }
 
