@@ -54,7 +54,9 @@ let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(
 let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
 let dnssd = Target.Dependency.target(name: "CDNSSD", condition: .when(traits: ["SystemDiscovery"]))
 
-// A module of ours that is needed under its trait only, by one that does without it too.
+// Modules of ours that are needed under its trait only, by one that does without it too.
+let security = Target.Dependency.target(name: "MeshSecurity", condition: .when(traits: ["UDP"]))
+let udpTransport = Target.Dependency.target(name: "MeshUDPTransport", condition: .when(traits: ["UDP"]))
 let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", condition: .when(traits: ["SQLite"]))
 
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
@@ -186,11 +188,12 @@ let modules: [Module] = [
             "MeshTestSupport",
         ]),
 
+    Module("MeshFixtures", "Modules/Fixtures", floor: 5, uses: ["MeshBus", "MeshWire"]),
     Module(
         "MeshTesting", "Modules/Testing", floor: 6,
         uses: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
-            "MeshDiscovery",
+            "MeshDiscovery", "MeshFixtures",
         ],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
@@ -220,10 +223,20 @@ let modules: [Module] = [
 
     Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary, uses: ["MeshBus"]),
     Module("MeshGPX", "Tools/GPX", floor: 7, form: .internalLibrary, tests: []),
-    Module("MeshToolOutput", "Tools/Output", floor: 7, form: .internalLibrary, uses: ["MeshBus"], tests: ["MeshBus"]),
+    Module(
+        "MeshToolOutput", "Tools/Output", floor: 7, form: .internalLibrary, uses: ["MeshBus"], needs: [textTable],
+        tests: ["MeshBus", "MeshTestSupport"]),
+    Module(
+        "MeshCodecBenchmark", "Tools/CodecBenchmark", floor: 7, form: .internalLibrary,
+        uses: ["MeshGPX", "MeshToolOutput", "MeshBus", "MeshIdentity", "MeshWire", "MeshFixtures"],
+        tests: ["MeshGPX", "MeshToolOutput", "MeshBus", "MeshIdentity", "MeshWire", "MeshFixtures"]),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
-        uses: ["MeshGPX", "SessionMesh"], tests: ["MeshGPX", "SessionMesh", "MeshTestSupport"]),
+        uses: [
+            "MeshGPX", "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage",
+            "MeshTransport", "MeshConnection", "MeshSession",
+        ],
+        tests: ["MeshGPX", "SessionMesh", "MeshTestSupport"]),
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
         uses: [
@@ -237,11 +250,12 @@ let modules: [Module] = [
         uses: [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine",
             "MeshTransport", "MeshDelivery", "MeshSession", "MeshConnection", "MeshSharedState", "MeshTesting",
-            "MeshSimulation",
+            "MeshSimulation", "MeshCodecBenchmark",
         ],
-        needs: [argumentParser, textTable],
+        needs: [argumentParser],
         tests: [
-            "MeshGPX", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting", "MeshTestSupport", "plugins-tool",
+            "MeshGPX", "MeshToolOutput", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting", "MeshTestSupport",
+            "plugins-tool",
         ]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
@@ -255,8 +269,12 @@ let modules: [Module] = [
         uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
-        uses: ["MeshGPX", "MeshToolOutput", "WorkoutExample", "SessionMesh", "MeshSQLiteStorage"],
-        needs: [argumentParser, textTable]),
+        uses: [
+            "MeshGPX", "MeshToolOutput", "MeshCodecBenchmark", "WorkoutExample", "MeshBus", "MeshIdentity",
+            "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
+            "MeshDiscovery", "MeshPipeTransport", "MeshSession", "MeshSQLiteStorage",
+        ],
+        needs: [argumentParser, security, udpTransport]),
 ]
 
 let settings: [SwiftSetting] = [
@@ -314,7 +332,7 @@ let package = Package(
         .trait(
             name: "SystemDiscovery",
             description: "MeshDiscovery also through the system's responder; on Linux needs Avahi's dns_sd library."),
-        .default(enabledTraits: ["SwiftLog", "CommandLineTools", "UDP"]),
+        .default(enabledTraits: ["SwiftLog", "CommandLineTools"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),

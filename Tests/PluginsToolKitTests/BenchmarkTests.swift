@@ -1,5 +1,6 @@
 import Foundation
 import MeshBus
+import MeshToolOutput
 import Testing
 
 @testable import PluginsToolKit

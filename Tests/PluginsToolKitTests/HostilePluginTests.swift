@@ -2,6 +2,7 @@
     import ArgumentParser
     import Foundation
     import MeshBus
+    import MeshToolOutput
     import Testing
 
     @testable import PluginsToolKit

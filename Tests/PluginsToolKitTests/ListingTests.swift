@@ -1,6 +1,7 @@
 import Foundation
 import MeshBus
 import MeshIdentity
+import MeshToolOutput
 import MeshWire
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import MeshToolOutput
 import Testing
 
 @testable import PluginsToolKit

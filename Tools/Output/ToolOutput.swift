@@ -42,6 +42,14 @@ package enum ToolOutput {
     /// As `draw`, on standard error.
     package static func drawRemark(_ text: String) { try? OpenOutput(descriptor: STDERR_FILENO).write(text) }
 
+    /// How many characters a line may have: what COLUMNS says, or the terminal at standard output; nil for any number.
+    package static var width: Int? {
+        if let columns = getenv("COLUMNS"), let width = Int(String(cString: columns)), width > 0 { return width }
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     private static func write(_ text: String) throws(OutputError) {
         try OpenOutput(descriptor: STDOUT_FILENO).write(text)
     }

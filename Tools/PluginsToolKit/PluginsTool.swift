@@ -1,5 +1,6 @@
 import Foundation
 @_exported public import MeshBus
+@_exported public import MeshCodecBenchmark
 import MeshToolOutput
 
 #if CommandLineTools
@@ -28,7 +29,8 @@ public enum PluginsTool {
             do {
                 let command = try RootCommand.parseAsRoot()
                 if let command = command as? any ToolCommand {
-                    try await command.run(on: PluginBus(plugins: plugins() + [PluginsToolKitPlugin()]))
+                    try await command.run(
+                        on: PluginBus(plugins: plugins() + [CodecBenchmarkPlugin(), PluginsToolKitPlugin()]))
                 } else {
                     var command = command
                     try command.run()

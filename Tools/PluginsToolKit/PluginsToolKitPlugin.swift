@@ -1,7 +1,6 @@
 import MeshBus
-import MeshTesting
 
-/// Registers the measurements that need more than one module: the codec table and the payloads that it measures with.
+/// Registers the measurements that need more than one module.
 struct PluginsToolKitPlugin: Plugin {
     var descriptor: PluginDescriptor {
         PluginDescriptor(
@@ -10,14 +9,6 @@ struct PluginsToolKitPlugin: Plugin {
     }
 
     func contribute(to registry: inout ExtensionRegistry) {
-        registry.add(BenchmarkPayload(id: "event", value: SamplePayloads.event()), to: .benchmarkPayloads)
-        registry.add(BenchmarkPayload(id: "metrics", value: SamplePayloads.metrics()), to: .benchmarkPayloads)
-        registry.add(BenchmarkPayload(id: "state", value: SamplePayloads.workout()), to: .benchmarkPayloads)
-        let track = BenchmarkPayload.Samples(count: 3_000) { SamplePayloads.track(count: $0) }
-        registry.add(
-            BenchmarkPayload(id: "track", value: track.payload(track.count), samples: track), to: .benchmarkPayloads)
-        registry.add(CodecBenchmark.benchmarkCase, to: .benchmarks)
-        registry.add(FrameBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(LinkBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(StateBenchmark.benchmarkCase, to: .benchmarks)
     }

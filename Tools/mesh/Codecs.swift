@@ -1,5 +1,8 @@
 #if CommandLineTools
-    import SessionMesh
+    import MeshBus
+    import MeshIdentity
+    import MeshToolOutput
+    import MeshWire
 
     /// The codecs that the plugins of this tool contribute.
     struct Codecs {

@@ -31,12 +31,14 @@ await PluginsTool.main {
     TransportPlugin()
     DeliveryPlugin()
     DiscoveryPlugin()
-    SecurityPlugin()
+    #if UDP
+        SecurityPlugin()
+        UDPTransportPlugin()
+    #endif
     LoopbackTransportPlugin()
     ScenarioTransportPlugin()
     PipeTransportPlugin()
     UnixSocketTransportPlugin()
-    UDPTransportPlugin()
     SessionPlugin()
     DiagnosticsPlugin()
     ConnectionPlugin()
@@ -51,6 +53,7 @@ await PluginsTool.main {
     SimulationPlugin()
     WorkoutSimulationPlugin()
     MeasuredLinksPlugin()
+    OfferedTraitsPlugin()
     #if Libdeflate
         LibdeflatePlugin()
     #endif

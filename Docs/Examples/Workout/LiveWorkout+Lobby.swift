@@ -1,5 +1,10 @@
 import Foundation
-import SessionMesh
+import MeshConnection
+import MeshEngine
+import MeshIdentity
+import MeshSession
+import MeshStorage
+import MeshTransport
 
 /// How devices agree on one workout, and what each does once they have.
 extension LiveWorkout {

@@ -1,5 +1,8 @@
 public import Foundation
-public import SessionMesh
+public import MeshEngine
+public import MeshSession
+import MeshTimerAnchor
+public import MeshTransport
 
 /// What a person can do in a workout.
 public enum WorkoutTap: String, CaseIterable, Hashable, Sendable, Codable {

@@ -1,5 +1,6 @@
 import Foundation
-public import SessionMesh
+import MeshIdentity
+public import MeshSession
 
 /// Plays one device's part of a plan over its session.
 ///

@@ -1,5 +1,5 @@
 public import Foundation
-public import SessionMesh
+public import MeshEngine
 
 /// Which workout is under way, and whose devices take part in it.
 ///

@@ -1,4 +1,4 @@
-public import SessionMesh
+public import MeshBus
 
 /// Registers the worked example.
 public struct WorkoutPlugin: Plugin {

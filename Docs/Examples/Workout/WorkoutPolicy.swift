@@ -1,5 +1,5 @@
 public import Foundation
-public import SessionMesh
+public import MeshEngine
 
 /// Which events still make sense when their turn comes. Two people, or one person with two devices, tap what they see:
 /// a second pause on the watch while the phone's is on its way, a lap on both wrists. The policy decides alike on every

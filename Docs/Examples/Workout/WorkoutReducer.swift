@@ -1,5 +1,6 @@
 import Foundation
-public import SessionMesh
+public import MeshEngine
+import MeshTimerAnchor
 
 /// Turns events into the state of a workout, alike on every device: nothing but the arguments is read.
 public struct WorkoutReducer: SessionSyncReducer {

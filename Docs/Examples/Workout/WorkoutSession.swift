@@ -1,5 +1,8 @@
 public import Foundation
-public import SessionMesh
+import MeshIdentity
+public import MeshSession
+public import MeshTimerAnchor
+public import MeshTransport
 
 /// The workout on one device: everything that an app needs beside its screens.
 public typealias WorkoutSession = SyncedSession<WorkoutState, WorkoutEvent, WorkoutReducer, WorkoutPolicy>

@@ -1,5 +1,5 @@
 public import Foundation
-public import SessionMesh
+public import MeshTimerAnchor
 
 /// A workout as phone and watch both show it.
 ///

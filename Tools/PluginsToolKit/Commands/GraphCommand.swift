@@ -1,6 +1,7 @@
 #if CommandLineTools
     import ArgumentParser
     import MeshBus
+    import MeshToolOutput
 
     struct GraphCommand: ToolCommand {
         static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 #if CommandLineTools
     import ArgumentParser
     import MeshBus
+    import MeshToolOutput
 
     /// The other process of `bench links`.
     struct LinkEndCommand: ToolCommand {

@@ -2,24 +2,37 @@
     import ArgumentParser
     import Foundation
     import MeshBus
+    import MeshToolOutput
 
     struct ListCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "List the plugins.",
-            discussion: "Rows: id, kind, module, version, summary, requires, capabilities, limits (as in `limits`).")
+            discussion: """
+                Rows: id, kind, module, version, summary, requires, capabilities, limits (as in `limits`). Beside them, \
+                `traits`: name, plugins and summary of what another build would add.
+                """)
 
         @OptionGroup var output: OutputOptions
 
         func run(on bus: PluginBus) throws {
             let descriptors = bus.descriptors.sorted { $0.id < $1.id }
-            try output.print(descriptors) {
-                Table(
+            let traits = bus.contributions(to: .offeredTraits).map(\.value)
+            try output.print(object: Listing(rows: descriptors, traits: traits)) {
+                let plugins = Table(
                     columns: ["ID", "Module", "Version", "Requires", "Summary"],
                     rows: descriptors.map {
                         [$0.id.rawValue, $0.module, $0.version, $0.requires.list, $0.summary]
-                    }
-                ).text()
+                    })
+                guard !traits.isEmpty else { return plugins.text() }
+                let offers = Table(
+                    columns: ["Trait", "Plugins", "Adds"], rows: traits.map { [$0.name, $0.plugins.list, $0.summary] })
+                return plugins.text() + "\n\nNot in this build; `--traits` adds them:\n\n" + offers.text()
             }
+        }
+
+        private struct Listing: Encodable {
+            let rows: [PluginDescriptor]
+            let traits: [OfferedTrait]
         }
     }
 

@@ -2,6 +2,7 @@
     import ArgumentParser
     import Foundation
     import MeshBus
+    import MeshToolOutput
     import MeshWire
 
     struct TrainDictionaryCommand: ToolCommand {

@@ -2,6 +2,7 @@
     import ArgumentParser
     import MeshBus
     import MeshTesting
+    import MeshToolOutput
 
     struct VerifyCommand: ToolCommand {
         static let configuration = CommandConfiguration(

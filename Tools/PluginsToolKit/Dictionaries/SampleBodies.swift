@@ -1,4 +1,5 @@
 import Foundation
+import MeshToolOutput
 import MeshWire
 
 /// Bodies from a person's files, one each.

@@ -1,3 +1,4 @@
+import MeshToolOutput
 import MeshWire
 
 /// A dictionary made from samples, and what it does for those that it was not made from.

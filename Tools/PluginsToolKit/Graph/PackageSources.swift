@@ -1,4 +1,5 @@
 import Foundation
+import MeshToolOutput
 
 /// A package on disk: its module graph and its sources.
 struct PackageSources {

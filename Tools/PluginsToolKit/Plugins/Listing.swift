@@ -1,5 +1,6 @@
 import MeshBus
 import MeshIdentity
+import MeshToolOutput
 import MeshWire
 
 extension PluginBus {
@@ -48,25 +49,6 @@ struct LimitRow: Encodable, Equatable {
                 plugins: descriptors.filter { $0.limits.contains(limit) }.map(\.id).sorted())
         }
     }
-}
-
-extension [PluginDescriptor] {
-    /// Every limit once, smallest first.
-    var payloadLimits: [PayloadLimit] {
-        Set(flatMap(\.limits)).sorted { ($0.bytes, $0.id) < ($1.bytes, $1.id) }
-    }
-}
-
-extension BenchmarkRow {
-    /// The row with the name of its case in front.
-    func labelled(_ benchmark: String) -> BenchmarkRow {
-        BenchmarkRow(fields: [Field(name: "benchmark", value: .text(benchmark))] + fields)
-    }
-}
-
-extension Sequence {
-    /// Separated by commas, for people.
-    var list: String { map { "\($0)" }.joined(separator: ", ") }
 }
 
 extension ToolError {

@@ -3,6 +3,7 @@ import MeshDelivery
 import MeshIdentity
 import MeshStorage
 import MeshTesting
+import MeshToolOutput
 import MeshTransport
 import MeshWire
 

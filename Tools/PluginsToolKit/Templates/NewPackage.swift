@@ -1,4 +1,5 @@
 import Foundation
+import MeshToolOutput
 
 /// A package that a person begins a plugin with: it builds, and keeps the rules, as it is.
 struct NewPackage {
@@ -59,7 +60,7 @@ extension NewPackage {
 
             let package = Package(
                 name: "\(name.module)",
-                platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+                platforms: [.macOS(.v14), .iOS(.v17), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)],
                 products: [.library(name: "\(name.module)", targets: ["\(name.module)"])],
                 dependencies: [
                     \(origin.dependency)

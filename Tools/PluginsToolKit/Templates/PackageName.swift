@@ -1,3 +1,5 @@
+import MeshToolOutput
+
 /// What a new package is called, and what follows from that.
 struct PackageName: Equatable {
     /// As given, such as `FileDrop`: the module, and the beginning of its types.
@@ -48,8 +50,9 @@ struct PackageName: Equatable {
     /// Ours without their prefix, since `XPlugin`, `XCodec` and `XLink` would be the same; the language's; and modules
     /// that the package imports.
     private static let reserved: Set<String> = [
-        "Bus", "CBOR", "Codec", "Compact", "CompactCodec", "Connection", "Delivery", "Diagnostics", "Discovery",
-        "Engine", "FileTransfer", "GPX", "Identity", "JSON", "JSONCodec", "Libdeflate", "Loopback",
+        "Bus", "CBOR", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery", "Diagnostics",
+        "Discovery",
+        "Engine", "FileTransfer", "Fixtures", "GPX", "Identity", "JSON", "JSONCodec", "Libdeflate", "Loopback",
         "LoopbackTransport", "Payload", "Pipe", "PipeTransport", "PluginsTool", "PluginsToolKit", "Requests",
         "Scenario", "ScenarioTransport", "Security", "Session", "SessionMesh", "SessionMeshWatchConnectivity",
         "SharedState", "SimulatedWatch", "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TestSupport",

@@ -1,5 +1,6 @@
 import Foundation
 import MeshBus
+import MeshToolOutput
 
 /// Where a new package gets SessionMesh from.
 enum PackageOrigin: Equatable {

@@ -1,7 +1,10 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
-    import SessionMesh
+    import MeshDelivery
+    import MeshEngine
+    import MeshIdentity
+    import MeshTransport
     import WorkoutExample
 
     /// A peer that a person, or a script, drives by keys.

@@ -1,7 +1,9 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
-    import SessionMesh
+    import MeshIdentity
+    import MeshSession
+    import MeshStorage
     import WorkoutExample
 
     struct PeerCommand: AsyncParsableCommand {

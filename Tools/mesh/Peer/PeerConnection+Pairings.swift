@@ -1,6 +1,7 @@
 #if CommandLineTools && UDP
     import Foundation
-    import SessionMesh
+    import MeshSecurity
+    import MeshUDPTransport
 
     extension PeerConnection {
         /// Says who knocks and is not let in, each once, and notices whom `mesh pair` adds while the peer is live.

@@ -1,5 +1,5 @@
 #if CommandLineTools
-    import SessionMesh
+    import MeshPipeTransport
 
     extension PeerConnection {
         private static let toldMax = 64

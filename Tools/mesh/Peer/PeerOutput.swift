@@ -1,7 +1,7 @@
 #if CommandLineTools
     import Foundation
+    import MeshBus
     import MeshToolOutput
-    import SessionMesh
 
     /// What a live peer says: on a terminal messages above one line that is drawn again in its place; else a line for each
     /// message and each change.

@@ -1,6 +1,9 @@
 #if CommandLineTools
     import Foundation
-    import SessionMesh
+    import MeshBus
+    import MeshDelivery
+    import MeshIdentity
+    import MeshSession
     import WorkoutExample
 
     /// What a live peer shows. The keys are a contract with scripts: more may come, none goes.

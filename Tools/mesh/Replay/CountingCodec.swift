@@ -1,5 +1,6 @@
 #if CommandLineTools
-    import SessionMesh
+    import MeshBus
+    import MeshIdentity
 
     /// A codec that counts the bytes that it writes.
     struct CountingCodec: PayloadCodec {

@@ -1,6 +1,8 @@
 #if CommandLineTools
     import Foundation
-    import SessionMesh
+    import MeshSession
+    import MeshToolOutput
+    import MeshTransport
     import WorkoutExample
 
     /// Plays one peer's part of a replay over a link and says how it went.

@@ -1,6 +1,7 @@
 #if CommandLineTools
     import Foundation
-    import SessionMesh
+    import MeshBus
+    import MeshToolOutput
     import WorkoutExample
 
     /// One `mesh play` as a child process. Its reports arrive in the order in which it made them, its end last.

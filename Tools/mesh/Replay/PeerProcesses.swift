@@ -1,6 +1,6 @@
 #if CommandLineTools
     import Foundation
-    import SessionMesh
+    import MeshToolOutput
     import WorkoutExample
 
     /// Runs a replay in two child processes whose standard streams are wired to each other. The watch is started once

@@ -1,8 +1,10 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
+    import MeshBus
+    import MeshDelivery
+    import MeshSession
     import MeshToolOutput
-    import SessionMesh
     import WorkoutExample
 
     struct PlayCommand: AsyncParsableCommand {

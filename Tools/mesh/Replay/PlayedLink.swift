@@ -1,6 +1,12 @@
 #if CommandLineTools
     import Foundation
-    import SessionMesh
+    import MeshBus
+    import MeshIdentity
+    import MeshPipeTransport
+    import MeshSecurity
+    import MeshToolOutput
+    import MeshTransport
+    import MeshUDPTransport
     import WorkoutExample
 
     /// A played peer's end of the link to the other one.

@@ -1,8 +1,8 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
+    import MeshBus
     import MeshToolOutput
-    import SessionMesh
     import WorkoutExample
 
     struct ReplayCommand: AsyncParsableCommand {

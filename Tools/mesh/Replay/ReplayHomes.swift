@@ -1,6 +1,9 @@
 #if CommandLineTools
     import Foundation
-    import SessionMesh
+    import MeshDiscovery
+    import MeshSecurity
+    import MeshToolOutput
+    import MeshUDPTransport
     import WorkoutExample
 
     /// Two homes of peers that have been paired with each other, for one replay.

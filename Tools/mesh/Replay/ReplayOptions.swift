@@ -2,7 +2,7 @@
     public import ArgumentParser
     import Foundation
     import MeshGPX
-    import SessionMesh
+    import MeshToolOutput
     public import WorkoutExample
 
     /// What the replay and each of its peers must be told alike, so that they derive the same plan.

@@ -1,6 +1,6 @@
 #if CommandLineTools
     import Foundation
-    import TextTable
+    import MeshToolOutput
     import WorkoutExample
 
     /// What `mesh replay` prints. The keys are a contract with scripts: more may come, none goes.
@@ -22,26 +22,15 @@
             rows = peers
         }
 
-        func json() throws -> String {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(self), as: UTF8.self)
-        }
-
         func text() -> String {
-            let titles = [
-                "peer", "events", "submitted", "applied", "late", "duplicates", "gaps", "snapshots", "bytes raw",
-                "bytes on wire", "seconds", "digest",
-            ]
-            let table = TextTable<PeerSummary> { peer in
-                zip(titles, peer.cells).map { title, cell in
-                    Column(title: title, value: cell, align: ["peer", "digest"].contains(title) ? .left : .right)
-                }
-            }
-            let lines = (table.string(for: peers) ?? "").split(separator: "\n").map { line in
-                String(line.reversed().drop { $0 == " " }.reversed())
-            }
-            return ([recording.text] + lines + [converged ? "Both agree." : "They do not agree."])
+            let table = Table(
+                columns: [
+                    "peer", .number("events"), .number("submitted"), .number("applied"), .number("late"),
+                    .number("duplicates"), .number("gaps"), .number("snapshots"), .number("bytes raw"),
+                    .number("bytes on wire"), .number("seconds"), "digest",
+                ],
+                rows: peers.map(\.cells))
+            return [recording.text, table.text(), converged ? "Both agree." : "They do not agree."]
                 .joined(separator: "\n")
         }
     }

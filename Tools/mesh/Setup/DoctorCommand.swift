@@ -2,8 +2,7 @@
     import ArgumentParser
     import Foundation
     import MeshToolOutput
-    import SessionMesh
-    import TextTable
+    import MeshUDPTransport
 
     struct DoctorCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -43,29 +42,15 @@
                 blocked = findings.isEmpty || findings.contains { $0.verdict == .blocked }
             }
 
-            func json() throws -> String {
-                let encoder = JSONEncoder()
-                encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-                return String(decoding: try encoder.encode(self), as: UTF8.self)
-            }
-
             func text() -> String {
-                let table = TextTable<NetworkDoctor.Finding> { finding in
-                    [
-                        Column(title: "check", value: finding.id),
-                        Column(title: "verdict", value: finding.verdict.rawValue),
-                        Column(title: "interface", value: finding.interface ?? ""),
-                        Column(title: "found", value: finding.found),
-                    ]
-                }
-                let lines = (table.string(for: findings) ?? "").split(separator: "\n").map { line in
-                    String(line.reversed().drop { $0 == " " }.reversed())
-                }
+                let table = Table(
+                    columns: ["check", "verdict", "interface", "found"],
+                    rows: findings.map { [$0.id, $0.verdict.rawValue, $0.interface ?? "", $0.found] })
                 let advice = findings.compactMap { finding in
                     finding.advice.map { "\(finding.interface.map { "\($0): " } ?? "")\($0)" }
                 }
                 let verdict = blocked ? "Peers cannot be found on this network." : "Peers can be found on this network."
-                return (lines + advice.map { "→ \($0)" } + [verdict]).joined(separator: "\n")
+                return ([table.text()] + advice.map { "→ \($0)" } + [verdict]).joined(separator: "\n")
             }
         }
     #endif

@@ -1,7 +1,11 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
-    import SessionMesh
+    import MeshDelivery
+    import MeshIdentity
+    import MeshPipeTransport
+    import MeshToolOutput
+    import MeshUDPTransport
     import WorkoutExample
 
     /// How a peer reaches the others.

@@ -1,6 +1,9 @@
 #if CommandLineTools && UDP
     import Foundation
-    import SessionMesh
+    import MeshDiscovery
+    import MeshSecurity
+    import MeshToolOutput
+    import MeshUDPTransport
 
     extension NetworkOptions {
         /// - Throws: `ToolError`.

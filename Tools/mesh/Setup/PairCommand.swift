@@ -1,8 +1,10 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
+    import MeshBus
+    import MeshSecurity
     import MeshToolOutput
-    import SessionMesh
+    import MeshUDPTransport
 
     struct PairCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -1,7 +1,8 @@
 #if CommandLineTools && UDP
     import Foundation
+    import MeshSecurity
     import MeshToolOutput
-    import SessionMesh
+    import MeshUDPTransport
 
     /// What `mesh pair` says while two peers pair.
     struct PairReport: Sendable {

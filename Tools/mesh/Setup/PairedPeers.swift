@@ -1,8 +1,7 @@
 #if CommandLineTools && UDP
     import Foundation
+    import MeshSecurity
     import MeshToolOutput
-    import SessionMesh
-    import TextTable
 
     /// Whom a peer has been paired with.
     struct PairedPeers {
@@ -54,14 +53,10 @@
                 return try ToolOutput.print(
                     json: String(decoding: try encoder.encode(Listing(peers: rows, rows: rows)), as: UTF8.self))
             }
-            let table = TextTable<TrustedPeer> { peer in
-                [
-                    Column(title: "name", value: peer.name),
-                    Column(title: "since", value: peer.since.formatted(.iso8601)),
-                    Column(title: "id", value: peer.id.description),
-                ]
-            }
-            let text = peers.isEmpty ? empty : table.string(for: peers) ?? ""
+            let table = Table(
+                columns: ["name", "since", "id"],
+                rows: peers.map { [$0.name, $0.since.formatted(.iso8601), $0.id.description] })
+            let text = peers.isEmpty ? empty : table.text()
             try ToolOutput.print([title, text].compactMap(\.self).joined(separator: "\n"))
         }
     }

@@ -1,6 +1,8 @@
 #if CommandLineTools
     import Foundation
-    import SessionMesh
+    import MeshBus
+    import MeshStorage
+    import MeshToolOutput
 
     #if SQLite
         import MeshSQLiteStorage

@@ -1,6 +1,7 @@
 import Foundation
 import MeshBus
 import MeshIdentity
+import MeshToolOutput
 import MeshTransport
 
 /// What a link carries through engine and transport, beside the bare channel: `plugins-tool bench links`.

@@ -1,5 +1,6 @@
 import Foundation
 import MeshIdentity
+import MeshToolOutput
 import MeshTransport
 
 /// What the other process of a measured link does.

@@ -1,11 +1,11 @@
 import Foundation
 import MeshBus
+import MeshFixtures
 import MeshIdentity
-import MeshTesting
 import MeshWire
 import Testing
 
-@testable import PluginsToolKit
+@testable import MeshCodecBenchmark
 
 /// A property list in a frame: a codec of a third party.
 private struct PropertyListCodec: PayloadCodec {
@@ -50,7 +50,7 @@ struct CodecBenchmarkTests {
     {
         let bus = try PluginBus {
             CodecPlugin(codec: codec)
-            PluginsToolKitPlugin()
+            CodecBenchmarkPlugin()
         }
         return try CodecBenchmark(BenchmarkContext(bus: bus, options: options, stopwatch: quick)).rows()
     }

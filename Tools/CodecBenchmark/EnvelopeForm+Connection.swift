@@ -1,5 +1,6 @@
 import Foundation
 import MeshIdentity
+import MeshToolOutput
 import MeshWire
 
 // Frames on a connection that remembers: identity and field names have passed once before the measured frame.

@@ -1,8 +1,8 @@
 import MeshBus
-import MeshTesting
+import MeshFixtures
 import Testing
 
-@testable import PluginsToolKit
+@testable import MeshCodecBenchmark
 
 @Suite("What fits under a limit")
 struct CapacityTests {

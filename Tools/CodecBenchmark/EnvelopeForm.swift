@@ -1,5 +1,6 @@
 import Foundation
 import MeshIdentity
+import MeshToolOutput
 import MeshWire
 
 /// One way to turn a typed envelope into bytes and back. Keeps its buffers between calls, as a connection does.

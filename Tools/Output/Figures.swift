@@ -2,7 +2,7 @@ import Foundation
 
 extension BinaryInteger {
     /// Digits in groups of three, the same on every machine: `65,536`.
-    var grouped: String {
+    package var grouped: String {
         let digits = Array(String(magnitude))
         let groups = stride(from: digits.count, to: 0, by: -3).map { end in String(digits[max(0, end - 3)..<end]) }
         return (self < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
@@ -11,7 +11,7 @@ extension BinaryInteger {
 
 extension Double {
     /// One digit after the point below a hundred, none above.
-    var figure: String {
+    package var figure: String {
         guard magnitude < 99.95 else { return magnitude < 1e15 ? Int(rounded()).grouped : "\(self)" }
         return String(format: "%.1f", self)
     }

@@ -1,6 +1,6 @@
 import Foundation
+import MeshFixtures
 import MeshGPX
-import MeshTesting
 
 extension SampleTrack {
     /// The first `count` timed points of a recording; past its end it is walked again, later.

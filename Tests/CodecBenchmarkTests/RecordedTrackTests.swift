@@ -1,10 +1,11 @@
 import Foundation
 import MeshBus
+import MeshFixtures
 import MeshGPX
-import MeshTesting
+import MeshToolOutput
 import Testing
 
-@testable import PluginsToolKit
+@testable import MeshCodecBenchmark
 
 @Suite("A track from a recording")
 struct RecordedTrackTests {

@@ -1,13 +1,14 @@
 import Foundation
-import MeshBus
+package import MeshBus
+import MeshFixtures
 import MeshGPX
 public import MeshIdentity
-import MeshTesting
+import MeshToolOutput
 import MeshWire
 
 /// The table of codecs: every codec, with and without zlib and the memory of a connection, on every payload, against
 /// every limit.
-struct CodecBenchmark {
+package struct CodecBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "codecs",
         summary: "A whole envelope through each codec: size, time, and how many times faster than Foundation's JSON",
@@ -21,7 +22,7 @@ struct CodecBenchmark {
     private let stopwatch: BenchmarkStopwatch
 
     /// - Throws: `ToolError` when the options name a payload that nobody offers or a recording that cannot be read.
-    init(_ context: BenchmarkContext) throws {
+    package init(_ context: BenchmarkContext) throws {
         self.context = context
         // The name stands for the whole envelope in Foundation's JSON, the measure of the others.
         codecs = context.contributions(to: .codecs).map(\.value).filter { $0.id.name != "json" }
@@ -43,7 +44,7 @@ struct CodecBenchmark {
         self.payloads = payloads
     }
 
-    func rows() throws -> [BenchmarkRow] { try payloads.flatMap(rows) }
+    package func rows() throws -> [BenchmarkRow] { try payloads.flatMap(rows) }
 
     private func rows(of payload: BenchmarkPayload) throws -> [BenchmarkRow] {
         // By their own types, for which the compiler then specializes what is measured, as it does in an app.

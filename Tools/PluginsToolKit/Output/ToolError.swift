@@ -1,8 +1,0 @@
-import MeshBus
-
-/// What a person reads when a command cannot do its work: one line that says what to do next, whatever names are in it.
-struct ToolError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description.printable() }
-}

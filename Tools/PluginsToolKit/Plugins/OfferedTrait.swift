@@ -1,0 +1,22 @@
+public import MeshBus
+
+/// A trait with which the tool was not built, and what it would add; `list` names it.
+public struct OfferedTrait: Sendable, Encodable {
+    /// As it is given to `--traits`.
+    public let name: String
+    /// The plugins that come with it.
+    public let plugins: [PluginID]
+    /// What it adds, in one line, with what it fetches or needs.
+    public let summary: String
+
+    public init(name: String, plugins: [PluginID] = [], summary: String) {
+        self.name = name
+        self.plugins = plugins
+        self.summary = summary
+    }
+}
+
+extension ExtensionPoint where Value == OfferedTrait {
+    /// Where `list` finds what another build would have.
+    public static let offeredTraits = ExtensionPoint("sessionmesh.offered-traits")
+}

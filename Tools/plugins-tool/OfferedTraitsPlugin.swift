@@ -1,0 +1,50 @@
+import MeshBus
+import PluginsToolKit
+
+/// Names what this build left out.
+struct OfferedTraitsPlugin: Plugin {
+    var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "tool.traits", kind: "tool", module: "plugins-tool", version: "0.1.0",
+            summary: "What the traits would add that this build was made without", requires: ["tool.plugins"])
+    }
+
+    func contribute(to registry: inout ExtensionRegistry) {
+        for trait in Self.missing { registry.add(trait, to: .offeredTraits) }
+    }
+
+    private static var missing: [OfferedTrait] {
+        var traits: [OfferedTrait] = []
+        #if !UDP
+            traits.append(
+                OfferedTrait(
+                    name: "UDP", plugins: ["core.security", "transport.udp"],
+                    summary: "paired peers on the local network, by SwiftNIO and TLS"))
+        #endif
+        #if !SQLite
+            traits.append(
+                OfferedTrait(
+                    name: "SQLite", plugins: ["storage.sqlite"],
+                    summary: "sessions in a file, by GRDB; needs SQLite's headers"))
+        #endif
+        #if !Libdeflate
+            traits.append(
+                OfferedTrait(
+                    name: "Libdeflate", plugins: ["compressor.libdeflate"],
+                    summary: "large bodies compressed in less time; needs libdeflate"))
+        #endif
+        #if !SystemDiscovery
+            traits.append(
+                OfferedTrait(
+                    name: "SystemDiscovery",
+                    summary: "core.discovery by the system's responder too; on Linux needs Avahi"))
+        #endif
+        #if !Metrics
+            traits.append(OfferedTrait(name: "Metrics", summary: "diagnostic events counted in swift-metrics"))
+        #endif
+        #if !SwiftLog
+            traits.append(OfferedTrait(name: "SwiftLog", summary: "diagnostic events told to swift-log"))
+        #endif
+        return traits
+    }
+}
