@@ -1,0 +1,1 @@
+@MainActor var companion: Companion { Companion() }
