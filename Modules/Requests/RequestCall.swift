@@ -6,7 +6,7 @@ import MeshIdentity
 /// One request from the call to its end.
 final class RequestCall: Sendable {
     private struct State {
-        /// The event ids of reliable copies, so that they can be withdrawn.
+        /// The event ids of the copies, so that they can be withdrawn.
         var copies: [UUID] = []
         var driver: Task<Void, Never>?
         var isHeard = false
@@ -114,7 +114,7 @@ final class RequestCall: Sendable {
     }
 
     /// Nor is what is on its way to arrive: a send that waits for room ends.
-    /// - Returns: the reliable copies that are under way.
+    /// - Returns: the copies that may be under way.
     func takeBack() -> [UUID] {
         let (driver, copies) = state.withLock { state in
             state.isTakenBack = true

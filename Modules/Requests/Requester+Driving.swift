@@ -127,8 +127,8 @@ extension Requester {
         guard !call.isTakenBack else { throw CancellationError() }
         let message = message(of: call, over: method, to: peer)
         switch method {
-        case .message: try await post.send(message, mode: .realtimeBestEffort, to: peer)
-        case .userInfo: try await sendCopy(message, of: call, to: peer)
+        case .message: try await sendCopy(message, of: call, mode: .realtimeBestEffort, to: peer)
+        case .userInfo: try await sendCopy(message, of: call, mode: .reliableEventually, to: peer)
         case .context:
             try await occupySlot(call, to: peer)
             if call.isOver { vacateSlot(of: call.id) }
@@ -136,12 +136,15 @@ extension Requester {
         call.noteSent(at: now)
     }
 
-    private func sendCopy(_ message: RequestMessage, of call: RequestCall, to peer: SessionPeer?) async throws {
+    /// A live copy too may be kept somewhere on its way, and run when nobody wants it any more.
+    private func sendCopy(
+        _ message: RequestMessage, of call: RequestCall, mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
         let envelope = try post.envelope(message)
         let id = envelope.metadata.eventID
         guard call.noteCopy(id) else { throw CancellationError() }
         do {
-            try await post.transport.send(envelope, mode: .reliableEventually, to: peer)
+            try await post.transport.send(envelope, mode: mode, to: peer)
         } catch {
             call.dropCopy(id)
             throw error

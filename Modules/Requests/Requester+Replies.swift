@@ -72,7 +72,9 @@ extension Requester {
         connection.health.succeeded()
         dequeue { $0 === call }
         call.hear()
-        if call.isFireAndForget { release(call) }
+        guard call.isFireAndForget else { return }
+        noteArrived(call)
+        release(call)
     }
 
     /// It came too late by the clock over there. When it is still wanted here, the clocks differ.

@@ -102,8 +102,7 @@ extension Requester {
         end(call)
         switch result {
         case .success:
-            // Of several who were asked the others may still want to run it.
-            if call.wish.peer != nil || post.transport.knownPeers.count <= 1 { takeBack(call) }
+            noteArrived(call)
             vacateSlot(of: call.id)
             report(.messageSent(requestType: call.type, duration: now - call.startedAt))
             connection.health.succeeded()
@@ -121,6 +120,11 @@ extension Requester {
         }
         // A peer that has it and takes its time says nothing against the connection.
         if !call.isHeard { connection.health.failed(error, isReachable: isReachable(call.wish.peer)) }
+    }
+
+    /// Further copies are for nobody, unless several were asked: the others may still want to run it.
+    func noteArrived(_ call: RequestCall) {
+        if call.wish.peer != nil || post.transport.knownPeers.count <= 1 { takeBack(call) }
     }
 
     /// - Returns: whether any copy had not arrived yet.

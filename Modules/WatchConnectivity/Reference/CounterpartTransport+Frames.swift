@@ -26,31 +26,32 @@ extension CounterpartTransport {
         let request = WireRequest(
             typeName: names.reference(message.type), payload: message.body, requestID: message.id,
             isFireAndForget: isFireAndForget, timestamp: clock.wall)
-        if !isFireAndForget { state.withLock { $0.ask(message.id, .request(type: message.type)) } }
-        switch message.method ?? .message {
-        case .message:
-            do {
+        let what = isFireAndForget ? Asked.told : .request(type: message.type)
+        let isFirst = state.withLock { $0.ask(message.id, what) }
+        do {
+            switch message.method ?? .message {
+            case .context where !isFireAndForget: try port.publish(request)
+            // Over there another copy would run again.
+            case _ where !isFirst: return
+            case .message:
+                // The system says whether it has arrived.
                 let response = try await port.send(request)
-                // It would run again if it came again. The system says whether it has arrived.
                 inject(RequestMessage(.received, id: message.id, type: message.type))
                 if let response { take(response) }
-            } catch {
-                state.withLock { $0.asked[message.id] = nil }
-                throw error
-            }
-        case .context where !isFireAndForget:
-            try port.publish(request)
-            inject(RequestMessage(.received, id: message.id, type: message.type))
-        case .userInfo, .context:
+                return
             // What nobody answers is not read in a context over there.
-            try port.transfer(request)
+            case .userInfo, .context: try port.transfer(request)
+            }
             inject(RequestMessage(.received, id: message.id, type: message.type))
+        } catch {
+            if isFirst { state.withLock { $0.asked[message.id] = nil } }
+            throw error
         }
     }
 
     private func sendProbe(_ message: RequestMessage) async throws {
         let hello = WireRequest(typeName: ReferencePort.helloType, payload: Data("{}".utf8), requestID: message.id)
-        state.withLock { $0.ask(message.id, .probe) }
+        state.withLock { _ = $0.ask(message.id, .probe) }
         if let response = try await port.send(hello) { take(response) }
     }
 
@@ -123,7 +124,7 @@ extension CounterpartTransport {
         case .request(let type):
             becomeReference()
             inject(response.message(type: type))
-        case nil: becomeReference()
+        case .told, nil: becomeReference()
         }
     }
 

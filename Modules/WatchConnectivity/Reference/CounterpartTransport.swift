@@ -50,12 +50,15 @@ final class CounterpartTransport: SessionSyncTransport {
         /// Whether it is there, by a probe.
         case probe
         case request(type: String)
+        /// A fire-and-forget request, to which nobody needs an answer.
+        case told
     }
 
     struct Kept {
-        let message: RequestMessage
-        /// The events in which the mesh has it, as far as they can be withdrawn.
-        var copies: [UUID] = []
+        /// Its newest copy: how it is to go, and until when it is wanted.
+        var message: RequestMessage
+        /// The events in which the mesh has it.
+        var copies: [(eventID: UUID, isReliable: Bool)]
     }
 
     struct State {
@@ -81,11 +84,14 @@ final class CounterpartTransport: SessionSyncTransport {
         var onContextWritten: (@Sendable ((any Error)?) -> Void)?
         var onIncompatible: (@Sendable (_ typeName: String, _ reason: String) -> Void)?
 
-        mutating func ask(_ id: UUID, _ what: Asked) {
-            if asked.updateValue(what, forKey: id) == nil { askedIDs.append(id) }
-            guard askedIDs.count > CounterpartTransport.askedMax else { return }
+        /// - Returns: false when it has been asked already.
+        mutating func ask(_ id: UUID, _ what: Asked) -> Bool {
+            guard asked.updateValue(what, forKey: id) == nil else { return false }
+            askedIDs.append(id)
+            guard askedIDs.count > CounterpartTransport.askedMax else { return true }
             for old in askedIDs.prefix(CounterpartTransport.askedMax / 4) { asked[old] = nil }
             askedIDs.removeFirst(CounterpartTransport.askedMax / 4)
+            return true
         }
     }
 
@@ -222,7 +228,7 @@ final class CounterpartTransport: SessionSyncTransport {
     func cancel(eventID: UUID, featureID: String) -> Bool {
         let wasKept = state.withLock { state in
             let count = state.kept.count
-            state.kept.removeAll { $0.copies.contains(eventID) }
+            state.kept.removeAll { $0.copies.contains { $0.eventID == eventID } }
             return state.kept.count < count
         }
         let wasSent = mesh?.cancel(eventID: eventID, featureID: featureID) ?? false
@@ -261,7 +267,7 @@ final class CounterpartTransport: SessionSyncTransport {
         dialects.finish()
     }
 
-    private func sendByMesh(
+    func sendByMesh(
         _ envelope: AnySessionSyncEnvelope, _ mode: SessionDeliveryMode, _ peer: SessionPeer?
     ) async throws {
         guard let mesh, peer?.id != Self.counterpart.id else { throw SessionSyncError.notReachable }
@@ -272,21 +278,6 @@ final class CounterpartTransport: SessionSyncTransport {
 // MARK: - To a counterpart of whom nothing is known
 
 extension CounterpartTransport {
-    private func sendAndKeep(
-        _ message: RequestMessage, _ envelope: AnySessionSyncEnvelope, _ mode: SessionDeliveryMode, _ peer: SessionPeer?
-    ) async throws {
-        try await sendByMesh(envelope, mode, peer)
-        state.withLock { state in
-            if !state.kept.contains(where: { $0.message.id == message.id }) {
-                if state.kept.count == Self.keptMax { state.kept.removeFirst() }
-                state.kept.append(Kept(message: message))
-            }
-            guard mode == .reliableEventually else { return }
-            let index = state.kept.firstIndex { $0.message.id == message.id }
-            if let index { state.kept[index].copies.append(envelope.metadata.eventID) }
-        }
-    }
-
     /// Waits until it is known which frames the counterpart speaks, if it can be asked.
     func settle() async {
         let asking = state.withLock { state -> Task<Void, Never>? in
@@ -352,7 +343,7 @@ extension CounterpartTransport {
 
     private func ask() async {
         let hello = WireRequest(typeName: ReferencePort.helloType, payload: Data("{}".utf8))
-        state.withLock { $0.ask(hello.requestID, .hello) }
+        state.withLock { _ = $0.ask(hello.requestID, .hello) }
         do {
             if let response = try await port.send(hello) { take(response) }
         } catch {
@@ -373,19 +364,17 @@ extension CounterpartTransport {
     func become(_ dialect: Dialect, isProven: Bool = false) {
         // Where there is no mesh, whatever looks like it is a copy of something.
         guard mesh != nil || dialect != .mesh else { return }
-        let (before, kept, isReachable) = state.withLock { state in
+        let (before, isReachable) = state.withLock { state in
             let before = state.dialect
-            guard before != dialect, before != .mesh || isProven else { return (dialect, [Kept](), false) }
+            guard before != dialect, before != .mesh || isProven else { return (dialect, false) }
             state.dialect = dialect
-            // What may not be understood is kept until that is known.
-            guard dialect != .mesh else {
+            if dialect == .mesh {
                 // An app that has been updated answers nothing that it was asked before.
                 (state.asked, state.askedIDs) = ([:], [])
-                return (before, [], state.isReachable)
+            } else {
+                (state.isProven, state.meshPeers) = (false, [])
             }
-            (state.isProven, state.meshPeers) = (false, [])
-            defer { state.kept = [] }
-            return (before, state.kept, state.isReachable)
+            return (before, state.isReachable)
         }
         guard before != dialect else { return }
         port.note(dialect)
@@ -401,7 +390,7 @@ extension CounterpartTransport {
         switch dialect {
         case .reference:
             if isReachable { inbox.deliver(SessionPeerReachability(true, peer: Self.counterpart)) }
-            Task { for item in kept { try? await send(item.message) } }
+            Task { await resendKept() }
         case .mesh:
             inbox.deliver(SessionPeerReachability(false, peer: Self.counterpart))
         case .unknown: break
