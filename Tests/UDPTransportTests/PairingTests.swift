@@ -90,6 +90,64 @@
             for link in links { await link.link.close() }
         }
 
+        @Test("A device whose good address comes after another one is dialed there")
+        func laterAddress() async throws {
+            let network = InMemoryNetwork()
+            let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
+            let secret = PairingSecret()
+            // It finds nobody, and is found by what is told of it.
+            let waiting = watch.pairing(.secret(secret))
+            async let back = waiting.run()
+            try await eventually("a port") { waiting.port != nil }
+            let port = try #require(waiting.port)
+            let announcement = PeerAdvertisement.announcement(
+                of: watch.identity.peerID, label: "watch", startID: .max, port: port, isPairing: true)
+            func tell(of addresses: [IPAddress]) {
+                network.spoof(
+                    FoundService(
+                        instance: "watch", port: port,
+                        addresses: addresses.map { ServiceAddress(ip: $0, interfaceIndex: 1) },
+                        attributes: announcement.attributes))
+            }
+            // Of the Internet.
+            tell(of: [.v4(0x0808_0808)])
+            let asking = phone.pairing(.secret(secret), on: network)
+            async let there = asking.run()
+            try await eventually("a port") { asking.port != nil }
+            try await Task.sleep(for: .milliseconds(200))
+            tell(of: [.v4(0x7F00_0001)])
+            _ = try await (there, back)
+            #expect(phone.trusts(watch))
+        }
+
+        @Test("A device that has moved is dialed where it is")
+        func movedAddress() async throws {
+            let network = InMemoryNetwork()
+            let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
+            let secret = PairingSecret()
+            func tell(of port: UInt16) {
+                let announcement = PeerAdvertisement.announcement(
+                    of: watch.identity.peerID, label: "watch", startID: .max, port: port, isPairing: true)
+                network.spoof(
+                    FoundService(
+                        instance: "watch", port: port,
+                        addresses: [ServiceAddress(ip: .v4(0x7F00_0001), interfaceIndex: 1)],
+                        attributes: announcement.attributes))
+            }
+            // Nobody is there.
+            tell(of: 9)
+            let asking = phone.pairing(.secret(secret), on: network)
+            async let there = asking.run()
+            try await eventually("a port") { asking.port != nil }
+            try await Task.sleep(for: .milliseconds(200))
+            let waiting = watch.pairing(.secret(secret))
+            async let back = waiting.run()
+            try await eventually("a port") { waiting.port != nil }
+            tell(of: try #require(waiting.port))
+            _ = try await (there, back)
+            #expect(watch.trusts(phone))
+        }
+
         @Test("One no is enough: nobody is trusted", arguments: [true, false])
         func refusal(phoneAgrees: Bool) async throws {
             let network = InMemoryNetwork()

@@ -30,6 +30,8 @@
         private var admission = Admission(UDPLinkBounds())
         /// Where somebody pairs, by instance.
         private var places: [String: [Endpoint]] = [:]
+        /// Those that are dialed, again and again.
+        private var dialed: Set<String> = []
         private var nearby = NearbyAddresses()
         /// For what discovery names; a place that was named by hand needs none.
         private var allowance = DialAllowance(64, perSecond: 4)
@@ -86,9 +88,7 @@
                     PeerAdvertisement.announcement(
                         of: configuration.identity.peerID, label: label, startID: startID, port: port, isPairing: true))
             }
-            if let manual = configuration.manualPeer {
-                dial([Endpoint(host: .name(manual.host), port: manual.port)], again: { true })
-            }
+            if configuration.manualPeer != nil { dial(nil) }
         }
 
         private func finish(_ result: Result<TrustedPeer, any Error>) {
@@ -117,12 +117,13 @@
             guard !isOver, let advertisement = PeerAdvertisement(service, isPairing: true),
                 places[service.instance] != nil || places.count < Self.placesMax
             else { return }
-            let isNew = places[service.instance] == nil
-            places[service.instance] = service.addresses.prefix(DialPlan.endpointsMax).map {
+            let endpoints = service.addresses.prefix(DialPlan.endpointsMax).map {
                 Endpoint(host: .address($0), port: service.port)
             }
-            guard isNew else { return }
             let instance = service.instance
+            places[instance] = endpoints
+            // Its addresses may come one by one.
+            guard !endpoints.isEmpty, dialed.insert(instance).inserted else { return }
             timers.append(
                 after(startID < advertisement.startID ? .zero : Self.deference) { [weak self] in
                     self?.dial(instance)
@@ -131,28 +132,34 @@
 
         fileprivate func lost(_ instance: String) { places[instance] = nil }
 
-        private func dial(_ instance: String) {
-            dial(places[instance] ?? [], isFound: true, again: { [weak self] in self?.places[instance] != nil })
+        /// - Parameter instance: nil is the place that was named by hand.
+        private func endpoints(of instance: String?) -> [Endpoint] {
+            if let instance { return places[instance] ?? [] }
+            return configuration.manualPeer.map { [Endpoint(host: .name($0.host), port: $0.port)] } ?? []
         }
 
-        /// Tries the endpoints one after the other, as long as nobody is there to pair with.
-        private func dial(_ endpoints: [Endpoint], isFound: Bool = false, again: @escaping () -> Bool) {
-            guard !isOver, let first = endpoints.first else { return }
+        /// Tries the endpoints of a place one after the other, those that it has then, as long as nobody is there to pair
+        /// with.
+        private func dial(_ instance: String?, turn: Int = 0) {
+            let endpoints = endpoints(of: instance)
+            guard !isOver, !endpoints.isEmpty else {
+                if let instance { dialed.remove(instance) }
+                return
+            }
             func later() {
                 guard !isOver else { return }
-                _ = after(Self.redial) { [weak self] in
-                    if again() { self?.dial(Array(endpoints.dropFirst()) + [first], isFound: isFound, again: again) }
-                }
+                _ = after(Self.redial) { [weak self] in self?.dial(instance, turn: turn + 1) }
             }
             guard current == nil else { return later() }
-            if isFound {
+            if instance != nil {
                 guard allowance.available(now) > 0 else { return later() }
                 allowance.take(1)
             }
             let bootstrap = ClientBootstrap(group: loop)
                 .connectTimeout(TimeAmount(configuration.handshake))
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            first.connect(bootstrap, on: loop).assumeIsolated().whenComplete { [weak self] result in
+            let endpoint = endpoints[turn % endpoints.count]
+            endpoint.connect(bootstrap, on: loop).assumeIsolated().whenComplete { [weak self] result in
                 guard let self, case .success(let channel) = result else { return later() }
                 guard !isOver, current == nil else {
                     channel.close(promise: nil)
