@@ -11,6 +11,21 @@
     @Suite struct DecisionTests {
         static let ids = [PeerIdentity().peerID, PeerIdentity().peerID].sorted()
 
+        @Test("A connection to a peer that reads nothing looks what is due once a heartbeat, until it is dead")
+        func stuffedHeartbeat() {
+            var heartbeat = Heartbeat(interval: .seconds(5), missedMax: 3, now: .zero)
+            var now = Duration.zero
+            var ticks = 0
+            while !heartbeat.isDead(now), ticks < 100 {
+                now = max(heartbeat.dueAt, now + .milliseconds(1))
+                // What is put into the stream stays there.
+                _ = heartbeat.tick(now)
+                ticks += 1
+            }
+            #expect(ticks == 3)
+            #expect(now == .seconds(15))
+        }
+
         @Test("Of two connections both sides keep the same one, in whatever order they see them")
         func duplicateRule() {
             for (local, remote) in [(Self.ids[0], Self.ids[1]), (Self.ids[1], Self.ids[0])] {

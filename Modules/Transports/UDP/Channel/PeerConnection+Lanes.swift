@@ -27,22 +27,20 @@
             self.address = address
             phase = .connected
             connectedAt = hub.now
-            sentAt = connectedAt
-            heardAt = connectedAt
+            heartbeat = Heartbeat(
+                interval: times.heartbeat, missedMax: bounds.missedHeartbeatsMax, now: connectedAt)
             path = DatagramPath(heartbeat: times.heartbeat, missedMax: bounds.missedHeartbeatsMax, now: connectedAt)
             route = DatagramRoute(remote: remoteAddress, port: hello.datagramPort)
         }
 
         /// Looks what is due, again and again.
         func tick() {
-            guard phase == .connected else { return }
+            guard phase == .connected, let heartbeat else { return }
             let now = hub.now
-            let times = hub.configuration.times
-            let silence = times.heartbeat * hub.configuration.bounds.missedHeartbeatsMax
-            guard now - heardAt < silence else {
-                return end("nothing was heard for \(silence)", saying: nil)
+            guard !heartbeat.isDead(now) else {
+                return end("nothing was heard for \(heartbeat.silenceMax)", saying: nil)
             }
-            if now - sentAt >= times.heartbeat { say(.ping) }
+            if self.heartbeat?.tick(now) == true { say(.ping) }
             if path?.tick(now) == true, let datagramAddress = route?.address,
                 let probe = outbox?.withLock({ $0.probe() })
             {
@@ -54,10 +52,8 @@
 
         /// Sets the timer to what is due next.
         func plan() {
-            guard phase == .connected, let path else { return }
-            let times = hub.configuration.times
-            let deadAt = heardAt + times.heartbeat * hub.configuration.bounds.missedHeartbeatsMax
-            let next = min(path.probeAt, sentAt + times.heartbeat, deadAt)
+            guard phase == .connected, let path, let heartbeat else { return }
+            let next = min(path.probeAt, heartbeat.dueAt)
             timer?.cancel()
             timer = hub.after(max(next - hub.now, .milliseconds(1))) { [weak self] in self?.tick() }
         }
@@ -115,7 +111,7 @@
             guard let batch = outbox?.withLock({ $0.take() }) else { return }
             if !batch.datagrams.isEmpty { flush(batch.datagrams) }
             guard batch.stream.readableBytes > 0 else { return }
-            sentAt = hub.now
+            heartbeat?.said(hub.now)
             if batch.fallbackCount > 0 { hub.count { $0.fallbackSent += UInt64(batch.fallbackCount) } }
             channel.writeAndFlush(batch.stream).assumeIsolated().whenComplete { _ in
                 self.wrote(batch.stream, datagramCount: 0)

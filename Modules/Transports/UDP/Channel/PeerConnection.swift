@@ -44,8 +44,6 @@
         private let publicKey: [UInt8]
         private var decoder = RecordDecoder()
         var timer: Scheduled<Void>?
-        var heardAt = Duration.zero
-        var sentAt = Duration.zero
 
         // Once connected.
         var address: LinkAddress = ""
@@ -53,6 +51,7 @@
         var agreement: DatagramKeyAgreement?
         var outbox: Locked<Outbox>?
         var opener: DatagramOpener?
+        var heartbeat: Heartbeat?
         var path: DatagramPath?
         var route: DatagramRoute?
         /// What is said once everything that was taken has been written.
@@ -175,7 +174,7 @@
     extension PeerConnection {
         func read(_ bytes: ByteBuffer) {
             guard phase == .greeting || phase == .connected else { return }
-            heardAt = hub.now
+            heartbeat?.heard(hub.now)
             decoder.append(bytes)
             do throws(RecordDecoder.Failure) {
                 while phase != .ended, let record = try decoder.next() { take(record) }
