@@ -61,6 +61,9 @@ package struct RequestMessage: Codable, Sendable {
         RequestMessage(.failure, id: id, type: type, body: (try? JSONEncoder().encode(error)) ?? Data())
     }
 
+    /// Why the receiver has not run it, or could not; nil for everything else.
+    var failure: ConnectionError? { kind == Kind.failure.rawValue ? error : nil }
+
     /// The error of a `failure`. One that a later version has added is `remoteError`.
     package var error: ConnectionError {
         (try? JSONDecoder().decode(ConnectionError.self, from: body)) ?? .remoteError(description: "an unknown error")

@@ -26,9 +26,8 @@ extension Requester {
     private func settle(_ message: RequestMessage, from peerID: String) {
         guard let call = call(message.id) else {
             if message.method == .context { vacateForeignSlot(message) }
-            if message.isFireAndForget == true, message.kind == RequestMessage.Kind.failure.rawValue {
-                return report(
-                    .deliveryFailed(requestType: message.type, error: message.error, willRetry: false))
+            if message.isFireAndForget == true, let error = message.failure {
+                return report(.deliveryFailed(requestType: message.type, error: error, willRetry: false))
             }
             return ignore(message, because: "nobody waits for it any more")
         }
@@ -46,8 +45,7 @@ extension Requester {
     }
 
     private func isRefusal(_ message: RequestMessage) -> Bool {
-        guard message.kind == RequestMessage.Kind.failure.rawValue else { return false }
-        if case .handlerNotRegistered = message.error { return true }
+        if case .handlerNotRegistered = message.failure { return true }
         return false
     }
 

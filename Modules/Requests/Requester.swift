@@ -101,14 +101,23 @@ extension Requester {
         if wasQueued { publishQueueCount() }
         end(call)
         switch result {
-        case .success:
+        case .success(let answer):
             noteArrived(call)
             vacateSlot(of: call.id)
-            report(.messageSent(requestType: call.type, duration: now - call.startedAt))
+            reportEnd(of: call, by: answer)
             connection.health.succeeded()
         case .failure(let error): giveUp(call, error, wasQueued: wasQueued)
         }
         call.outcome.resolve(result)
+    }
+
+    /// Of a fire-and-forget request that was refused nobody else is told.
+    private func reportEnd(of call: RequestCall, by answer: RequestMessage) {
+        if call.isFireAndForget, let error = answer.failure {
+            report(.deliveryFailed(requestType: call.type, error: error, willRetry: false))
+        } else {
+            report(.messageSent(requestType: call.type, duration: now - call.startedAt))
+        }
     }
 
     private func giveUp(_ call: RequestCall, _ error: ConnectionError, wasQueued: Bool) {

@@ -29,6 +29,30 @@ import Testing
         }
     }
 
+    @Test func `A fire-and-forget request that is refused while its sender waits for a sign is told as a failure`()
+        async throws
+    {
+        let world = World(seed: 75)
+        let here = try world.device(phone)
+        let there = TransportConnection(
+            transport: world.network.makeTransport(localPeer: watch),
+            clock: world.network.clock(of: watch))
+        let post = RequestPost(connection: there)
+        let error = ConnectionError.remoteError(description: "the disk is full")
+        let route = try there.route(featureID: RequestMessage.featureID) { envelope in
+            guard let request = try? envelope.decodePayload(as: RequestMessage.self) else { return }
+            var answer = RequestMessage.failure(error, id: request.id, type: request.type)
+            answer.isFireAndForget = true
+            try? await post.send(answer, mode: .reliableEventually, to: phone)
+        }
+        await world.run { here.requests.isReachable() }
+        try await world.finish { await here.requests.send(Log(line: 1), strategy: .messageOnly) }
+        let failure = DiagnosticEvent.deliveryFailed(requestType: "Log", error: error, willRetry: false)
+        await world.run(within: .seconds(5)) { here.events.all.contains(failure) }
+        #expect(!here.events.all.contains { if case .messageSent = $0 { true } else { false } })
+        withExtendedLifetime(route) {}
+    }
+
     @Test func `A name without end and a kind that nobody knows are reported`() async throws {
         let world = World(seed: 72)
         let (here, there) = try await world.pair()
