@@ -82,6 +82,10 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
         if error != nil || replica.errors.context != nil { replica.errors.context = error }
     }
 
+    /// A peer of the transport's that takes no part in shared states as they are here: it is told nothing, and nobody
+    /// waits for it.
+    package func leaveOut(_ peer: SessionPeer) { replica.leaveOut(peer.id) }
+
     /// Waits no more for a peer that will not come back. If it does, it gets everything.
     public func forget(_ peer: SessionPeer) { replica.forget(peer.id) }
 }

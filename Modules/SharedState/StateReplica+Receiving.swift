@@ -33,6 +33,7 @@ extension StateReplica {
 
     /// Tells a peer what it lacks, and asks what is lacking here.
     func greet(_ id: String) {
+        guard !leftOut.contains(id) else { return }
         forgotten.remove(id)
         peers[id, default: StatePeer()].isDue = true
         peers[id]?.asks = true

@@ -70,7 +70,8 @@ extension StateReplica {
         if var archive {
             isMended = archive.restamp(by: connection.transport.localPeer.id)
             author = archive.author
-            peers = archive.peers
+            // What was decided while the store was read is later than what is in it.
+            peers = archive.peers.filter { !forgotten.contains($0.key) && !leftOut.contains($0.key) }
             turn = peers.values.map(\.turn).max() ?? 0
             register = archive.register(as: coder.merge.kind)
             for stamp in register.stamps { connection.resume(at: stamp) }
@@ -122,7 +123,7 @@ extension StateReplica {
 
     /// A peer of which nothing is known is told everything, if there is anything.
     private func newcomer(_ id: String) -> StatePeer? {
-        guard !register.isEmpty, !forgotten.contains(id) else { return nil }
+        guard !register.isEmpty, !forgotten.contains(id), !leftOut.contains(id) else { return nil }
         var record = StatePeer()
         record.isDue = true
         record.asks = true

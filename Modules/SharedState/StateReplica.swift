@@ -30,6 +30,8 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored var turn: UInt64 = 0
     /// Peers for which nobody waits, until they are heard of.
     @ObservationIgnored var forgotten: Set<String> = []
+    /// Peers of the transport's that take no part.
+    @ObservationIgnored var leftOut: Set<String> = []
     @ObservationIgnored var reachable: Set<String> = []
     /// Peers whose clocks were told to be ahead.
     @ObservationIgnored var toldAhead: Set<String> = []
@@ -224,6 +226,12 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         peers[peerID] = nil
         forgotten.insert(peerID)
         changed()
+    }
+
+    func leaveOut(_ peerID: String) {
+        leftOut.insert(peerID)
+        peers[peerID] = nil
+        showProgress()
     }
 
     func showProgress() {

@@ -41,6 +41,8 @@ extension SharedState {
         self.init(
             initialValue: initialValue, connection: channel, id: id, merge: merge, encoder: encoder,
             decoder: decoder)
+        // What it is shown, the mirror shows it.
+        leaveOut(CounterpartTransport.counterpart)
         connection.channel.mirror.add(self, encoder: encoder, decoder: decoder)
     }
 }

@@ -423,4 +423,22 @@ struct Bounds: Codable, Sendable, Equatable {
         let again = watch.state(Settings())
         #expect(await world.run(for: .seconds(60)) { again.value.volume == 7 && here.isSynced })
     }
+
+    @Test func `Whom nobody waits for is not waited for again because the store knows it`() async throws {
+        let here = phone.state(Settings())
+        let there = watch.state(Settings())
+        try here.update(Settings(volume: 6))
+        #expect(await world.run { here.isSynced && there.isSynced })
+        watch.die()
+        try here.update(Settings(volume: 7))
+        await world.run(for: .seconds(2))
+        #expect(here.pendingPeerIDs == ["watch"])
+        phone.relaunch()
+        let again = phone.state(Settings())
+        // The store has not been read yet.
+        again.forget(watch.peer)
+        #expect(await world.run { again.value.volume == 7 })
+        await world.run(for: .seconds(2))
+        #expect(again.pendingPeerIDs == [])
+    }
 }

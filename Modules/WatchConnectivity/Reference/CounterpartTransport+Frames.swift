@@ -17,7 +17,8 @@ extension CounterpartTransport {
         case .handlerFailure: answer(message, .failure(.handlerError(description: message.errorDescription ?? "")))
         case .late: answer(message, .failure(.timeout))
         case RequestMessage.Kind.none?: try port.publish(nil)
-        case .received, .echo, nil: break
+        case .received: release(message.id)
+        case .echo, nil: break
         }
     }
 
@@ -26,8 +27,8 @@ extension CounterpartTransport {
         let request = WireRequest(
             typeName: names.reference(message.type), payload: message.body, requestID: message.id,
             isFireAndForget: isFireAndForget, timestamp: clock.wall)
-        let what = isFireAndForget ? Asked.told : .request(type: message.type)
-        let isFirst = state.withLock { $0.ask(message.id, what) }
+        let kind = isFireAndForget ? Questions.Kind.told : .request(type: message.type)
+        let isFirst = state.withLock { $0.asked.ask(message.id, kind) }
         do {
             switch message.method ?? .message {
             case .context where !isFireAndForget: try port.publish(request)
@@ -44,14 +45,14 @@ extension CounterpartTransport {
             }
             inject(RequestMessage(.received, id: message.id, type: message.type))
         } catch {
-            if isFirst { state.withLock { $0.asked[message.id] = nil } }
+            if isFirst { state.withLock { _ = $0.asked.remove(message.id) } }
             throw error
         }
     }
 
     private func sendProbe(_ message: RequestMessage) async throws {
         let hello = WireRequest(typeName: ReferencePort.helloType, payload: Data("{}".utf8), requestID: message.id)
-        state.withLock { _ = $0.ask(message.id, .probe) }
+        state.withLock { _ = $0.asked.ask(message.id, .probe) }
         if let response = try await port.send(hello) { take(response) }
     }
 
@@ -97,10 +98,11 @@ extension CounterpartTransport {
     }
 
     private func take(_ request: WireRequest, _ method: DeliveryMethod, _ reply: (@Sendable (Data) -> Void)?) {
-        if let reply {
+        if reply != nil || !request.isFireAndForget {
             state.withLock { state in
-                if state.replies.count == Self.repliesMax { state.replies.removeFirst() }
-                state.replies.append((request.requestID, reply))
+                if state.owed.count == Self.repliesMax { state.owed.removeFirst() }
+                state.owed.append(
+                    Owed(id: request.requestID, isFireAndForget: request.isFireAndForget, reply: reply))
             }
         }
         var message = RequestMessage(
@@ -115,7 +117,7 @@ extension CounterpartTransport {
     }
 
     func take(_ response: WireResponse) {
-        let asked = state.withLock { $0.asked.removeValue(forKey: response.requestID) }
+        let asked = state.withLock { $0.asked.remove(response.requestID) }
         switch asked {
         case .hello: takeHello(response)
         case .probe:
@@ -131,11 +133,12 @@ extension CounterpartTransport {
     /// Answers a request of the counterpart's, the way it came.
     private func answer(_ message: RequestMessage, _ outcome: WireResponse.Outcome) {
         let response = WireResponse(outcome: outcome, requestID: message.id, timestamp: clock.wall)
-        let reply = state.withLock { state in
-            let index = state.replies.firstIndex { $0.id == message.id }
-            return index.map { state.replies.remove(at: $0).reply }
+        let owed = state.withLock { state in
+            defer { state.owed.removeAll { $0.id == message.id } }
+            return state.owed.filter { $0.id == message.id }
         }
-        if let reply { return reply(port.encoded(response)) }
+        for reply in owed.compactMap(\.reply) { reply(port.encoded(response)) }
+        guard owed.isEmpty || owed.contains(where: { $0.reply == nil }) else { return }
         // Over there nobody waits for it.
         guard message.isFireAndForget != true else { return }
         let isReachable = state.withLock { state in
@@ -145,6 +148,11 @@ extension CounterpartTransport {
             return false
         }
         if isReachable { port.send(response) }
+    }
+
+    /// Nothing more comes of a fire-and-forget request.
+    private func release(_ id: UUID) {
+        state.withLock { $0.owed.removeAll { $0.isFireAndForget && $0.id == id } }
     }
 
     private func inject(_ message: RequestMessage) {

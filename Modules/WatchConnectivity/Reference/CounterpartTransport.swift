@@ -32,26 +32,21 @@ final class CounterpartTransport: SessionSyncTransport {
     static let counterpart = SessionPeer(
         id: "watchconnectivityswift", deviceClass: .unknown, appInstanceID: "watchconnectivityswift",
         topology: .pairedCompanion)
-    private static let dialectKey = "sessionmesh.reference/dialect"
+    static let dialectKey = "sessionmesh.reference/dialect"
     static let keptMax = 256
     static let repliesMax = 256
-    /// Requests whose responses are known when they come; of older ones nobody waits for them any more.
-    static let askedMax = 4096
     /// Until when a request is wanted that says only when it was made.
     static let lifetime = Duration.seconds(300)
     /// How long the mesh may hear nobody where somebody is said to be, before the counterpart is asked, and asked again.
     static let doubtMin = Duration.seconds(3)
     static let doubtMax = Duration.seconds(60)
 
-    /// What was asked of the counterpart in its own frames.
-    enum Asked {
-        /// Which frames it speaks.
-        case hello
-        /// Whether it is there, by a probe.
-        case probe
-        case request(type: String)
-        /// A fire-and-forget request, to which nobody needs an answer.
-        case told
+    /// A request of the counterpart's that has not been answered yet.
+    struct Owed {
+        let id: UUID
+        let isFireAndForget: Bool
+        /// nil when the answer is to be a message of its own.
+        let reply: (@Sendable (Data) -> Void)?
     }
 
     struct Kept {
@@ -64,6 +59,8 @@ final class CounterpartTransport: SessionSyncTransport {
     struct State {
         var dialect: Dialect
         var isReachable = false
+        /// The dialect is being written to the store.
+        var isWriting = false
         /// The mesh has been heard in this launch, and since the session last said that nobody was there.
         var isProven = false
         /// Those whom the mesh reaches.
@@ -72,27 +69,15 @@ final class CounterpartTransport: SessionSyncTransport {
         var isDoubtPlanned = false
         var asking: Task<Void, Never>?
         var kept: [Kept] = []
-        /// Ways back to those who asked in a message.
-        var replies: [(id: UUID, reply: @Sendable (Data) -> Void)] = []
+        var owed: [Owed] = []
         /// Answers to those who asked otherwise and cannot be reached.
         var answers: [WireResponse] = []
-        var asked: [UUID: Asked] = [:]
-        var askedIDs: [UUID] = []
+        var asked = Questions()
         var deliver: (@Sendable (AnySessionSyncEnvelope) -> Void)?
         var onStates: (@Sendable ([String: Data], _ areNew: Bool) -> Void)?
         var onSession: (@Sendable () -> Void)?
         var onContextWritten: (@Sendable ((any Error)?) -> Void)?
         var onIncompatible: (@Sendable (_ typeName: String, _ reason: String) -> Void)?
-
-        /// - Returns: false when it has been asked already.
-        mutating func ask(_ id: UUID, _ what: Asked) -> Bool {
-            guard asked.updateValue(what, forKey: id) == nil else { return false }
-            askedIDs.append(id)
-            guard askedIDs.count > CounterpartTransport.askedMax else { return true }
-            for old in askedIDs.prefix(CounterpartTransport.askedMax / 4) { asked[old] = nil }
-            askedIDs.removeFirst(CounterpartTransport.askedMax / 4)
-            return true
-        }
     }
 
     let localPeer: SessionPeer
@@ -103,7 +88,9 @@ final class CounterpartTransport: SessionSyncTransport {
     let dialects = Topic<Dialect>(bufferLimit: 16, overflow: .dropOldest, replaysLatest: true)
     let inbox = TransportInbox()
     let clock: any DeliveryClock
-    private let store: (any SessionStore)?
+    let store: (any SessionStore)?
+    /// Held while all who follow are told of a change, so that they end with the last one.
+    let becoming = Locked(())
     let state: Locked<State>
     private let listeners = OwnedTasks()
 
@@ -162,7 +149,7 @@ final class CounterpartTransport: SessionSyncTransport {
     // MARK: What is known
 
     var knownPeers: [SessionPeer] {
-        let (dialect, isSpokenWith) = state.withLock { ($0.dialect, !$0.asked.isEmpty || !$0.replies.isEmpty) }
+        let (dialect, isSpokenWith) = state.withLock { ($0.dialect, $0.asked.requestCount > 0 || !$0.owed.isEmpty) }
         if dialect == .reference { return [Self.counterpart] }
         return (mesh?.knownPeers ?? []) + (isSpokenWith ? [Self.counterpart] : [])
     }
@@ -272,128 +259,5 @@ final class CounterpartTransport: SessionSyncTransport {
     ) async throws {
         guard let mesh, peer?.id != Self.counterpart.id else { throw SessionSyncError.notReachable }
         try await mesh.send(envelope, mode: mode, to: peer)
-    }
-}
-
-// MARK: - To a counterpart of whom nothing is known
-
-extension CounterpartTransport {
-    /// Waits until it is known which frames the counterpart speaks, if it can be asked.
-    func settle() async {
-        let asking = state.withLock { state -> Task<Void, Never>? in
-            guard state.dialect == .unknown, state.isReachable else { return nil }
-            if state.asking == nil { state.asking = Task { [weak self] in await self?.ask() } }
-            return state.asking
-        }
-        await asking?.value
-    }
-
-    /// Asks what the counterpart speaks, in a while and again, for as long as the mesh hears nobody where somebody is.
-    /// - Parameter evidence: something has come that the mesh does not send.
-    func doubt(because evidence: Bool = false) {
-        let delay: Duration? = state.withLock { state in
-            guard state.dialect == .mesh, state.isReachable, !state.isDoubtPlanned, evidence || state.meshPeers.isEmpty
-            else { return nil }
-            state.isDoubtPlanned = true
-            state.isProven = false
-            if evidence { return .zero }
-            defer { state.doubtDelay = min(state.doubtDelay * 2, Self.doubtMax) }
-            return state.doubtDelay
-        }
-        guard let delay else { return }
-        clock.wake(at: clock.elapsed + delay) { [weak self] in
-            Task { [weak self] in await self?.askAgain(anyway: evidence) }
-        }
-    }
-
-    /// Asks a counterpart that is there and that the mesh does not hear.
-    func askIfSilent(anyway: Bool = false) async {
-        let isDue = state.withLock { state in
-            state.dialect == .mesh && state.isReachable && (anyway || state.meshPeers.isEmpty)
-        }
-        if isDue { await ask() }
-    }
-
-    private func askAgain(anyway: Bool) async {
-        await askIfSilent(anyway: anyway)
-        state.withLock { $0.isDoubtPlanned = false }
-        doubt()
-    }
-
-    private func take(_ change: SessionPeerReachability) {
-        if let id = change.peer?.id {
-            state.withLock { state in
-                if change.isReachable { state.meshPeers.insert(id) } else { state.meshPeers.remove(id) }
-            }
-            if change.isReachable { prove() }
-        }
-        inbox.deliver(change)
-        doubt()
-    }
-
-    /// The counterpart speaks the mesh's frames.
-    func prove() {
-        become(.mesh)
-        state.withLock { state in
-            state.isProven = true
-            state.doubtDelay = Self.doubtMin
-            state.kept = []
-        }
-    }
-
-    private func ask() async {
-        let hello = WireRequest(typeName: ReferencePort.helloType, payload: Data("{}".utf8))
-        state.withLock { _ = $0.ask(hello.requestID, .hello) }
-        do {
-            if let response = try await port.send(hello) { take(response) }
-        } catch {
-            state.withLock { $0.asked[hello.requestID] = nil }
-        }
-        state.withLock { $0.asking = nil }
-    }
-
-    func takeHello(_ response: WireResponse) {
-        switch response.outcome {
-        case .success(ReferencePort.helloAnswer): prove()
-        case .success, .failure(.handlerNotRegistered), .failure(.decodingFailed): become(.reference, isProven: true)
-        case .failure: break
-        }
-    }
-
-    /// - Parameter isProven: it has been asked; otherwise whoever has spoken the mesh's frames is not taken for less.
-    func become(_ dialect: Dialect, isProven: Bool = false) {
-        // Where there is no mesh, whatever looks like it is a copy of something.
-        guard mesh != nil || dialect != .mesh else { return }
-        let (before, isReachable) = state.withLock { state in
-            let before = state.dialect
-            guard before != dialect, before != .mesh || isProven else { return (dialect, false) }
-            state.dialect = dialect
-            if dialect == .mesh {
-                // An app that has been updated answers nothing that it was asked before.
-                (state.asked, state.askedIDs) = ([:], [])
-            } else {
-                (state.isProven, state.meshPeers) = (false, [])
-            }
-            return (before, state.isReachable)
-        }
-        guard before != dialect else { return }
-        port.note(dialect)
-        dialects.publish(dialect)
-        if let store {
-            Task.detached {
-                var batch = StoreBatch()
-                batch.set([UInt8](dialect.rawValue.utf8), for: Self.dialectKey)
-                // Lost, it is found out again.
-                try? store.commit(batch)
-            }
-        }
-        switch dialect {
-        case .reference:
-            if isReachable { inbox.deliver(SessionPeerReachability(true, peer: Self.counterpart)) }
-            Task { await resendKept() }
-        case .mesh:
-            inbox.deliver(SessionPeerReachability(false, peer: Self.counterpart))
-        case .unknown: break
-        }
     }
 }

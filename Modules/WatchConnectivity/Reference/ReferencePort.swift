@@ -84,13 +84,22 @@ final class ReferencePort: WatchSessionListener {
 
     /// Begins to tell, and first what has come before.
     func open(_ onEvent: @escaping @Sendable (ReferenceEvent) -> Void) {
-        let early = told.withLock { told in
-            told.onEvent = onEvent
+        while let early = nextEarly(before: onEvent) {
+            for event in early { onEvent(event) }
+        }
+        session(.stateChanged, multiplexer.state)
+    }
+
+    /// - Returns: nil when nothing is left, so that what comes from now on is told at once.
+    private func nextEarly(before onEvent: @escaping @Sendable (ReferenceEvent) -> Void) -> [ReferenceEvent]? {
+        told.withLock { told in
+            guard !told.early.isEmpty else {
+                told.onEvent = onEvent
+                return nil
+            }
             defer { told.early = [] }
             return told.early
         }
-        for event in early { onEvent(event) }
-        session(.stateChanged, multiplexer.state)
     }
 
     private func tell(_ event: ReferenceEvent) {
@@ -158,6 +167,7 @@ extension ReferencePort {
 
     func encoded(_ response: WireResponse) -> Data { (try? encoder.encode(response)) ?? Data() }
 
+    var isOld: Bool { lastContext.withLock { $0.isOld } }
     func note(_ dialect: Dialect) { lastContext.withLock { $0.isOld = dialect == .reference } }
 
     /// Whether the session's contexts can be read.

@@ -1,0 +1,189 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshStorage
+import MeshTestSupport
+import MeshTransport
+import MeshWatchConnectivityTransport
+import Testing
+
+@testable import SessionMeshWatchConnectivity
+
+@MainActor
+@Suite("What is known of the counterpart")
+struct CounterpartTests {
+    // MARK: Who is a peer
+
+    @Test(arguments: [false, true])
+    func `a counterpart in old frames is no peer of shared states`(isAsked: Bool) async throws {
+        let fleet = Fleet(remembers: true)
+        try fleet.launchNew(.phone)
+        try fleet.launchNew(.watch)
+        await fleet.run { fleet.connections[.phone]?.requests.isReachable() == true }
+        try await fleet.set(1, on: .phone)
+        await fleet.run { fleet.states[.phone]?.isSynced == true }
+        if isAsked {
+            // The session says that somebody is there, who answers nothing: it is asked what it speaks, again and again.
+            fleet.kill(.watch)
+            let silent = try #require(fleet.pair.watch.relaunch())
+            silent.activate()
+            await fleet.run(for: .seconds(20))
+            try await fleet.set(2, on: .phone)
+            #expect(fleet.connections[.phone]?.counterpartIsOld == false)
+        } else {
+            try fleet.launchOld(.watch)
+            await fleet.run { fleet.connections[.phone]?.counterpartIsOld == true }
+            try await fleet.set(2, on: .phone)
+        }
+        #expect(fleet.states[.phone]?.isSynced == false)
+        try fleet.launchNew(.watch)
+        await fleet.run { fleet.value(.watch) == 2 }
+        await fleet.run(for: .seconds(60))
+        #expect(fleet.states[.phone]?.pendingPeerIDs == [] && fleet.states[.phone]?.isSynced == true)
+        try fleet.launchNew(.phone)
+        await fleet.run(for: .seconds(60))
+        #expect(fleet.states[.phone]?.pendingPeerIDs == [] && fleet.states[.phone]?.isSynced == true)
+    }
+
+    @Test func `whoever is asked what it speaks is no second peer`() async throws {
+        let bench = Counterpart(dialect: .mesh)
+        bench.transport.take(.reachability(isReachable: true))
+        bench.clock.advance(by: .seconds(4))
+        for _ in 0..<200 where bench.session.sendMessageDataCallCount == 0 { await turns() }
+        #expect(bench.session.sendMessageDataCallCount == 1)
+        #expect(bench.transport.knownPeers.isEmpty)
+        // Whoever asked is one, until it is answered.
+        let request = try WireRequest(request: Add(left: 1, right: 1))
+        bench.transport.take(.request(request, .userInfo, reply: nil))
+        #expect(bench.transport.knownPeers.map(\.id) == [CounterpartTransport.counterpart.id])
+        try await bench.transport.send(.init(.answer, id: request.requestID, type: "Add", body: Data("2".utf8)))
+        #expect(bench.transport.knownPeers.isEmpty)
+        #expect(bench.session.sendMessageDataCallCount == 2)
+    }
+
+    // MARK: What it speaks
+
+    @Test func `two findings at once leave all who follow with the later one`() async throws {
+        OneThread.begin()
+        let bench = Counterpart()
+        let transport = bench.transport
+        transport.take(.reachability(isReachable: true))
+        let changes = transport.reachabilityChanges()
+        Self.race(transport)
+        let isOld = transport.dialect == .reference
+        var dialects = transport.dialects.subscribe().makeAsyncIterator()
+        #expect(await dialects.next() == transport.dialect)
+        #expect(bench.port.isOld == isOld)
+        await transport.close()
+        var told: [Bool] = []
+        for await change in changes where change.peer?.id == CounterpartTransport.counterpart.id {
+            told.append(change.isReachable)
+        }
+        // Every change is told once, in the order in which they were made.
+        #expect(told.last == isOld)
+        #expect(zip(told, told.dropFirst()).count { $0 == $1 } == 0)
+    }
+
+    private nonisolated static func race(_ transport: CounterpartTransport) {
+        let endedCount = Locked(0)
+        for _ in 0...1 {
+            Thread.detachNewThread {
+                for number in 0..<1000 {
+                    transport.become(number.isMultiple(of: 2) ? .reference : .mesh, isProven: true)
+                }
+                endedCount.withLock { $0 += 1 }
+            }
+        }
+        while endedCount.withLock({ $0 }) < 2 { Thread.sleep(forTimeInterval: 0.001) }
+    }
+
+    @Test func `what is found while an earlier finding is written is what stays written`() async throws {
+        let store = SlowStore()
+        let transport = Counterpart(store: store).transport
+        // Meanwhile another writer would have the time to be first.
+        store.duringFirst { transport.become(.mesh) }
+        transport.become(.reference)
+        for _ in 0..<2000 where store.written.count < 2 { await turns() }
+        #expect(store.written == ["reference", "mesh"])
+        #expect(transport.dialect == .mesh)
+    }
+
+    // MARK: What came early
+
+    @Test func `what came before anybody listened is told before what comes meanwhile`() async throws {
+        let bench = Counterpart()
+        let port = bench.port
+        for number in 1...2 { port.contextWasWritten(error: Numbered(number: number)) }
+        let told = Locked<[Int]>([])
+        port.open { event in
+            guard case .contextWritten(let error as Numbered) = event else { return }
+            told.withLock { $0.append(error.number) }
+            if error.number < 3 { port.contextWasWritten(error: Numbered(number: error.number + 10)) }
+        }
+        port.contextWasWritten(error: Numbered(number: 20))
+        #expect(told.withLock { $0 } == [1, 2, 11, 12, 20])
+    }
+}
+
+/// A store in which the first commit takes its time.
+private final class SlowStore: SessionStore {
+    private struct State {
+        var during: (@Sendable () -> Void)?
+        var written: [String] = []
+    }
+
+    private let store = MemoryStore()
+    private let state = Locked(State())
+
+    var written: [String] { state.withLock { $0.written } }
+
+    func duringFirst(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.during = body } }
+
+    var durability: StoreDurability { store.durability }
+    func commit(_ batch: StoreBatch) throws {
+        let during = state.withLock { state in
+            defer { state.during = nil }
+            return state.during
+        }
+        if let during {
+            during()
+            for _ in 0..<100 where written.isEmpty { Thread.sleep(forTimeInterval: 0.002) }
+        }
+        for case .set(_, let bytes) in batch.operations {
+            state.withLock { $0.written.append(String(decoding: bytes, as: UTF8.self)) }
+        }
+        try store.commit(batch)
+    }
+    func value(for key: String) throws -> [UInt8]? { try store.value(for: key) }
+    func catalog(prefix: String) throws -> StoreCatalog { try store.catalog(prefix: prefix) }
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try store.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+    func close() {}
+}
+
+private struct Numbered: Error { let number: Int }
+
+/// A counterpart over a session that stands in and answers nothing, whose mesh has no peers.
+@MainActor
+private struct Counterpart {
+    let clock = TestClock()
+    let session = MockWCSession()
+    let port: ReferencePort
+    let transport: CounterpartTransport
+
+    init(store: (any SessionStore)? = nil, dialect: Dialect? = nil) {
+        session.autoReply = false
+        let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
+        port = ReferencePort(
+            multiplexer: .of(session, clock: clock), encoder: encoder, decoder: decoder, clock: clock)
+        let other = MockWCSession()
+        let mesh = CounterpartTransport(
+            localPeer: here, mesh: nil,
+            port: ReferencePort(
+                multiplexer: .of(other, clock: clock), encoder: encoder, decoder: decoder, clock: clock),
+            clock: clock, store: nil, dialect: .unknown)
+        transport = CounterpartTransport(
+            localPeer: here, mesh: mesh, port: port, clock: clock, store: store, dialect: dialect)
+    }
+}
