@@ -20,6 +20,28 @@ struct HonestyTests {
         #expect(bench.session.applicationContext["WatchConnectivitySwift.Counter"] is Data)
     }
 
+    @Test func `a value that does not fit is not said to be shown when another one is`() async throws {
+        let bench = Bench(MockWCSession())
+        let title = SharedState(initialValue: Title(), connection: bench.connection)
+        let counter = SharedState(initialValue: Counter(), connection: bench.connection)
+        func isTooLarge() -> Bool {
+            if case .payloadTooLarge = title.lastSyncError as? WatchConnectionError { true } else { false }
+        }
+        try title.update(Title(name: "a"))
+        await bench.run { bench.session.applicationContext["WatchConnectivitySwift.Title"] is Data }
+        for back in ["b", "a"] {
+            try title.update(Title(name: String(repeating: "x", count: 300_000)))
+            await bench.run { isTooLarge() }
+            let writes = bench.session.updateApplicationContextCallCount
+            try counter.update(Counter(count: counter.value.count + 1))
+            await bench.run { bench.session.updateApplicationContextCallCount > writes }
+            await bench.run()
+            #expect(isTooLarge())
+            try title.update(Title(name: back))
+            await bench.run { title.lastSyncError == nil }
+        }
+    }
+
     @Test func `a handler's error arrives in its own words`() async throws {
         struct Off: LocalizedError { let errorDescription: String? = "Tracking is off." }
         struct Plain: Error {}

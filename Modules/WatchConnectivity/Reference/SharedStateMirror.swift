@@ -34,6 +34,8 @@ final class SharedStateMirror {
     private var seen: [String: Data] = [:]
     private var shown: [String: Data] = [:]
     private var noted: [String: StateNote] = [:]
+    /// Names whose values could not be put into the context, whatever the session takes of the others.
+    private var refused: Set<String> = []
     /// What everybody begins with, and nobody needs to be shown.
     private var initial: [String: Data] = [:]
     /// What was found at this launch and not taken, since nobody knew when it was made; for a moment.
@@ -100,7 +102,7 @@ final class SharedStateMirror {
 
     /// The context has been written, or the session has refused it.
     func wrote(_ error: (any Error)?) {
-        for (name, entries) in entries where shown[name] != nil {
+        for (name, entries) in entries where shown[name] != nil && !refused.contains(name) {
             for entry in entries { entry.fail(error) }
         }
     }
@@ -190,14 +192,17 @@ extension SharedStateMirror {
         guard judged.contains(name), let entry = entries[name]?.last else { return }
         let bytes = isOn ? bytesToShow(name, entry) : nil
         let note = keepsNotes ? StateNote(own: bytes, seen: seen[name]) : nil
-        guard bytes != shown[name] || note != noted[name] else { return }
+        let hasChanged = bytes != shown[name] || note != noted[name]
         do {
-            try port.publish(state: bytes, note, typeName: name)
-            (shown[name], noted[name]) = (bytes, note)
+            if hasChanged { try port.publish(state: bytes, note, typeName: name) }
         } catch {
-            entry.fail(error)
-            onRefusal(name, error)
+            refused.insert(name)
+            entry.fail(ConnectionError(error: error))
+            return onRefusal(name, error)
         }
+        (shown[name], noted[name]) = (bytes, note)
+        // A value that is being written is shown once the session has taken it; none, or the one before, is not refused.
+        if refused.remove(name) != nil, bytes == nil || !hasChanged { entry.fail(nil) }
     }
 
     /// Bytes that say the same stay as they are.
