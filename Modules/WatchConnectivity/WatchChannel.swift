@@ -129,6 +129,7 @@ final class WatchChannel {
     /// Closes the channel with the last connection that uses it.
     func leave(_ connection: WatchConnection) async {
         users.removeAll { $0.connection == nil || $0.connection === connection }
+        holder.setHandler(nil, of: connection)
         guard users.isEmpty else { return }
         forget()
         listeners.cancel()

@@ -26,17 +26,18 @@ extension WatchConnection {
     }
 
     /// Is handed every file that comes, and first those that wait. One that it has moved away is the app's; one that it
-    /// leaves where it is, waits: for `ReceivedFile.accept`, or for the next launch.
+    /// leaves where it is, waits: for `ReceivedFile.accept`, or for the next launch. Of several connections of a session
+    /// the one that has set its handler last gets the files, until it closes.
     public var onFileReceived: (@MainActor @Sendable (ReceivedFile) -> Void)? {
-        get { holder.onFileReceived }
+        get { holder.handler(of: self) }
         set {
-            holder.onFileReceived = newValue
+            holder.setHandler(newValue, of: self)
             _ = try? holder.files()
         }
     }
 
-    /// The files that wait for the app, and those that come. Every call is an independent subscriber. Ends when the
-    /// connection does.
+    /// The files that wait for the app, and those that come. Every call is an independent subscriber. Ends when the last
+    /// connection of the session does.
     public var receivedFiles: AsyncStream<ReceivedFile> {
         _ = try? holder.files()
         return holder.receivedFiles
@@ -51,7 +52,15 @@ final class FilesHolder {
     private let opened = Topic<FileTransfers>(bufferLimit: 1)
     private(set) var made: FileTransfers?
     private(set) var isClosed = false
-    var onFileReceived: (@MainActor @Sendable (ReceivedFile) -> Void)? { didSet { hand() } }
+    typealias FileHandler = @MainActor @Sendable (ReceivedFile) -> Void
+
+    /// The one that was set last, at the end.
+    private var handlers: [Handler] = []
+
+    private struct Handler {
+        weak var owner: WatchConnection?
+        let take: FileHandler
+    }
 
     /// - Parameter onChange: called after transfers have begun or ended.
     init(make: @escaping () throws -> FileTransfers, onChange: @escaping () -> Void) {
@@ -91,13 +100,17 @@ final class FilesHolder {
         await made?.close()
     }
 
-    private func hand() {
-        if let onFileReceived {
-            made?.onFileReceived = { onFileReceived($0) }
-        } else {
-            made?.onFileReceived = nil
-        }
+    func handler(of owner: WatchConnection) -> FileHandler? {
+        handlers.last { $0.owner === owner }?.take
     }
+
+    func setHandler(_ handler: FileHandler?, of owner: WatchConnection) {
+        handlers.removeAll { $0.owner == nil || $0.owner === owner }
+        if let handler { handlers.append(Handler(owner: owner, take: handler)) }
+        hand()
+    }
+
+    private func hand() { made?.onFileReceived = handlers.last?.take }
 
     private func watch(_ files: FileTransfers) {
         withObservationTracking {

@@ -154,7 +154,7 @@ extension WatchConnection {
 
 extension WatchConnection {
     /// What happens, from now on. Every call is an independent subscriber, 256 events deep; the oldest make room. Ends
-    /// when the connection does.
+    /// when the last connection of the session does.
     public var diagnosticEvents: AsyncStream<DiagnosticEvent> { core.diagnostics.subscribe() }
 
     /// The application contexts that come from now on, without what this library has in them. Every call is an

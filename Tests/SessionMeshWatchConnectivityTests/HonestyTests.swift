@@ -153,4 +153,33 @@ struct TwoConnectionsTests {
         await bench.run { contexts.allSatisfy { $0.all.count == 1 } && !second.isReachable }
         #expect(!bench.connection.isReachable)
     }
+
+    @Test func `hand files to the handler that was set last, and to the one before when its connection closes`()
+        async throws
+    {
+        let pair = try MixedPair()
+        let second = WatchConnection(session: pair.phone.session, configuration: .init(clock: pair.pair.clock))
+        await pair.run(for: .seconds(2))
+        let names = Locked<[String]>([])
+        @MainActor func handle(_ connection: WatchConnection, as name: String, keeping object: Captured? = nil) {
+            connection.onFileReceived = { file in
+                withExtendedLifetime(object) { names.withLock { $0.append(name) } }
+                try? FileManager.default.removeItem(at: file.fileURL)
+            }
+        }
+        var object: Captured? = Captured()
+        weak let weakObject = object
+        handle(pair.phone, as: "first")
+        handle(second, as: "second", keeping: object)
+        object = nil
+        #expect(weakObject != nil)
+        pair.watch.session.transferFile(try pair.write("one", "1"), metadata: nil)
+        await pair.run { names.withLock { $0 } == ["second"] }
+        try await pair.finish { await second.close() }
+        #expect(weakObject == nil)
+        pair.watch.session.transferFile(try pair.write("two", "2"), metadata: nil)
+        await pair.run { names.withLock { $0 } == ["second", "first"] }
+    }
 }
+
+private final class Captured: Sendable {}
