@@ -12,7 +12,8 @@ public import MeshTransport
 /// What shared state, requests and files need of whatever connects this peer to the others.
 ///
 /// To the implementer: everything but the clock must be constant for the life of the connection; `stamp` must exceed every
-/// stamp that it has drawn or that `observe` has been told of. Called from any thread.
+/// stamp that it has drawn, and every stamp that `observe` has been told of, unless that is so far ahead that the clock does
+/// not follow it at once. Called from any thread.
 public protocol SessionConnection: AnyObject, Sendable {
     var transport: any SessionSyncTransport { get }
     /// The scope in which ids on this connection are unique.

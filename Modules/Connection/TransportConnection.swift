@@ -23,7 +23,7 @@ public final class TransportConnection: SessionConnection {
     public static let sharedScope = UUID(uuid: (0, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 1))
 
     private struct State {
-        var logicalClock = HybridLogicalClock()
+        var logicalClock = PacedClock()
         var routes: [String: EnvelopeQueue] = [:]
         var types: [String: ObjectIdentifier] = [:]
         var droppedCount = 0
@@ -74,19 +74,13 @@ public final class TransportConnection: SessionConnection {
         return state.withLock { $0.logicalClock.tick(wallMilliseconds: wall) }
     }
 
-    /// Pays no heed to what no clock shows.
+    /// Pays no heed to what no clock shows, and beyond the ceiling follows by 65,536 steps a second.
     public func observe(_ stamp: HybridTimestamp) {
-        state.withLock { state in
-            if stamp.isCredible(after: state.logicalClock.latest) { state.logicalClock.observe(stamp) }
-        }
+        let elapsed = clock.elapsed
+        state.withLock { $0.logicalClock.observe(stamp, at: elapsed) }
     }
 
-    public func resume(at stamp: HybridTimestamp) {
-        state.withLock { state in
-            guard stamp.isUsable, stamp > state.logicalClock.latest else { return }
-            state.logicalClock = HybridLogicalClock(latest: stamp)
-        }
-    }
+    public func resume(at stamp: HybridTimestamp) { state.withLock { $0.logicalClock.resume(at: stamp) } }
 
     public func claim(_ id: String, for type: Any.Type) throws(ConnectionError) {
         let isTaken = state.withLock { state in

@@ -100,12 +100,6 @@ extension HybridTimestamp {
     /// In the headroom: 2^46 messages of a peer until it is used up.
     static var stepMax: UInt64 { 1 << 16 }
 
-    /// Whether a clock that stands at `latest` follows this stamp at once. Where the newest value wins, what is not credible
-    /// is refused, since nobody could write a newer one.
-    package func isCredible(after latest: HybridTimestamp) -> Bool {
-        isUsable && rawValue <= max(latest, Self.ceiling).rawValue + Self.stepMax
-    }
-
     /// Whether clocks that go by steps can have come there: half of the headroom.
     package var isPlausible: Bool { rawValue < Self.ceiling.rawValue + Self.ceiling.rawValue / 2 }
 }

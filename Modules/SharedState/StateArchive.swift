@@ -11,11 +11,16 @@ struct StateArchive: Codable, Sendable {
     var author: String
     var register: StateRegister
     var peers: [String: StatePeer]
+    /// Where the clock stood, if that was beyond the ceiling.
+    var clock: HybridTimestamp?
 
-    init(author: String, register: StateRegister, peers: [String: StatePeer]) {
+    init(
+        author: String, register: StateRegister, peers: [String: StatePeer], clock: HybridTimestamp = .zero
+    ) {
         self.author = author
         self.register = register
         self.peers = peers
+        self.clock = clock > .ceiling ? clock : nil
     }
 
     /// - Throws: `StorageError` with `damaged` or `newerSchema`.

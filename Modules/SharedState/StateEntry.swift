@@ -43,6 +43,9 @@ enum StateLimits {
     static let conflictsMax = 32
     /// Stamps that are farther ahead of the wall clock are told of.
     static let aheadMilliseconds: UInt64 = 86_400_000
+    /// A peer whose stamps are that far beyond what can be followed at once is asked again, every two seconds: about three
+    /// hours. One that is farther ahead comes again by itself, ever later.
+    static let catchUpMax: UInt64 = 1 << 28
 
     static func tooManyFields(_ count: Int) -> ConnectionError {
         .payloadTooLarge(bytes: count, limit: fieldsMax, limitID: "state.fields")

@@ -63,10 +63,10 @@ extension StateReplica {
             }
             let count = Set(register.slots.keys).union(message.items.map(\.name)).count
             guard count <= StateLimits.fieldsMax else { throw StateLimits.tooManyFields(count) }
-            let stamps = (message.stamps + [metadata.stamp]).sorted()
-            try check(stamps, of: sender)
+            // Enters no register: there is nothing that a later change would have to exceed.
+            connection.observe(min(metadata.stamp, .ceiling))
+            try follow(message, of: sender)
             errors.incompatible = nil
-            for stamp in stamps { connection.observe(stamp) }
             take(message, from: sender)
         } catch {
             errors.incompatible = error as? ConnectionError ?? .incompatiblePeer(reason: "\(error)")
@@ -74,15 +74,30 @@ extension StateReplica {
         work()
     }
 
-    /// What nobody can have drawn is refused; what is far ahead is believed, since clocks are wrong, and told.
+    /// What nobody can have drawn is refused, and what the clock here does not exceed yet: nobody could change it. In the
+    /// second case the clock has come nearer, and the sender is asked to say it again.
     /// - Throws: `incompatiblePeer`.
-    private func check(_ stamps: [HybridTimestamp], of sender: String) throws(ConnectionError) {
-        let latest = register.stamps.max() ?? .zero
-        guard stamps.allSatisfy({ $0.isCredible(after: latest) }) else {
+    private func follow(_ message: StateMessage, of sender: String) throws(ConnectionError) {
+        guard let newest = message.stamps.max() else { return }
+        guard newest.isUsable else {
             throw .incompatiblePeer(reason: "'\(sender)' has a stamp that no clock shows")
         }
+        connection.observe(newest)
+        let latest = connection.stamp()
+        guard newest < latest else {
+            let distance = newest.rawValue - latest.rawValue
+            if !message.isReport, distance <= StateLimits.catchUpMax { greet(sender) }
+            // How far it has come is kept: a process may be shorter than the way.
+            changeCount += 1
+            throw .incompatiblePeer(reason: "'\(sender)' has a stamp that is farther ahead than can be followed at once")
+        }
+        tellAhead(newest, of: sender)
+    }
+
+    /// What is far ahead is believed, since clocks are wrong, and told.
+    private func tellAhead(_ stamp: HybridTimestamp, of sender: String) {
         let wall = connection.clock.wall.millisecondsSince1970
-        let ahead = (stamps.last ?? .zero).milliseconds.subtractingReportingOverflow(wall)
+        let ahead = stamp.milliseconds.subtractingReportingOverflow(wall)
         guard !ahead.overflow, ahead.partialValue > StateLimits.aheadMilliseconds, !toldAhead.contains(sender),
             toldAhead.count < StateLimits.peersMax
         else { return }

@@ -60,7 +60,7 @@ extension StateReplica {
         guard let store = connection.store, isStoreUsable else { return nil }
         if !isLoaded { return .load(store, key: storeKey) }
         guard changeCount != storedCount, isStoreAsked else { return nil }
-        let archive = StateArchive(author: author, register: register, peers: peers)
+        let archive = StateArchive(author: author, register: register, peers: peers, clock: connection.stamp())
         return .save(store, key: storeKey, archive, change: changeCount)
     }
 
@@ -74,7 +74,7 @@ extension StateReplica {
             peers = archive.peers.filter { !forgotten.contains($0.key) && !leftOut.contains($0.key) }
             turn = peers.values.map(\.turn).max() ?? 0
             register = archive.register(as: coder.merge.kind)
-            for stamp in register.stamps { connection.resume(at: stamp) }
+            for stamp in register.stamps + [archive.clock ?? .zero] { connection.resume(at: stamp) }
             ownAtStart = register.vector.stamps[author] ?? .zero
         }
         stored = register.vector

@@ -18,25 +18,6 @@ struct HostileStampTests {
 
     private nonisolated static let poison: [UInt64] = [.max, .max - 1, (1 << 63) + (1 << 50)]
 
-    /// A peer that says whatever it likes.
-    private struct Liar {
-        let transport: any SessionSyncTransport
-        var revision: UInt64 = 1
-
-        mutating func say(_ message: StateMessage, stamp: UInt64 = 0) async throws {
-            revision += 1
-            let metadata = SessionSyncMetadata(
-                sessionID: TransportConnection.sharedScope, featureID: "sessionmesh.state/Settings",
-                sourcePeerID: transport.localPeer.id, sequence: revision, causalTimestamp: Date(),
-                payloadType: StateMessage.payloadType, stamp: HybridTimestamp(rawValue: stamp))
-            try await transport.sendSnapshot(
-                AnySessionSyncSnapshot(
-                    SessionSyncSnapshot(
-                        metadata: metadata, revision: revision, state: message, peerSequenceVector: [:])),
-                mode: .latestSnapshot, to: nil)
-        }
-    }
-
     /// One author's value under a stamp, and what that author claims to have seen.
     private func message(
         _ kind: StateRegister.Kind, _ stamp: UInt64, author: String = "liar#1", has: [String: UInt64] = [:],
@@ -64,7 +45,7 @@ struct HostileStampTests {
             let world = StateWorld(["liar", "phone", "watch"])
             let phone = world["phone"].state(Settings(), merge: merge)
             let watch = world["watch"].state(Settings(), merge: merge)
-            var liar = Liar(transport: world["liar"].connection.transport)
+            var liar = StateLiar(transport: world["liar"].connection.transport)
             await world.run(for: .seconds(2))
             try await liar.say(message(merge.kind, stamp), stamp: stamp)
             await world.run(for: .seconds(5))
@@ -81,7 +62,7 @@ struct HostileStampTests {
         let world = StateWorld(["liar", "phone", "watch"])
         let phone = world["phone"].state(Settings())
         let watch = world["watch"].state(Settings())
-        var liar = Liar(transport: world["liar"].connection.transport)
+        var liar = StateLiar(transport: world["liar"].connection.transport)
         await world.run(for: .seconds(2))
         let authors = [phone.replica.author, watch.replica.author]
         try await liar.say(message(.whole, 1 << 50, has: [authors[0]: stamp, authors[1]: stamp], replaced: stamp))
@@ -93,11 +74,87 @@ struct HostileStampTests {
         }
     }
 
+    enum Drive: CaseIterable {
+        case report, item, twoItems, otherState, flood
+    }
+
+    /// The clock stands at the edge of what others follow at once, or beyond it, on one peer of three.
+    @Test(arguments: Drive.allCases)
+    func `A peer's largest stamps, told to one, cut nobody off`(drive: Drive) async throws {
+        let edge: UInt64 = (1 << 62) + (1 << 16)
+        let world = StateWorld(["liar", "phone", "watch", "tablet"])
+        let ids = ["phone", "watch", "tablet"]
+        var states = ids.map { world[$0].state(Settings()) }
+        let others = ids.map { world[$0].state([Int](), id: "other") }
+        var liar = StateLiar(transport: world["liar"].connection.transport)
+        await world.run(for: .seconds(2))
+        func say(_ message: StateMessage, _ stamp: UInt64 = 0) async throws {
+            try await liar.say(message, stamp: stamp, to: world["phone"].peer)
+            await world.run(for: .milliseconds(1100))
+        }
+        switch drive {
+        case .report: try await say(StateMessage(kind: .whole, life: 7, has: StateVector(), isReport: true), edge)
+        case .item: try await say(message(.whole, edge))
+        case .twoItems: for step in 0..<2 { try await say(message(.whole, edge + UInt64(step) << 16)) }
+        case .otherState:
+            liar.featureID = "sessionmesh.state/other"
+            for step in 0..<2 {
+                let stamp = edge + UInt64(step) << 16
+                let item = StateMessage.Item("", stamp, "liar#1", "[\(step)]")
+                try await say(StateMessage(kind: .whole, life: 7, has: StateVector(["liar#1": stamp]), items: [item]))
+            }
+        case .flood:
+            for step in 0..<2000 {
+                try await liar.say(message(.whole, edge + UInt64(step) << 16), to: world["phone"].peer)
+                if step % 100 == 99 { await world.run(for: .milliseconds(100)) }
+            }
+        }
+        for volume in 11...13 {
+            try states[0].update(Settings(volume: volume))
+            let isEqual = await world.run(for: .seconds(30)) {
+                states.allSatisfy { $0.value.volume == volume && $0.honestPending == [] }
+            }
+            #expect(isEqual, "\(drive) \(volume): \(states.map(\.value.volume))")
+            guard volume == 12 else { continue }
+            for (place, id) in ids.enumerated() {
+                world[id].relaunch()
+                states[place] = world[id].state(Settings())
+            }
+            await world.run(for: .seconds(2))
+        }
+        for (volume, state) in [(14, states[1]), (15, states[2])] {
+            try state.update(Settings(volume: volume))
+            #expect(await world.run(for: .seconds(30)) { states.allSatisfy { $0.value.volume == volume } })
+        }
+        withExtendedLifetime(others) {}
+    }
+
+    /// A process that lives for less than what it has to catch up with.
+    @Test func `What a clock has caught up with outlives the process`() async throws {
+        let world = StateWorld(["liar", "phone", "watch"])
+        let phone = world["phone"].state(Settings())
+        var watch = world["watch"].state(Settings())
+        var liar = StateLiar(transport: world["liar"].connection.transport)
+        await world.run(for: .seconds(2))
+        for step in UInt64(1)...30 {
+            try await liar.say(message(.whole, (1 << 62) + step << 16), to: world["phone"].peer)
+            await world.run(for: .milliseconds(1100))
+        }
+        try phone.update(Settings(volume: 11))
+        for _ in 0..<20 where watch.value.volume != 11 {
+            await world.run(for: .seconds(9))
+            guard watch.value.volume != 11 else { break }
+            world["watch"].relaunch()
+            watch = world["watch"].state(Settings())
+        }
+        #expect(watch.value.volume == 11)
+    }
+
     @Test func `a stamp far ahead is told, and one that no clock shows is refused`() async throws {
         let world = StateWorld(["liar", "phone"])
         let phone = world["phone"].state(Settings())
         let events = world["phone"].connection.diagnostics.subscribe()
-        var liar = Liar(transport: world["liar"].connection.transport)
+        var liar = StateLiar(transport: world["liar"].connection.transport)
         await world.run(for: .seconds(2))
         try await liar.say(message(.whole, .max))
         await world.run(for: .seconds(2))

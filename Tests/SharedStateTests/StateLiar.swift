@@ -1,0 +1,49 @@
+import Foundation
+import MeshConnection
+import MeshIdentity
+import MeshTransport
+
+@testable import MeshSharedState
+
+/// A paired peer that says whatever it likes.
+struct StateLiar {
+    let transport: any SessionSyncTransport
+    var featureID = "sessionmesh.state/Settings"
+    var revision: UInt64 = 1
+
+    /// - Parameter peer: the only one that is told; nil tells all.
+    mutating func say(_ message: StateMessage, stamp: UInt64 = 0, to peer: SessionPeer? = nil) async throws {
+        revision += 1
+        let metadata = SessionSyncMetadata(
+            sessionID: TransportConnection.sharedScope, featureID: featureID, sourcePeerID: transport.localPeer.id,
+            sequence: revision, causalTimestamp: Date(timeIntervalSince1970: 0),
+            payloadType: StateMessage.payloadType, stamp: HybridTimestamp(rawValue: stamp))
+        try await transport.sendSnapshot(
+            AnySessionSyncSnapshot(
+                SessionSyncSnapshot(metadata: metadata, revision: revision, state: message, peerSequenceVector: [:])),
+            mode: .latestSnapshot, to: peer)
+    }
+}
+
+extension StateVersion {
+    init(_ stamp: UInt64, _ author: String) { self.init(stamp: HybridTimestamp(rawValue: stamp), author: author) }
+}
+
+extension StateVector {
+    init(_ stamps: [String: UInt64]) {
+        self.init()
+        for (author, stamp) in stamps { note(StateVersion(stamp, author)) }
+    }
+}
+
+extension StateMessage.Item {
+    init(_ name: String, _ stamp: UInt64, _ author: String, _ json: String?) {
+        self.init(
+            name: name, entry: StateEntry(version: StateVersion(stamp, author), bytes: json.map { Data($0.utf8) }))
+    }
+}
+
+extension SharedState {
+    /// Whoever has not said that it has what is here, the liar not counted.
+    @MainActor var honestPending: [String] { pendingPeerIDs.filter { $0 != "liar" } }
+}
