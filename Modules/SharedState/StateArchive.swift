@@ -41,23 +41,23 @@ struct StateArchive: Codable, Sendable {
     }
 
     /// Takes back what an earlier version has believed: stamps that no clock can have shown, which no later change could
-    /// have replaced.
-    /// - Returns: whether there were any.
-    mutating func restamp(by peerID: String) -> Bool {
-        let stamps = register.stamps
+    /// have replaced; what nobody could say that he has; and more than there is room for.
+    /// - Returns: whether there was any.
+    mutating func mend(by peerID: String) -> Bool {
+        let before = register
         let isFalse = { (stamp: HybridTimestamp) in !stamp.isPlausible }
         for (id, peer) in peers {
             peers[id]?.known.removeAll(where: isFalse)
             if let holds = peer.holds, isFalse(holds.stamp) { peers[id]?.holds = nil }
         }
-        guard stamps.contains(where: isFalse) else { return false }
         let incarnation = UInt32.random(in: 0 ... .max)
         // Those who still believe it take nothing more of that author for new.
         if register.vector.stamps[author].map(isFalse) ?? false {
             author = StateVersion.author(peerID: peerID, incarnation: incarnation ^ 1)
         }
-        register.restamp(by: StateVersion.author(peerID: peerID, incarnation: incarnation), where: isFalse)
-        return true
+        register.mend(by: StateVersion.author(peerID: peerID, incarnation: incarnation), where: isFalse)
+        for id in peers.keys { peers[id]?.known.keep(authorsOf: register.vector) }
+        return register != before
     }
 
     func encoded() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }

@@ -22,6 +22,9 @@ struct StateEntry: Hashable, Sendable, Codable {
     /// Nobody's edit: what a field was before anybody set it.
     var isDefault: Bool { version.stamp == .zero }
 
+    /// What it takes in a message, more or less.
+    func byteCount(_ name: String) -> Int { name.utf8.count + version.author.utf8.count + (bytes?.count ?? 0) + 32 }
+
     /// Whether `loser`, which is older, was unknown to whoever set this.
     func conflicts(with loser: StateEntry) -> Bool {
         !loser.isDefault && loser.version.author != version.author && replaced < loser.version.stamp
@@ -38,6 +41,16 @@ enum StateLimits {
     /// Values that were set at the same time and wait to be merged.
     static let siblingsMax = 64
     static let authorsMax = 256
+    /// Authors of removals that are not remembered one by one.
+    static let forgottenMax = 64
+    /// Of all authors' names, and of one: a peer's with its incarnation.
+    static let authorsBytesMax = 64 << 10
+    static let authorBytesMax = 4 << 10 + 9
+    /// Values with their names and authors: what a frame of 1 MiB holds beside what was seen. More than one message brought
+    /// is never held.
+    static let bytesMax = 1 << 20 - 128 << 10
+    /// Of names, which stay for a while when their fields are removed.
+    static let namesBytesMax = 256 << 10
     /// Peers, those whom the transport knows among them, before others are forgotten.
     static let peersMax = 64
     static let conflictsMax = 32

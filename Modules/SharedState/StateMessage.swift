@@ -39,6 +39,8 @@ struct StateMessage: Sendable {
             + [holds?.stamp].compactMap { $0 }
     }
 
+    var byteCount: Int { items.reduce(0) { $0 + $1.entry.byteCount($1.name) } }
+
     /// - Throws: `incompatiblePeer`.
     static func check(_ payloadType: String) throws(ConnectionError) {
         guard payloadType != Self.payloadType else { return }
@@ -149,6 +151,8 @@ extension StateMessage: Codable {
         fallback = try form.fallback.map(entry)
         holds = try form.holds.map { try entry($0).version }
         guard Set(items.map(\.name)).count <= StateLimits.fieldsMax else { throw invalid("too many fields") }
-        guard kind != .custom || items.count <= StateLimits.siblingsMax else { throw invalid("too many values") }
+        guard authors.allSatisfy({ $0.utf8.count <= StateLimits.authorBytesMax }) else {
+            throw invalid("the name of an author is too long")
+        }
     }
 }

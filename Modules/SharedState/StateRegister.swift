@@ -1,4 +1,5 @@
 import Foundation
+import MeshConnection
 import MeshIdentity
 
 /// The value as a replicated register: a pure value, which says what to send and takes what comes.
@@ -108,29 +109,75 @@ struct StateRegister: Hashable, Sendable, Codable {
         return entries.flatMap { [$0.version.stamp, $0.replaced] } + vector.stamps.values + forgotten.stamps.values
     }
 
-    /// What has such a stamp stays, under the oldest ones there are: any change replaces it.
+    /// What has such a stamp stays, under the oldest ones there are: any change replaces it. So does what nobody could say
+    /// that he has: it was nobody's change, and its author has made none. All else that is here has been seen.
     /// - Parameter author: nobody else's, and new.
-    mutating func restamp(by author: String, where isFalse: (HybridTimestamp) -> Bool) {
+    mutating func mend(by author: String, where isFalse: (HybridTimestamp) -> Bool) {
         vector.removeAll(where: isFalse)
         forgotten.removeAll(where: isFalse)
+        for entry in slots.values.joined() where !entry.isDefault && !isFalse(entry.version.stamp) {
+            vector.note(entry.version)
+        }
+        vector.join(forgotten)
+        let seen = vector
         var stamp = HybridTimestamp.zero
         for name in slots.keys.sorted() {
-            slots[name] = entries(name).map { restamped($0, by: author, &stamp, isFalse) }
-                .sorted { $0.version < $1.version }
+            let entries = entries(name).map { entry in
+                var entry = entry
+                if isFalse(entry.replaced) { entry.replaced = .zero }
+                guard isFalse(entry.version.stamp) || !seen.covers(entry.version) else { return entry }
+                stamp = stamp.successor
+                entry.version = StateVersion(stamp: stamp, author: author)
+                return entry
+            }
+            slots[name] = Self.newest(entries.sorted { $0.version < $1.version })
         }
-        fallback = fallback.map { restamped($0, by: author, &stamp, isFalse) }
+        if let last = fallback, isFalse(last.version.stamp) || isFalse(last.replaced) {
+            stamp = stamp.successor
+            fallback = StateEntry(version: StateVersion(stamp: stamp, author: author), bytes: last.bytes)
+        }
         if stamp != .zero { vector.note(StateVersion(stamp: stamp, author: author)) }
+        trim()
     }
 
-    private func restamped(
-        _ entry: StateEntry, by author: String, _ stamp: inout HybridTimestamp, _ isFalse: (HybridTimestamp) -> Bool
-    ) -> StateEntry {
-        var entry = entry
-        if isFalse(entry.replaced) { entry.replaced = .zero }
-        guard isFalse(entry.version.stamp) else { return entry }
-        stamp = stamp.successor
-        entry.version = StateVersion(stamp: stamp, author: author)
-        return entry
+    // MARK: - Bounds
+
+    /// What its values take in a message.
+    var byteCount: Int {
+        slots.reduce(0) { sum, slot in slot.value.reduce(sum) { $0 + $1.byteCount(slot.key) } }
+    }
+
+    private var namesByteCount: Int { slots.keys.reduce(0) { $0 + $1.utf8.count } }
+
+    /// Whether a register that has grown to this one by a message can still be sent by whoever has it. What came at once can
+    /// be sent at once; what was too large before may become less.
+    /// - Throws: `payloadTooLarge`, with the limit `state.bytes` or `state.names`.
+    func check(grownFrom before: StateRegister, by message: StateMessage) throws(ConnectionError) {
+        let (bytes, names) = (byteCount, namesByteCount)
+        guard bytes <= max(StateLimits.bytesMax, before.byteCount, message.byteCount) else {
+            throw .payloadTooLarge(bytes: bytes, limit: StateLimits.bytesMax, limitID: "state.bytes")
+        }
+        guard names <= max(StateLimits.namesBytesMax, before.namesByteCount) else {
+            throw .payloadTooLarge(bytes: names, limit: StateLimits.namesBytesMax, limitID: "state.names")
+        }
+    }
+
+    /// Whoever has what is here must be able to say so: its authors stay, however many there are.
+    private mutating func trim() {
+        forgotten.trim(to: StateLimits.forgottenMax, bytes: StateLimits.authorsBytesMax / 4)
+        let kept = Set(slots.values.joined().map(\.version.author)).union(forgotten.stamps.keys)
+        vector.trim(to: StateLimits.authorsMax, bytes: StateLimits.authorsBytesMax, keeping: kept)
+    }
+
+    /// Of values that wait to be merged those that there is room for, the newest always among them. All peers choose the
+    /// same, whatever reaches them first: what has no room among some has none among more.
+    private static func newest(_ entries: [StateEntry]) -> [StateEntry] {
+        var bytes = 0
+        let kept = entries.reversed().prefix(StateLimits.siblingsMax).prefix { entry in
+            defer { bytes += entry.byteCount(wholeName) }
+            return bytes == 0 || bytes + entry.byteCount(wholeName) <= StateLimits.bytesMax
+        }
+        return kept.reversed()
     }
 
     // MARK: - Exchanging
@@ -158,17 +205,23 @@ struct StateRegister: Hashable, Sendable, Codable {
         var isIncomplete = false
         /// The sender says that it has seen what it does not have.
         var isSenderDamaged = false
+        /// There were too many values to be merged. The sender may have those that went, and no others to be told of.
+        var hasDropped = false
         /// There were too many authors: what some of them did counts as unseen.
         var hasForgottenAuthors = false
         var conflicts: [(name: String, kept: StateEntry, lost: StateEntry)] = []
     }
 
     /// Takes what somebody sends who has seen `has`; the items are what was lacked by whoever has seen `base`, or all.
+    ///
+    /// Whoever sends something has seen it, though his `has` may not say so. What nobody's change was, and belongs to none
+    /// that he has seen, is left out: nobody could ever say that he has it.
     mutating func merge(
         _ items: [StateMessage.Item], has: StateVector, base: StateVector?, forgotten: StateVector = StateVector()
     ) -> Outcome {
         let before = self
         var outcome = Outcome()
+        let items = items.filter { !$0.entry.isDefault || has.stamps[$0.entry.version.author] != nil }
         // Nothing is held that the vector does not cover: nobody else might know of it, and nobody could say that he
         // does.
         guard base.map({ vector.includes($0) }) ?? true else {
@@ -192,7 +245,9 @@ struct StateRegister: Hashable, Sendable, Codable {
             }
         }
         vector.join(has)
-        vector.trim(to: StateLimits.authorsMax, keeping: Set(slots.values.joined().map(\.version.author)))
+        vector.join(forgotten)
+        for item in items { vector.note(item.entry.version) }
+        trim()
         outcome.hasForgottenAuthors = !vector.includes(before.vector)
         outcome.isChanged = self != before
         return outcome
@@ -219,10 +274,13 @@ struct StateRegister: Hashable, Sendable, Codable {
     ) {
         let mine = slots[name] ?? []
         let stay = mine.filter { mine in theirs.contains { $0.version == mine.version } || !has.covers(mine.version) }
-        let come = theirs.filter { theirs in !vector.covers(theirs.version) }
+        let come = Dictionary(theirs.map { ($0.version, $0) }) { $1.wins(over: $0) ? $1 : $0 }.values
+            .filter { theirs in !vector.covers(theirs.version) }
         let all = (stay + come).sorted { $0.version < $1.version }
         guard let newest = all.last else { return }
-        slots[name] = all
+        let kept = Self.newest(all)
+        slots[name] = kept
+        if kept.count < all.count { outcome.hasDropped = true }
         if !come.isEmpty {
             for entry in all.dropLast() where entry.bytes != newest.bytes {
                 outcome.conflicts.append((name, kept: newest, lost: entry))

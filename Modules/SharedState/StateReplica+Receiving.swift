@@ -61,17 +61,27 @@ extension StateReplica {
                 throw ConnectionError.incompatiblePeer(
                     reason: "'\(featureID)' is merged by '\(message.kind.rawValue)' there")
             }
-            let count = Set(register.slots.keys).union(message.items.map(\.name)).count
+            // Room for the fields that a change made here comes with.
+            let own = register.kind == .fields ? Set(coder.initialFields.keys) : []
+            let count = own.union(register.slots.keys).union(message.items.map(\.name)).count
             guard count <= StateLimits.fieldsMax else { throw StateLimits.tooManyFields(count) }
             // Enters no register: there is nothing that a later change would have to exceed.
             connection.observe(min(metadata.stamp, .ceiling))
             try follow(message, of: sender)
+            try take(message, from: sender)
             errors.incompatible = nil
-            take(message, from: sender)
         } catch {
-            errors.incompatible = error as? ConnectionError ?? .incompatiblePeer(reason: "\(error)")
+            refuse(error as? ConnectionError ?? .incompatiblePeer(reason: "\(error)"), of: sender)
         }
         work()
+    }
+
+    /// Tells it once for each sender.
+    private func refuse(_ error: ConnectionError, of sender: String) {
+        errors.incompatible = error
+        guard toldRefused.count < StateLimits.peersMax, toldRefused.insert(sender).inserted else { return }
+        connection.diagnostics.publish(
+            .deliveryFailed(requestType: featureID, error: error, willRetry: false))
     }
 
     /// What nobody can have drawn is refused, and what the clock here does not exceed yet: nobody could change it. In the
@@ -89,7 +99,7 @@ extension StateReplica {
             if !message.isReport, distance <= StateLimits.catchUpMax { greet(sender) }
             // How far it has come is kept: a process may be shorter than the way.
             changeCount += 1
-            throw .incompatiblePeer(reason: "'\(sender)' has a stamp that is farther ahead than can be followed at once")
+            throw .incompatiblePeer(reason: "'\(sender)' is ahead by more than can be followed at once")
         }
         tellAhead(newest, of: sender)
     }
@@ -108,16 +118,20 @@ extension StateReplica {
                 requestType: featureID, error: .remoteError(description: reason), willRetry: false))
     }
 
-    private func take(_ message: StateMessage, from sender: String) {
+    /// - Throws: `payloadTooLarge`; nothing of it has been taken then.
+    private func take(_ message: StateMessage, from sender: String) throws(ConnectionError) {
         renewIfForgotten(message.has)
+        var merged = register
         var outcome = StateRegister.Outcome()
         if !message.isReport {
-            outcome = register.merge(
+            outcome = merged.merge(
                 message.items, has: message.has, base: message.base, forgotten: message.forgotten)
-            if outcome.hasForgottenAuthors { life = .random(in: 0 ... .max) }
         }
-        if let fallback = message.fallback, register.take(fallback: fallback) { outcome.isChanged = true }
-        heard(message, from: sender, isDamaged: outcome.isSenderDamaged)
+        if let fallback = message.fallback, merged.take(fallback: fallback) { outcome.isChanged = true }
+        if !message.items.isEmpty { try merged.check(grownFrom: register, by: message) }
+        register = merged
+        if outcome.hasForgottenAuthors { life = .random(in: 0 ... .max) }
+        heard(message, from: sender, isDamaged: outcome.isSenderDamaged || outcome.hasDropped)
         if outcome.isIncomplete { greet(sender) }
         if message.asks || !message.items.isEmpty || message.fallback != nil { peers[sender]?.owesReport = true }
         note(outcome.conflicts)
@@ -136,6 +150,7 @@ extension StateReplica {
             peer.known = isDamaged ? StateVector() : seen
             peer.sent = nil
         }
+        peer.known.keep(authorsOf: register.vector)
         peer.life = message.life
         peer.holds = message.holds
         peer.isMet = true
@@ -155,6 +170,7 @@ extension StateReplica {
         author = StateVersion.author(
             peerID: connection.transport.localPeer.id, incarnation: .random(in: 0 ... .max))
         register.rename(forgetful, to: author, since: ownAtStart) { connection.stamp() }
+        changeCount += 1
         ownAtStart = .zero
     }
 }

@@ -68,7 +68,7 @@ extension StateReplica {
         isLoaded = true
         var isMended = false
         if var archive {
-            isMended = archive.restamp(by: connection.transport.localPeer.id)
+            isMended = archive.mend(by: connection.transport.localPeer.id)
             author = archive.author
             // What was decided while the store was read is later than what is in it.
             peers = archive.peers.filter { !forgotten.contains($0.key) && !leftOut.contains($0.key) }

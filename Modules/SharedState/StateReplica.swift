@@ -35,6 +35,8 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored var reachable: Set<String> = []
     /// Peers whose clocks were told to be ahead.
     @ObservationIgnored var toldAhead: Set<String> = []
+    /// Peers of which something was refused, and told.
+    @ObservationIgnored var toldRefused: Set<String> = []
     /// Changes made before the store was read.
     @ObservationIgnored var early: [String: Data?] = [:]
     @ObservationIgnored var undated: [State] = []
@@ -116,10 +118,11 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     }
 
     private func write(_ changes: [String: Data?], _ version: StateVersion, keepsOthers: Bool) {
-        if register.kind == .fields, register.vector.stamps[author] == nil {
+        guard !changes.isEmpty else { return }
+        if register.kind == .fields, register.vector.stamps[version.author] == nil {
             // The rest comes along with the first change, older than any: then all peers have the same of it.
             for (name, bytes) in coder.initialFields where register.slots[name] == nil {
-                register.set(bytes, name, StateVersion(stamp: .zero, author: author))
+                register.set(bytes, name, StateVersion(stamp: .zero, author: version.author))
             }
         }
         for (name, bytes) in changes { register.set(bytes, name, version, keepsOthers: keepsOthers) }

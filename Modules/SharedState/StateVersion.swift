@@ -39,10 +39,19 @@ struct StateVector: Hashable, Sendable, Codable {
         stamps = stamps.filter { !isFalse($0.value) }
     }
 
-    /// Forgets the authors that have been silent longest. What is forgotten counts as unseen, which costs a transfer.
-    mutating func trim(to limit: Int, keeping kept: Set<String>) {
-        guard stamps.count > limit else { return }
+    /// Forgets the authors that have been silent longest, until there are no more than that and their names have no more
+    /// bytes. What is forgotten counts as unseen, which costs a transfer.
+    mutating func trim(to limit: Int, bytes bytesMax: Int, keeping kept: Set<String> = []) {
+        var bytes = stamps.keys.reduce(0) { $0 + $1.utf8.count }
+        guard stamps.count > limit || bytes > bytesMax else { return }
         let silent = stamps.filter { !kept.contains($0.key) }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
-        for (author, _) in silent.prefix(stamps.count - limit) { stamps[author] = nil }
+        for (author, _) in silent {
+            guard stamps.count > limit || bytes > bytesMax else { return }
+            stamps[author] = nil
+            bytes -= author.utf8.count
+        }
     }
+
+    /// Forgets the authors that another vector does not have.
+    mutating func keep(authorsOf other: StateVector) { stamps = stamps.filter { other.stamps[$0.key] != nil } }
 }

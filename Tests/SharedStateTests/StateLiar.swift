@@ -6,13 +6,19 @@ import MeshTransport
 @testable import MeshSharedState
 
 /// A paired peer that says whatever it likes.
-struct StateLiar {
+@MainActor
+final class StateLiar {
     let transport: any SessionSyncTransport
-    var featureID = "sessionmesh.state/Settings"
-    var revision: UInt64 = 1
+    var featureID: String
+    private var revision: UInt64 = 1
+
+    init(transport: any SessionSyncTransport, featureID: String = "sessionmesh.state/Settings") {
+        self.transport = transport
+        self.featureID = featureID
+    }
 
     /// - Parameter peer: the only one that is told; nil tells all.
-    mutating func say(_ message: StateMessage, stamp: UInt64 = 0, to peer: SessionPeer? = nil) async throws {
+    func say(_ message: StateMessage, stamp: UInt64 = 0, to peer: SessionPeer? = nil) async throws {
         revision += 1
         let metadata = SessionSyncMetadata(
             sessionID: TransportConnection.sharedScope, featureID: featureID, sourcePeerID: transport.localPeer.id,
