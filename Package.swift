@@ -55,6 +55,7 @@ let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: 
 let dnssd = Target.Dependency.target(name: "CDNSSD", condition: .when(traits: ["SystemDiscovery"]))
 
 // Modules of ours that are needed under its trait only, by one that does without it too.
+let discovery = Target.Dependency.target(name: "MeshDiscovery", condition: .when(traits: ["UDP"]))
 let security = Target.Dependency.target(name: "MeshSecurity", condition: .when(traits: ["UDP"]))
 let udpTransport = Target.Dependency.target(name: "MeshUDPTransport", condition: .when(traits: ["UDP"]))
 let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", condition: .when(traits: ["SQLite"]))
@@ -272,9 +273,9 @@ let modules: [Module] = [
         uses: [
             "MeshGPX", "MeshToolOutput", "MeshCodecBenchmark", "WorkoutExample", "MeshBus", "MeshIdentity",
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
-            "MeshDiscovery", "MeshPipeTransport", "MeshSession", "MeshSQLiteStorage",
+            "MeshPipeTransport", "MeshSession", "MeshSQLiteStorage",
         ],
-        needs: [argumentParser, security, udpTransport]),
+        needs: [argumentParser, discovery, security, udpTransport]),
 ]
 
 let settings: [SwiftSetting] = [

@@ -20,7 +20,10 @@
         /// - Parameter width: of a line in characters; nil for any. One column that is wider by itself stays so.
         package func text(width: Int? = ToolOutput.width) -> String {
             guard let width else { return lines(of: Array(columns.indices), widths: naturalWidths) }
-            return TableLayout(columns: columns, naturalWidths: naturalWidths, width: width).tables
+            let isText = columns.indices.map { column in
+                !columns[column].isNumeric && rows.contains { $0[column].contains(" ") }
+            }
+            return TableLayout(columns: columns, isText: isText, naturalWidths: naturalWidths, width: width).tables
                 .map { lines(of: $0.columns, widths: $0.widths) }
                 .joined(separator: "\n\n")
         }
@@ -80,10 +83,11 @@
 
         let tables: [Part]
 
-        init(columns: [TableColumn], naturalWidths: [Int], width: Int) {
-            // What a row is known by is not broken, nor is a number.
+        /// - Parameter isText: which columns have cells of several words.
+        init(columns: [TableColumn], isText: [Bool], naturalWidths: [Int], width: Int) {
+            // Only texts are broken, and not what a row is known by.
             func least(_ column: Int) -> Int {
-                guard column > 0, !columns[column].isNumeric else { return naturalWidths[column] }
+                guard column > 0, isText[column] else { return naturalWidths[column] }
                 return min(naturalWidths[column], max(Self.textMin, columns[column].title.count))
             }
             let labels = Array(columns.indices.prefix { !columns[$0].isNumeric })

@@ -3,11 +3,14 @@
     import MeshBus
     import MeshIdentity
     import MeshPipeTransport
-    import MeshSecurity
     import MeshToolOutput
     import MeshTransport
-    import MeshUDPTransport
     import WorkoutExample
+
+    #if UDP
+        import MeshSecurity
+        import MeshUDPTransport
+    #endif
 
     /// A played peer's end of the link to the other one.
     struct PlayedLink {

@@ -1,10 +1,13 @@
 #if CommandLineTools
     import Foundation
-    import MeshDiscovery
-    import MeshSecurity
     import MeshToolOutput
-    import MeshUDPTransport
     import WorkoutExample
+
+    #if UDP
+        import MeshDiscovery
+        import MeshSecurity
+        import MeshUDPTransport
+    #endif
 
     /// Two homes of peers that have been paired with each other, for one replay.
     struct ReplayHomes {

@@ -2,7 +2,10 @@
     import ArgumentParser
     import Foundation
     import MeshToolOutput
-    import MeshUDPTransport
+
+    #if UDP
+        import MeshUDPTransport
+    #endif
 
     struct DoctorCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -5,8 +5,11 @@
     import MeshIdentity
     import MeshPipeTransport
     import MeshToolOutput
-    import MeshUDPTransport
     import WorkoutExample
+
+    #if UDP
+        import MeshUDPTransport
+    #endif
 
     /// How a peer reaches the others.
     struct LinkOptions: ParsableArguments {
@@ -61,7 +64,8 @@
 
     extension ToolError {
         static let needsUDP = ToolError(
-            "mesh was built without the trait UDP, which the local network needs; build with it, or use --link unix:/path"
+            "mesh was built without the trait UDP, which the local network needs; "
+                + "build it with --traits default,UDP, or use --link unix:/path"
         )
     }
 

@@ -2,9 +2,12 @@
     import ArgumentParser
     import Foundation
     import MeshBus
-    import MeshSecurity
     import MeshToolOutput
-    import MeshUDPTransport
+
+    #if UDP
+        import MeshSecurity
+        import MeshUDPTransport
+    #endif
 
     struct PairCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
