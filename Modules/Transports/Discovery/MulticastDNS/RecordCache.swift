@@ -148,7 +148,7 @@ extension RecordCache {
                 remove(cached)
             } else {
                 refresh.append(cached.record)
-                postponeRefresh(cached.record, &random)
+                postponeRefresh(cached.record, beyond: now, &random)
             }
         }
         findNextDue()
@@ -158,15 +158,18 @@ extension RecordCache {
     /// Somebody has asked just now for what is to be refreshed soon (section 7.3).
     mutating func noteAsked(_ name: DNSName, _ type: DNSType, by time: Duration, _ random: inout SplitMix64) {
         for cached in self[name] where cached.record.type == type && cached.isToBeRefreshed(by: time) {
-            postponeRefresh(cached.record, &random)
+            postponeRefresh(cached.record, beyond: .zero, &random)
         }
     }
 
-    private mutating func postponeRefresh(_ record: DNSRecord, _ random: inout SplitMix64) {
+    /// To the next of its times; those that a device has slept through are left out.
+    private mutating func postponeRefresh(_ record: DNSRecord, beyond now: Duration, _ random: inout SplitMix64) {
         let key = Self.key(of: record)
         guard let place = records[key]?.firstIndex(where: { $0.record.isSame(as: record) }) else { return }
-        records[key]?[place].refreshes += 1
-        records[key]?[place].scheduleRefresh(&random)
+        repeat {
+            records[key]?[place].refreshes += 1
+            records[key]?[place].scheduleRefresh(&random)
+        } while records[key]?[place].refreshAt.map { $0 <= now } ?? false
     }
 
     private mutating func findNextDue() {
