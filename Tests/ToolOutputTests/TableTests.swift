@@ -1,69 +1,71 @@
-import MeshBus
-import Testing
+#if CommandLineTools
+    import MeshBus
+    import Testing
 
-@testable import MeshToolOutput
+    @testable import MeshToolOutput
 
-@Suite struct TableTests {
-    private static let words = "one two three four-and-a-half five sixes seven eight nine ten eleven".split(
-        separator: " ")
+    @Suite struct TableTests {
+        private static let words = "one two three four-and-a-half five sixes seven eight nine ten eleven".split(
+            separator: " ")
 
-    /// Texts of up to 40 words and numbers of up to 12 digits, in any columns.
-    private func table(seed: UInt64) -> Table {
-        var random = SplitMix64(seed: seed)
-        let columns = (0..<Int.random(in: 1...30, using: &random)).map { index in
-            TableColumn("column\(index)", isNumeric: index > 0 && Bool.random(using: &random))
+        /// Texts of up to 40 words and numbers of up to 12 digits, in any columns.
+        private func table(seed: UInt64) -> Table {
+            var random = SplitMix64(seed: seed)
+            let columns = (0..<Int.random(in: 1...30, using: &random)).map { index in
+                TableColumn("column\(index)", isNumeric: index > 0 && Bool.random(using: &random))
+            }
+            let rows = (0..<Int.random(in: 1...6, using: &random)).map { _ in
+                columns.map { column in
+                    if column.isNumeric { return "\(UInt64.random(in: 0...999_999_999_999, using: &random))" }
+                    let count = Int.random(in: 0...(column.title == "column0" ? 2 : 40), using: &random)
+                    return (0..<count).map { _ in String(Self.words.randomElement(using: &random) ?? "") }
+                        .joined(separator: " ")
+                }
+            }
+            return Table(columns: columns, rows: rows)
         }
-        let rows = (0..<Int.random(in: 1...6, using: &random)).map { _ in
-            columns.map { column in
-                if column.isNumeric { return "\(UInt64.random(in: 0...999_999_999_999, using: &random))" }
-                let count = Int.random(in: 0...(column.title == "column0" ? 2 : 40), using: &random)
-                return (0..<count).map { _ in String(Self.words.randomElement(using: &random) ?? "") }
-                    .joined(separator: " ")
+
+        @Test("No line is longer than the terminal's, and no cell is lost", arguments: 0..<300 as Range<UInt64>)
+        func width(seed: UInt64) {
+            let table = table(seed: seed)
+            let labels = table.columns.prefix { !$0.isNumeric }
+            for width in [60, 80, 100, 132] {
+                guard labels.count * 17 + 45 < width else { continue }
+                let text = table.text(width: width)
+                let longest = text.split(separator: "\n").map(\.count).max() ?? 0
+                #expect(longest <= width, "\(width) of \(table.columns.count) columns, seed \(seed)\n\(text)")
+                for (column, title) in table.columns.enumerated() where title.isNumeric {
+                    for row in table.rows { #expect(text.contains(row[column]), "seed \(seed)") }
+                }
             }
         }
-        return Table(columns: columns, rows: rows)
-    }
 
-    @Test("No line is longer than the terminal's, and no cell is lost", arguments: 0..<300 as Range<UInt64>)
-    func width(seed: UInt64) {
-        let table = table(seed: seed)
-        let labels = table.columns.prefix { !$0.isNumeric }
-        for width in [60, 80, 100, 132] {
-            guard labels.count * 17 + 45 < width else { continue }
-            let text = table.text(width: width)
-            let longest = text.split(separator: "\n").map(\.count).max() ?? 0
-            #expect(longest <= width, "\(width) of \(table.columns.count) columns, seed \(seed)\n\(text)")
-            for (column, title) in table.columns.enumerated() where title.isNumeric {
-                for row in table.rows { #expect(text.contains(row[column]), "seed \(seed)") }
+        @Test func `Texts break between words, and a long word within`() {
+            #expect("a few short words".wrapped(to: 9) == ["a few", "short", "words"])
+            #expect("abcdefghij k".wrapped(to: 4) == ["abcd", "efgh", "ij k"])
+            #expect("".wrapped(to: 4) == [""])
+            #expect("fits as  it is".wrapped(to: 14) == ["fits as  it is"])
+            for count in 0..<200 {
+                let text = Self.words.prefix(count % 12).joined(separator: " ")
+                let lines = text.wrapped(to: 1 + count / 4)
+                #expect(lines.allSatisfy { $0.count <= 1 + count / 4 })
+                #expect(lines.joined().filter { $0 != " " } == text.filter { $0 != " " })
             }
         }
-    }
 
-    @Test func `Texts break between words, and a long word within`() {
-        #expect("a few short words".wrapped(to: 9) == ["a few", "short", "words"])
-        #expect("abcdefghij k".wrapped(to: 4) == ["abcd", "efgh", "ij k"])
-        #expect("".wrapped(to: 4) == [""])
-        #expect("fits as  it is".wrapped(to: 14) == ["fits as  it is"])
-        for count in 0..<200 {
-            let text = Self.words.prefix(count % 12).joined(separator: " ")
-            let lines = text.wrapped(to: 1 + count / 4)
-            #expect(lines.allSatisfy { $0.count <= 1 + count / 4 })
-            #expect(lines.joined().filter { $0 != " " } == text.filter { $0 != " " })
+        @Test func `With room for all there is one table, as wide as it needs`() {
+            let table = Table(columns: ["id", .number("bytes")], rows: [["a", "1"], ["bc", "23"]])
+            #expect(table.text(width: nil) == table.text(width: 100))
+            #expect(table.text(width: 100).split(separator: "\n").count == 4)
+        }
+
+        @Test func `Numbers that do not fit beside each other stand below, each with its row's label`() {
+            let names = (0..<12).map { "limit-\($0)" }
+            let table = Table(
+                columns: ["codec"] + names.map { .number($0) }, rows: [["json"] + names.indices.map { "\($0)" }])
+            let text = table.text(width: 40)
+            #expect(text.split(separator: "\n").filter { $0.hasPrefix("json") }.count > 2)
+            for name in names { #expect(text.contains(name)) }
         }
     }
-
-    @Test func `With room for all there is one table, as wide as it needs`() {
-        let table = Table(columns: ["id", .number("bytes")], rows: [["a", "1"], ["bc", "23"]])
-        #expect(table.text(width: nil) == table.text(width: 100))
-        #expect(table.text(width: 100).split(separator: "\n").count == 4)
-    }
-
-    @Test func `Numbers that do not fit beside each other stand below, each with its row's label`() {
-        let names = (0..<12).map { "limit-\($0)" }
-        let table = Table(
-            columns: ["codec"] + names.map { .number($0) }, rows: [["json"] + names.indices.map { "\($0)" }])
-        let text = table.text(width: 40)
-        #expect(text.split(separator: "\n").filter { $0.hasPrefix("json") }.count > 2)
-        for name in names { #expect(text.contains(name)) }
-    }
-}
+#endif

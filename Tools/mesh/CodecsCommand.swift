@@ -10,7 +10,7 @@
     import MeshTransport
     import MeshWire
 
-    struct CodecsCommand: AsyncParsableCommand {
+    struct CodecsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "codecs", abstract: "Measures every codec on sample payloads against every payload limit.",
             discussion: "The same as `plugins-tool bench codecs`, with this tool's plugins.")
@@ -24,7 +24,7 @@
         @Flag(help: "Print an object with `rows` instead of tables.")
         var json = false
 
-        func run() async throws {
+        func run() throws {
             let bus = try PluginBus {
                 IdentityPlugin()
                 WirePlugin()
