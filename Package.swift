@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// One row per module: what it is called, where it lives, the floor it stands on (Docs/Architecture.md)
+// One row per module, by wing (Docs/Architecture.md): what it is called, where it lives, the floor it stands on
 // and what it uses. Products, test targets and settings are derived from the rows below.
 
 struct Module {
@@ -62,76 +62,71 @@ let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", conditio
 
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
 let modules: [Module] = [
+    // System: libraries of the system
     Module(
-        "CZlib", "Modules/CZlib", floor: 0, form: .systemLibrary(pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib")),
+        "CZlib", "Modules/System/CZlib", floor: 0, form: .systemLibrary(pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib")),
     Module(
-        "CLibdeflate", "Modules/CLibdeflate", floor: 0,
+        "CLibdeflate", "Modules/System/CLibdeflate", floor: 0,
         form: .systemLibrary(pkgConfig: "libdeflate", apt: "libdeflate-dev", brew: "libdeflate")),
     Module(
-        "CSQLite", "Modules/CSQLite", floor: 0,
+        "CSQLite", "Modules/System/CSQLite", floor: 0,
         form: .systemLibrary(pkgConfig: "sqlite3", apt: "libsqlite3-dev", brew: "sqlite")),
     Module(
-        "CDNSSD", "Modules/CDNSSD", floor: 0,
+        "CDNSSD", "Modules/System/CDNSSD", floor: 0,
         form: .systemLibrary(
             pkgConfig: "avahi-compat-libdns_sd", apt: "libavahi-compat-libdnssd-dev", brew: "avahi")),
-    Module("MeshBus", "Modules/Bus", floor: 0, tests: []),
 
-    Module("MeshIdentity", "Modules/Identity", floor: 1, uses: ["MeshBus"], tests: []),
-    Module("MeshTimerAnchor", "Modules/TimerAnchor", floor: 1, uses: ["MeshBus"], tests: []),
-
+    // Core: values, their bytes, and their order
+    Module("MeshBus", "Modules/Core/Bus", floor: 0, tests: []),
+    Module("MeshIdentity", "Modules/Core/Identity", floor: 1, uses: ["MeshBus"], tests: []),
+    Module("MeshTimerAnchor", "Modules/Core/TimerAnchor", floor: 1, uses: ["MeshBus"], tests: []),
     Module(
-        "MeshWire", "Modules/Wire", floor: 2,
+        "MeshWire", "Modules/Core/Wire", floor: 2,
         uses: ["CZlib", "MeshBus", "MeshIdentity"],
         tests: ["MeshBus", "MeshIdentity", "MeshTesting", "MeshTestSupport"]),
     Module(
-        "MeshEngine", "Modules/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
+        "MeshEngine", "Modules/Core/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
         tests: ["MeshBus", "MeshIdentity", "MeshTimerAnchor"]),
+    Module(
+        "MeshLibdeflate", "Modules/Core/Libdeflate", floor: 5,
+        uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
+        tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
 
+    // Storage: what outlives a process
     Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBus"], tests: []),
+    Module(
+        "MeshSQLiteStorage", "Modules/Storage/SQLite", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage"], needs: [grdb, sqlite],
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTesting", "MeshTestSupport"]),
 
+    // Transports: from a link to a dependable transport
     Module(
         "MeshTransport", "Modules/Transports/Contract", floor: 3,
         uses: ["MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity"]),
-
     Module(
         "MeshDelivery", "Modules/Transports/Delivery", floor: 4,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
         tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshTestSupport"]),
-
-    Module(
-        "MeshDiscovery", "Modules/Transports/Discovery", floor: 4, uses: ["MeshBus"], needs: [dnssd],
-        tests: ["MeshBus"]),
-    Module(
-        "MeshSecurity", "Modules/Security", floor: 4, uses: ["MeshBus"], needs: [crypto, certificates],
-        tests: ["MeshBus", "MeshTestSupport"]),
-
-    Module(
-        "MeshConnection", "Modules/Connection", floor: 4,
-        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshLoopbackTransport",
-            "MeshTestSupport",
-        ]),
-    Module(
-        "MeshSimulatedWatch", "Modules/SimulatedWatch", floor: 4, uses: ["MeshBus", "MeshTransport"],
-        tests: ["MeshBus", "MeshTransport"]),
-
     Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"],
         tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"]),
-    Module(
-        "MeshScenarioTransport", "Modules/Transports/Scenario", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
-        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshTestSupport"]),
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshTestSupport",
         ]),
+
+    // LocalNetwork: peers that find, know and reach each other
     Module(
-        "MeshUDPTransport", "Modules/Transports/UDP", floor: 5,
+        "MeshDiscovery", "Modules/LocalNetwork/Discovery", floor: 4, uses: ["MeshBus"], needs: [dnssd],
+        tests: ["MeshBus"]),
+    Module(
+        "MeshSecurity", "Modules/LocalNetwork/Security", floor: 4, uses: ["MeshBus"], needs: [crypto, certificates],
+        tests: ["MeshBus", "MeshTestSupport"]),
+    Module(
+        "MeshUDPTransport", "Modules/LocalNetwork/UDP", floor: 5,
         uses: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity",
         ], needs: nio + [tls],
@@ -139,69 +134,20 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshDiscovery",
             "MeshSecurity", "MeshTesting", "MeshTestSupport",
         ]),
+
+    // Watch: a phone and its watches
     Module(
-        "MeshWatchConnectivityTransport", "Modules/Transports/WatchConnectivity", floor: 5,
+        "MeshSimulatedWatch", "Modules/Watch/Simulated", floor: 4, uses: ["MeshBus", "MeshTransport"],
+        tests: ["MeshBus", "MeshTransport"]),
+    Module(
+        "MeshWatchConnectivityTransport", "Modules/Watch/Link", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSimulatedWatch"],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery",
             "MeshSimulatedWatch", "MeshTesting", "MeshTestSupport",
         ]),
     Module(
-        "MeshLibdeflate", "Modules/Libdeflate", floor: 5,
-        uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
-        tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
-    Module(
-        "MeshSQLiteStorage", "Modules/Storage/SQLite", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage"], needs: [grdb, sqlite],
-        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTesting", "MeshTestSupport"]),
-    Module(
-        "MeshSession", "Modules/Session", floor: 5,
-        uses: [
-            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
-        ],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
-            "MeshScenarioTransport", "MeshTestSupport",
-        ]),
-    Module(
-        "MeshDiagnostics", "Modules/Diagnostics", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog, coreMetrics],
-        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshLoopbackTransport"]),
-    Module(
-        "MeshSharedState", "Modules/SharedState", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
-            "MeshTestSupport",
-        ]),
-    Module(
-        "MeshRequests", "Modules/Requests", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
-            "MeshTestSupport",
-        ]),
-    Module(
-        "MeshFileTransfer", "Modules/FileTransfer", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
-            "MeshTestSupport",
-        ]),
-
-    Module("MeshFixtures", "Modules/Fixtures", floor: 5, uses: ["MeshBus", "MeshWire"]),
-    Module(
-        "MeshTesting", "Modules/Testing", floor: 6,
-        uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
-            "MeshDiscovery", "MeshFixtures",
-        ],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
-            "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport",
-        ]),
-    Module(
-        "SessionMeshWatchConnectivity", "Modules/WatchConnectivity", floor: 6,
+        "SessionMeshWatchConnectivity", "Modules/Watch/Face", floor: 6,
         uses: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshConnection",
             "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshSimulatedWatch",
@@ -213,6 +159,76 @@ let modules: [Module] = [
             "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshSimulatedWatch",
             "MeshWatchConnectivityTransport", "MeshTestSupport",
         ]),
+
+    // Features: what an app uses
+    Module(
+        "MeshConnection", "Modules/Features/Connection", floor: 4,
+        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshLoopbackTransport",
+            "MeshTestSupport",
+        ]),
+    Module(
+        "MeshSession", "Modules/Features/Session", floor: 5,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
+        ],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
+            "MeshScenarioTransport", "MeshTestSupport",
+        ]),
+    Module(
+        "MeshDiagnostics", "Modules/Features/Diagnostics", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog, coreMetrics],
+        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshLoopbackTransport"]),
+    Module(
+        "MeshSharedState", "Modules/Features/SharedState", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
+            "MeshTestSupport",
+        ]),
+    Module(
+        "MeshRequests", "Modules/Features/Requests", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
+            "MeshTestSupport",
+        ]),
+    Module(
+        "MeshFileTransfer", "Modules/Features/FileTransfer", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
+            "MeshTestSupport",
+        ]),
+
+    // Lab: what tests, proves and measures
+    Module(
+        "MeshScenarioTransport", "Modules/Lab/Scenario", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
+        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshTestSupport"]),
+    Module("MeshFixtures", "Modules/Lab/Fixtures", floor: 5, uses: ["MeshBus", "MeshWire"]),
+    Module(
+        "MeshTesting", "Modules/Lab/Conformance", floor: 6,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
+            "MeshDiscovery", "MeshFixtures",
+        ],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
+            "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport",
+        ]),
+    Module(
+        "MeshSimulation", "Modules/Lab/Simulation", floor: 7, form: .internalLibrary,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
+            "MeshScenarioTransport", "MeshSession", "MeshSimulatedWatch", "MeshWatchConnectivityTransport",
+            "MeshTesting",
+        ],
+        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
+
+    // Umbrella: all of it in one import
     Module(
         "SessionMesh", "Modules/Umbrella", floor: 6,
         uses: [
@@ -222,7 +238,11 @@ let modules: [Module] = [
             "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshWatchConnectivityTransport",
         ], tests: []),
 
+    // Tests, tools and examples
     Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary, uses: ["MeshBus"]),
+    Module(
+        "crash-test", "Tests/Crashes", floor: 7, form: .executable,
+        uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
     Module("MeshGPX", "Tools/GPX", floor: 7, form: .internalLibrary, tests: []),
     Module(
         "MeshToolOutput", "Tools/Output", floor: 7, form: .internalLibrary, uses: ["MeshBus"], needs: [textTable],
@@ -231,21 +251,6 @@ let modules: [Module] = [
         "MeshCodecBenchmark", "Tools/CodecBenchmark", floor: 7, form: .internalLibrary,
         uses: ["MeshGPX", "MeshToolOutput", "MeshBus", "MeshIdentity", "MeshWire", "MeshFixtures"],
         tests: ["MeshGPX", "MeshToolOutput", "MeshBus", "MeshIdentity", "MeshWire", "MeshFixtures"]),
-    Module(
-        "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
-        uses: [
-            "MeshGPX", "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage",
-            "MeshTransport", "MeshConnection", "MeshSession",
-        ],
-        tests: ["MeshGPX", "SessionMesh", "MeshTestSupport"]),
-    Module(
-        "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
-        uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
-            "MeshScenarioTransport", "MeshSession", "MeshSimulatedWatch", "MeshWatchConnectivityTransport",
-            "MeshTesting",
-        ],
-        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
@@ -266,9 +271,6 @@ let modules: [Module] = [
             "WorkoutExample",
         ], needs: nio),
     Module(
-        "crash-test", "Tests/Crashes", floor: 7, form: .executable,
-        uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
-    Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
         uses: [
             "MeshGPX", "MeshToolOutput", "MeshCodecBenchmark", "WorkoutExample", "MeshBus", "MeshIdentity",
@@ -276,6 +278,13 @@ let modules: [Module] = [
             "MeshPipeTransport", "MeshSession", "MeshSQLiteStorage",
         ],
         needs: [argumentParser, discovery, security, udpTransport]),
+    Module(
+        "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
+        uses: [
+            "MeshGPX", "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage",
+            "MeshTransport", "MeshConnection", "MeshSession",
+        ],
+        tests: ["MeshGPX", "SessionMesh", "MeshTestSupport"]),
 ]
 
 let settings: [SwiftSetting] = [
@@ -300,7 +309,10 @@ func targets(of module: Module) -> [Target] {
             .target(name: module.name, dependencies: dependencies, path: module.path, swiftSettings: swiftSettings)
         }
     guard let tests = module.tests else { return [target] }
-    let folder = module.name.hasPrefix("Mesh") ? String(module.name.dropFirst(4)) : module.name
+    // Tests mirror what they test: Modules/Core/Bus, Tests/Core/BusTests.
+    let folder = ["Modules/", "Docs/"].reduce(module.path) { path, wing in
+        path.hasPrefix(wing) ? String(path.dropFirst(wing.count)) : path
+    }
     return [
         target,
         .testTarget(

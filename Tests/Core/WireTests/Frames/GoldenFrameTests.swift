@@ -10,9 +10,7 @@ import Testing
 /// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenFrameTests` writes the files anew.
 @Suite("Golden frames", .serialized)
 struct GoldenFrameTests {
-    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-    static let folder = root.appending(path: "Fixtures/Wire")
+    static let folder = Checkout.fixtures.appending(path: "Wire")
     static let isUpdating = ProcessInfo.processInfo.environment["SESSIONMESH_UPDATE_FIXTURES"] == "1"
 
     @Test(
@@ -38,7 +36,7 @@ struct GoldenFrameTests {
         let file = Self.folder.appending(path: "builtin.dictionary")
         if Self.isUpdating { try Data(CompressionDictionary.builtIn.bytes).write(to: file) }
         #expect(try Array(Data(contentsOf: file)) == CompressionDictionary.builtIn.bytes)
-        let page = Self.root.deletingLastPathComponent().appending(path: "Docs/WireFormat.md")
+        let page = Checkout.root.appending(path: "Docs/WireFormat.md")
         let document = try String(contentsOf: page, encoding: .utf8)
         let id = String(CompressionDictionary.builtIn.id, radix: 16, uppercase: true)
         #expect(document.contains("0x\(id), the \(CompressionDictionary.builtIn.bytes.count) bytes"))
@@ -46,7 +44,7 @@ struct GoldenFrameTests {
 
     @Test("a decoder in Python, written from the document, reads them the same way")
     func python() async throws {
-        let script = Self.root.appending(path: "Interop/decode_frames.py").path
+        let script = Checkout.interop.appending(path: "decode_frames.py").path
         let (status, text) = try await Program.run("python3", ["-B", script, Self.folder.path])
         // What env says when there is no such program.
         if status == 127, ProcessInfo.processInfo.environment["CI"] != "true" {

@@ -1,5 +1,6 @@
 import Foundation
 import MeshIdentity
+import MeshTestSupport
 import MeshTesting
 import MeshWire
 import Testing
@@ -7,8 +8,7 @@ import Testing
 /// What once broke a decoder, and what was made to: `Tests/Fixtures/Fuzz/TARGET`, one input a file.
 @Suite struct FuzzReplayTests {
     private static let codecs: [any PayloadCodec] = [CompactCodec(), CBORCodec(), JSONCodec()]
-    private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Fixtures/Fuzz")
+    private static let folder = Checkout.fixtures.appending(path: "Fuzz")
 
     private static func contents(of folder: URL) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasPrefix(".") }.sorted()

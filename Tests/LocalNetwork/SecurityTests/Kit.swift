@@ -67,10 +67,9 @@
 
     /// Files that other languages read, and the script that reads them.
     enum Interop {
-        private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         private static let environment = ProcessInfo.processInfo.environment
 
-        static func fixture(_ name: String) -> URL { tests.appending(path: "Fixtures/Security").appending(path: name) }
+        static func fixture(_ name: String) -> URL { Checkout.fixtures.appending(path: "Security").appending(path: name) }
 
         /// Compares with the committed file, or writes it anew where `SESSIONMESH_UPDATE_FIXTURES` is 1.
         static func check<Content: Codable & Equatable>(_ content: Content, isIn name: String) throws {
@@ -86,7 +85,7 @@
         /// What `check_security.py` says; nil where Python or what it needs is missing, which is said aloud and which
         /// continuous integration does not allow.
         static func python(_ command: String, _ arguments: String...) async throws -> String? {
-            let script = tests.appending(path: "Interop/check_security.py").path
+            let script = Checkout.interop.appending(path: "check_security.py").path
             let (status, text) = try await Program.run(
                 "python3", ["-B", "-X", "utf8", script, command] + arguments)
             // 127: what env says when there is no such program; 3: cryptography is missing.

@@ -85,8 +85,7 @@ import Testing
 
     /// - Returns: what the script prints; nil where Python or cbor2 is missing, which continuous integration does not allow.
     private static func runPython(_ input: String) async throws -> String? {
-        let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Interop/roundtrip_cbor.py")
+        let script = Checkout.interop.appending(path: "roundtrip_cbor.py")
         let isRequired = ProcessInfo.processInfo.environment["CI"] == "true"
         guard try await Program.run("python3", ["-c", "import cbor2"]).status == 0 else {
             print("skipped: python3 with cbor2 is missing")

@@ -27,8 +27,7 @@ struct ZeroconfEvent: Decodable, Hashable, Sendable {
 }
 
 extension Program {
-    private static let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Interop/zeroconf_peer.py").path
+    private static let script = Checkout.interop.appending(path: "zeroconf_peer.py").path
 
     /// Whether this machine has python-zeroconf. Continuous integration must have it.
     static let hasZeroconf: Bool = {

@@ -8,9 +8,7 @@ import Testing
 /// `SESSIONMESH_UPDATE_FIXTURES=1 swift test --filter GoldenPayloadTests` writes the files anew.
 @Suite("Golden payloads", .serialized)
 struct GoldenPayloadTests {
-    private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-    private static let folder = tests.appending(path: "Fixtures/Payloads")
+    private static let folder = Checkout.fixtures.appending(path: "Payloads")
     private static let environment = ProcessInfo.processInfo.environment
 
     @Test("every codec writes the golden bytes and reads them", arguments: GoldenPayload.all)
@@ -35,7 +33,7 @@ struct GoldenPayloadTests {
 
     @Test("readers in Python, one written from the document and one of others, understand them")
     func python() async throws {
-        let script = Self.tests.appending(path: "Interop/decode_payloads.py").path
+        let script = Checkout.interop.appending(path: "decode_payloads.py").path
         let (status, text) = try await Program.run("python3", ["-B", "-X", "utf8", script, Self.folder.path])
         let isRequired = Self.environment["CI"] == "true"
         // What env says when there is no such program.

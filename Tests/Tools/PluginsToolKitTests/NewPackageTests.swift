@@ -1,4 +1,5 @@
 import Foundation
+import MeshTestSupport
 import MeshToolOutput
 import Testing
 
@@ -6,9 +7,6 @@ import Testing
 
 @Suite("New packages")
 struct NewPackageTests {
-    private static let root = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
-        url.deletingLastPathComponent()
-    }
     private let origin = PackageOrigin.checkout(path: "/mesh \"house\"")
 
     /// What the error says; it is a `ToolError` of one line.
@@ -60,7 +58,7 @@ struct NewPackageTests {
 
     @Test("modules of ours are refused, with their prefix and without it")
     func ours() throws {
-        let manifest = try String(contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
+        let manifest = try String(contentsOf: Checkout.root.appending(path: "Package.swift"), encoding: .utf8)
         let modules = manifest.matches(of: /Module\(\s*"(\w+)"/).map { String($0.1) }
         #expect(modules.count > 20)
         for module in modules where module.first?.isUppercase == true {
@@ -76,8 +74,8 @@ struct NewPackageTests {
 
     @Test("the checkout that the tool was built from is found, and missed when it is gone")
     func checkout() throws {
-        #expect(try PackageOrigin(nil) == .checkout(path: Self.root.standardizedFileURL.path))
-        #expect(try PackageOrigin(Self.root.path + "/Docs/..") == .checkout(path: Self.root.standardizedFileURL.path))
+        #expect(try PackageOrigin(nil) == .checkout(path: Checkout.root.standardizedFileURL.path))
+        #expect(try PackageOrigin(Checkout.root.path + "/Docs/..") == .checkout(path: Checkout.root.standardizedFileURL.path))
         #expect(
             message { _ = try PackageOrigin(nil, builtFrom: "/gone/Tools/PluginsToolKit/Templates/X.swift") }
                 == "the checkout that this tool was built from is gone in '/gone'; name a checkout or its URL with "
@@ -86,7 +84,7 @@ struct NewPackageTests {
             message { _ = try PackageOrigin("/nowhere") }
                 == "there is no SessionMesh in '/nowhere'; name a checkout or its URL with --package")
         // A package, and not ours.
-        let example = Self.root.appending(path: "Tests/ALaCarte").path
+        let example = Checkout.root.appending(path: "Tests/ALaCarte").path
         #expect(message { _ = try PackageOrigin(example) }.hasPrefix("there is no SessionMesh in '"))
     }
 
@@ -185,8 +183,8 @@ struct NewPackageTests {
 
     @Test("the page about transports quotes the example as it is")
     func page() throws {
-        let page = try String(contentsOf: Self.root.appending(path: "Docs/AddingATransport.md"), encoding: .utf8)
-        let example = Self.root.appending(path: "Docs/Examples/FileDrop")
+        let page = try String(contentsOf: Checkout.root.appending(path: "Docs/AddingATransport.md"), encoding: .utf8)
+        let example = Checkout.root.appending(path: "Docs/Examples/FileDrop")
         let sources = try [
             "Package.swift", "Sources/FileDrop/FileDropLink.swift", "Sources/FileDrop/FileDropPlugin.swift",
             "Sources/file-drop-tool/main.swift",
