@@ -64,7 +64,8 @@ let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", conditio
 let modules: [Module] = [
     // System: libraries of the system
     Module(
-        "CZlib", "Modules/System/CZlib", floor: 0, form: .systemLibrary(pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib")),
+        "CZlib", "Modules/System/CZlib", floor: 0,
+        form: .systemLibrary(pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib")),
     Module(
         "CLibdeflate", "Modules/System/CLibdeflate", floor: 0,
         form: .systemLibrary(pkgConfig: "libdeflate", apt: "libdeflate-dev", brew: "libdeflate")),
@@ -208,6 +209,7 @@ let modules: [Module] = [
         "MeshScenarioTransport", "Modules/Lab/Scenario", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
         tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshTestSupport"]),
+    Module("MeshBenchmarks", "Modules/Lab/Benchmarks", floor: 1, uses: ["MeshBus"]),
     Module("MeshFixtures", "Modules/Lab/Fixtures", floor: 5, uses: ["MeshBus", "MeshWire"]),
     Module(
         "MeshTesting", "Modules/Lab/Conformance", floor: 6,
@@ -222,7 +224,8 @@ let modules: [Module] = [
     Module(
         "MeshSimulation", "Modules/Lab/Simulation", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
+            "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
+            "MeshDelivery",
             "MeshScenarioTransport", "MeshSession", "MeshSimulatedWatch", "MeshWatchConnectivityTransport",
             "MeshTesting",
         ],
@@ -245,35 +248,40 @@ let modules: [Module] = [
         uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
     Module("MeshGPX", "Tools/GPX", floor: 7, form: .internalLibrary, tests: []),
     Module(
-        "MeshToolOutput", "Tools/Output", floor: 7, form: .internalLibrary, uses: ["MeshBus"], needs: [textTable],
+        "MeshToolOutput", "Tools/Output", floor: 7, form: .internalLibrary, uses: ["MeshBus", "MeshBenchmarks"],
+        needs: [textTable],
         tests: ["MeshBus", "MeshTestSupport"]),
     Module(
         "MeshCodecBenchmark", "Tools/CodecBenchmark", floor: 7, form: .internalLibrary,
-        uses: ["MeshGPX", "MeshToolOutput", "MeshBus", "MeshIdentity", "MeshWire", "MeshFixtures"],
-        tests: ["MeshGPX", "MeshToolOutput", "MeshBus", "MeshIdentity", "MeshWire", "MeshFixtures"]),
+        uses: ["MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshWire", "MeshFixtures"],
+        tests: ["MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshWire", "MeshFixtures"]),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
-            "MeshGPX", "MeshToolOutput", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine",
+            "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire",
+            "MeshEngine",
             "MeshTransport", "MeshDelivery", "MeshSession", "MeshConnection", "MeshSharedState", "MeshTesting",
             "MeshSimulation", "MeshCodecBenchmark",
         ],
         needs: [argumentParser],
         tests: [
-            "MeshGPX", "MeshToolOutput", "MeshBus", "MeshIdentity", "MeshWire", "MeshTesting", "MeshTestSupport",
+            "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshWire", "MeshTesting",
+            "MeshTestSupport",
             "plugins-tool",
         ]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
-            "PluginsToolKit", "MeshToolOutput", "MeshBus", "SessionMesh", "SessionMeshWatchConnectivity",
+            "PluginsToolKit", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "SessionMesh",
+            "SessionMeshWatchConnectivity",
             "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation",
             "WorkoutExample",
         ], needs: nio),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
         uses: [
-            "MeshGPX", "MeshToolOutput", "MeshCodecBenchmark", "WorkoutExample", "MeshBus", "MeshIdentity",
+            "MeshGPX", "MeshToolOutput", "MeshCodecBenchmark", "WorkoutExample", "MeshBus", "MeshBenchmarks",
+            "MeshIdentity",
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
             "MeshPipeTransport", "MeshSession", "MeshSQLiteStorage",
         ],
@@ -293,10 +301,15 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+// Tests and searches break the engine's rules on purpose (EngineMutation). No product can: the switches are compiled in
+// where the environment says so, as Tools/test, Tools/soak and .ci/run do.
+let mutations: [SwiftSetting] = Context.environment["MESH_MUTATIONS"] == "1" ? [.define("MUTATIONS")] : []
+
 func targets(of module: Module) -> [Target] {
     let dependencies = module.uses.map { Target.Dependency.byName(name: $0) } + module.needs
     // The floor travels as a define, so that `plugins-tool graph` reads it from `swift package dump-package`.
-    let swiftSettings = settings + [.define("FLOOR_\(module.floor)")]
+    var swiftSettings = settings + [.define("FLOOR_\(module.floor)")]
+    if module.name == "MeshEngine" { swiftSettings += mutations }
     let target: Target =
         switch module.form {
         case .systemLibrary(let pkgConfig, let apt, let brew):

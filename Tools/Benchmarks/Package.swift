@@ -30,6 +30,7 @@ let package = Package(
             dependencies: [
                 "Measuring", "Protobuf",
                 .product(name: "MeshBus", package: "SessionMesh"),
+                .product(name: "MeshBenchmarks", package: "SessionMesh"),
                 .product(name: "MeshIdentity", package: "SessionMesh"),
                 .product(name: "MeshWire", package: "SessionMesh"),
                 .product(name: "MeshTesting", package: "SessionMesh"),

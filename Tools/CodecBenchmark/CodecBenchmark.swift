@@ -1,5 +1,6 @@
 import Foundation
-package import MeshBus
+package import MeshBenchmarks
+import MeshBus
 import MeshFixtures
 import MeshGPX
 public import MeshIdentity

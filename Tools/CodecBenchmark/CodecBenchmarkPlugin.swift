@@ -1,3 +1,4 @@
+import MeshBenchmarks
 package import MeshBus
 import MeshFixtures
 

@@ -1,5 +1,6 @@
 #if CommandLineTools
-    package import MeshBus
+    package import MeshBenchmarks
+    import MeshBus
 
     /// Benchmark rows as tables: one of plain values, one of what is told for each name.
     package enum BenchmarkTable {

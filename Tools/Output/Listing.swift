@@ -1,3 +1,4 @@
+package import MeshBenchmarks
 package import MeshBus
 
 extension [PluginDescriptor] {

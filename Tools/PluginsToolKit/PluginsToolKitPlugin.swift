@@ -1,3 +1,4 @@
+import MeshBenchmarks
 import MeshBus
 
 /// Registers the measurements that need more than one module.

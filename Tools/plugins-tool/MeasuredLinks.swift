@@ -1,3 +1,4 @@
+import MeshBenchmarks
 import MeshBus
 import PluginsToolKit
 import SessionMesh
@@ -32,6 +33,7 @@ struct MeasuredLinksPlugin: Plugin {
                 }), to: .measuredLinks)
         #if UDP
             registry.add(DatagramBenchmark.benchmarkCase, to: .benchmarks)
+            registry.add(SealingBenchmark.benchmarkCase, to: .benchmarks)
         #endif
     }
 

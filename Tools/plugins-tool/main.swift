@@ -1,3 +1,4 @@
+import MeshBenchmarks
 import MeshSimulatedWatch
 import MeshSimulation
 import MeshTesting
@@ -20,6 +21,7 @@ import WorkoutExample
 
 await PluginsTool.main {
     BusPlugin()
+    BenchmarksPlugin()
     IdentityPlugin()
     TimerAnchorPlugin()
     WirePlugin()

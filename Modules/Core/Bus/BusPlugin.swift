@@ -5,6 +5,6 @@ public struct BusPlugin: Plugin {
     public var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "core.bus", kind: .core, module: "MeshBus", version: "0.1.0",
-            summary: "Where plugins meet: descriptors, extension points, dependency order, topics")
+            summary: "Where plugins meet: descriptors, extension points, order of requirements, topics")
     }
 }

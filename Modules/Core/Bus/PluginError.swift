@@ -1,9 +1,8 @@
-/// Why a bus could not be made, started or kept running. It names the plugin.
+/// Why a bus could not be made. It names the plugin.
 public struct PluginError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case duplicateID, conflictingLimit, missingRequirement, circularRequirement, contributionFailed
-            case startFailed, runFailed, alreadyRunning
         }
 
         private let value: Value
@@ -18,19 +17,13 @@ public struct PluginError: Error, Sendable, CustomStringConvertible {
         public static let circularRequirement = Code(value: .circularRequirement)
         /// A plugin's `contribute` threw.
         public static let contributionFailed = Code(value: .contributionFailed)
-        /// A plugin's `start` threw; those started before it have been stopped.
-        public static let startFailed = Code(value: .startFailed)
-        /// A plugin's `run` threw; every plugin has been stopped.
-        public static let runFailed = Code(value: .runFailed)
-        /// The bus is running already.
-        public static let alreadyRunning = Code(value: .alreadyRunning)
 
         public var description: String { value.rawValue }
     }
 
     public let code: Code
-    /// The plugin at fault; nil for `alreadyRunning`.
-    public let plugin: PluginID?
+    /// The plugin at fault.
+    public let plugin: PluginID
     public let message: String
     public let cause: (any Error)?
 
@@ -60,11 +53,12 @@ extension PluginError {
 
     static func circularRequirement(_ ring: [PluginID]) -> PluginError {
         PluginError(
-            code: .circularRequirement, plugin: ring.first,
+            code: .circularRequirement, plugin: ring[0],
             message: "plugins require each other: \(ring.map(\.rawValue).joined(separator: " → "))", cause: nil)
     }
 
-    static func failed(_ code: Code, _ verb: String, _ id: PluginID, _ cause: any Error) -> PluginError {
-        PluginError(code: code, plugin: id, message: "plugin '\(id)' failed to \(verb)", cause: cause)
+    static func contributionFailed(of id: PluginID, _ cause: any Error) -> PluginError {
+        PluginError(
+            code: .contributionFailed, plugin: id, message: "plugin '\(id)' failed to contribute", cause: cause)
     }
 }

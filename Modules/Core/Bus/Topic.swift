@@ -150,12 +150,19 @@ public final class Topic<Element: Sendable>: Sendable {
 /// What is left to do once elements are in their subscribers' buffers: nobody may be woken while a lock is held.
 package struct TopicHandover {
     fileprivate var waiters: [CheckedContinuation<Void, Never>] = []
-    fileprivate var report: (onDrop: @Sendable (UInt64) -> Void, droppedCount: UInt64)?
+    fileprivate var reports: [(onDrop: @Sendable (UInt64) -> Void, droppedCount: UInt64)] = []
+
+    package init() {}
 
     /// Wakes the subscribers that wait, and reports what was dropped.
     package func complete() {
         for waiter in waiters { waiter.resume() }
-        if let report { report.onDrop(report.droppedCount) }
+        for report in reports { report.onDrop(report.droppedCount) }
+    }
+
+    package mutating func merge(_ later: TopicHandover) {
+        waiters += later.waiters
+        reports += later.reports
     }
 }
 
@@ -213,10 +220,11 @@ extension Topic {
             if replaysLatest { state.latest = latest }
             var receipt = TopicSubscription<Element>.Receipt()
             append(&state, &receipt)
-            var handover = TopicHandover(waiters: receipt.waiters)
+            var handover = TopicHandover()
+            handover.waiters = receipt.waiters
             if receipt.droppedCount > 0 {
                 state.droppedCount += UInt64(receipt.droppedCount)
-                handover.report = onDrop.map { ($0, state.droppedCount) }
+                if let onDrop { handover.reports = [(onDrop, state.droppedCount)] }
             }
             return handover
         }
@@ -357,29 +365,5 @@ private final class TopicReader<Element: Sendable>: Sendable {
     func cancel() {
         unsubscribe()
         subscription.finish()
-    }
-}
-
-/// The name under which plugins find the same topic on the bus, with the topic's bound and policy.
-///
-/// Declared once by the module that owns the element type, as a static constant.
-public struct TopicKey<Element: Sendable>: Sendable {
-    public let id: String
-    public let bufferLimit: Int
-    public let overflow: Topic<Element>.OverflowPolicy
-    public let replaysLatest: Bool
-
-    public init(
-        _ id: String, bufferLimit: Int = 256, overflow: Topic<Element>.OverflowPolicy = .dropOldest,
-        replaysLatest: Bool = false
-    ) {
-        self.id = id
-        self.bufferLimit = bufferLimit
-        self.overflow = overflow
-        self.replaysLatest = replaysLatest
-    }
-
-    func makeTopic() -> Topic<Element> {
-        Topic(bufferLimit: bufferLimit, overflow: overflow, replaysLatest: replaysLatest)
     }
 }

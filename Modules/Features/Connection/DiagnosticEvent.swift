@@ -1,5 +1,3 @@
-public import MeshBus
-
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -65,10 +63,4 @@ extension DiagnosticEvent: CustomStringConvertible {
         case .requestEncodingFailed(let type): "\(type) is not what it says"
         }
     }
-}
-
-extension TopicKey where Element == DiagnosticEvent {
-    /// Where connections report. Bounded to 256 events for each subscriber; the oldest make room.
-    public static let connectionDiagnostics = TopicKey(
-        "sessionmesh.connection-diagnostics", bufferLimit: 256, overflow: .dropOldest)
 }

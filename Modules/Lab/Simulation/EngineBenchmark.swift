@@ -1,3 +1,4 @@
+import MeshBenchmarks
 import MeshBus
 import MeshEngine
 import MeshIdentity

@@ -1,3 +1,4 @@
+import MeshBenchmarks
 public import MeshBus
 
 /// Offers features to simulate and the measurements of engine and stores.

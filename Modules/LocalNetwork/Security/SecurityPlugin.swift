@@ -12,10 +12,6 @@ public struct SecurityPlugin: Plugin {
     }
 
     #if UDP
-        public func contribute(to registry: inout ExtensionRegistry) {
-            registry.add(SealingBenchmark.benchmarkCase, to: .benchmarks)
-        }
-
         private static let capabilities = ["identity", "pairing-secret", "pairing-digits", "sealed-datagrams"]
         private static let limits: [PayloadLimit] = [.sealedDatagram]
     #else

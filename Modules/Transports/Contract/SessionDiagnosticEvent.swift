@@ -1,4 +1,4 @@
-public import MeshBus
+import MeshBus
 public import MeshIdentity
 
 /// What passed through a session's transport, and what went wrong on the way.
@@ -79,9 +79,4 @@ extension SessionDiagnosticEvent: CustomStringConvertible {
 
 extension SessionSyncMetadata {
     fileprivate var place: String { "\(featureID) \(sourcePeerID)#\(sequence) \(payloadType)" }
-}
-
-extension TopicKey where Element == SessionDiagnosticEvent {
-    /// Where every part of a mesh reports. Bounded to 1024 events for each subscriber; the oldest make room.
-    public static let diagnostics = TopicKey("sessionmesh.diagnostics", bufferLimit: 1024, overflow: .dropOldest)
 }

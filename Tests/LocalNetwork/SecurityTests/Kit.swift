@@ -69,7 +69,9 @@
     enum Interop {
         private static let environment = ProcessInfo.processInfo.environment
 
-        static func fixture(_ name: String) -> URL { Checkout.fixtures.appending(path: "Security").appending(path: name) }
+        static func fixture(_ name: String) -> URL {
+            Checkout.fixtures.appending(path: "Security").appending(path: name)
+        }
 
         /// Compares with the committed file, or writes it anew where `SESSIONMESH_UPDATE_FIXTURES` is 1.
         static func check<Content: Codable & Equatable>(_ content: Content, isIn name: String) throws {

@@ -1,3 +1,4 @@
+import MeshBenchmarks
 import MeshBus
 import MeshFixtures
 import Testing

@@ -1,6 +1,7 @@
 #if CommandLineTools && (os(macOS) || os(Linux)) && compiler(>=6.2)
     import ArgumentParser
     import Foundation
+    import MeshBenchmarks
     import MeshBus
     import MeshToolOutput
     import Testing

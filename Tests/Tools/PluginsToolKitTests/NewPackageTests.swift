@@ -75,7 +75,9 @@ struct NewPackageTests {
     @Test("the checkout that the tool was built from is found, and missed when it is gone")
     func checkout() throws {
         #expect(try PackageOrigin(nil) == .checkout(path: Checkout.root.standardizedFileURL.path))
-        #expect(try PackageOrigin(Checkout.root.path + "/Docs/..") == .checkout(path: Checkout.root.standardizedFileURL.path))
+        #expect(
+            try PackageOrigin(Checkout.root.path + "/Docs/..")
+                == .checkout(path: Checkout.root.standardizedFileURL.path))
         #expect(
             message { _ = try PackageOrigin(nil, builtFrom: "/gone/Tools/PluginsToolKit/Templates/X.swift") }
                 == "the checkout that this tool was built from is gone in '/gone'; name a checkout or its URL with "

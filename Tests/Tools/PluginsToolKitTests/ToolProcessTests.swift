@@ -43,6 +43,21 @@
             }
         }
 
+        #if UDP
+            @Test("the cost of sealing has a row for every size")
+            func sealing() async throws {
+                struct Row: Decodable {
+                    let bytes: Int
+                    let sealNanoseconds: Double
+                }
+                let (output, status) = try await run(#""$@" 2>/dev/null"#, ["bench", "sealing", "--json"])
+                #expect(status == 0)
+                let rows = try JSONDecoder().decode([Row].self, from: Data(output.utf8))
+                #expect(rows.map(\.bytes) == [0, 64, 256, 1200])
+                #expect(rows.allSatisfy { $0.sealNanoseconds > 0 })
+            }
+        #endif
+
         @Test("an output that takes nothing is an error of one line", arguments: commands)
         func noOutput(arguments: [String]) async throws {
             let closed = try await run(#""$@" >&-"#, arguments)

@@ -1,5 +1,6 @@
 #if CommandLineTools
     import ArgumentParser
+    import MeshBenchmarks
     import MeshBus
     import MeshToolOutput
 

@@ -1,5 +1,6 @@
 #if UDP
     import Foundation
+    import MeshBenchmarks
     import MeshBus
     import SessionMesh
 

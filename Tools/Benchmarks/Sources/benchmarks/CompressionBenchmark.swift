@@ -1,4 +1,5 @@
 import Measuring
+import MeshBenchmarks
 import MeshBus
 import MeshIdentity
 import MeshTesting

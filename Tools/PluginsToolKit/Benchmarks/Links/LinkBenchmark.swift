@@ -1,4 +1,5 @@
 import Foundation
+import MeshBenchmarks
 import MeshBus
 import MeshIdentity
 import MeshToolOutput

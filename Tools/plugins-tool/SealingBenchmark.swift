@@ -1,5 +1,6 @@
 #if UDP
-    import MeshBus
+    import MeshBenchmarks
+    import MeshSecurity
 
     /// What it costs to seal and to open a datagram, beside copying its bytes.
     enum SealingBenchmark {

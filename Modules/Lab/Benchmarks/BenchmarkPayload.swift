@@ -1,0 +1,33 @@
+public import MeshBus
+
+/// A value that codecs are measured with.
+public struct BenchmarkPayload: Sendable {
+    /// What people type to choose it, such as `track`.
+    public let id: String
+    public let value: any Codable & Equatable & Sendable
+    /// Nil unless the value is made of samples.
+    public let samples: Samples?
+
+    public init(id: String, value: any Codable & Equatable & Sendable, samples: Samples? = nil) {
+        self.id = id
+        self.value = value
+        self.samples = samples
+    }
+
+    /// How the same payload looks with more or fewer samples; it tells how many fit under a limit.
+    public struct Samples: Sendable {
+        public let count: Int
+        /// The payload with that many samples; any number from 0.
+        public let payload: @Sendable (Int) -> any Codable & Equatable & Sendable
+
+        public init(count: Int, payload: @escaping @Sendable (Int) -> any Codable & Equatable & Sendable) {
+            self.count = count
+            self.payload = payload
+        }
+    }
+}
+
+extension ExtensionPoint where Value == BenchmarkPayload {
+    /// Where plugins offer values of their own to measure codecs with.
+    public static let benchmarkPayloads = ExtensionPoint("sessionmesh.benchmark-payloads")
+}

@@ -1,0 +1,61 @@
+import MeshBus
+
+/// Times an operation: the median of several batches, each long enough for the clock.
+public struct BenchmarkStopwatch: Sendable {
+    /// Batches are scaled to last at least this long.
+    public let batchDuration: Duration
+    public let batchCount: Int
+    private let now: @Sendable () -> Duration
+
+    public init(batchDuration: Duration = .milliseconds(5), batchCount: Int = 15) {
+        let start = ContinuousClock.now
+        self.init(batchDuration: batchDuration, batchCount: batchCount) { ContinuousClock.now - start }
+    }
+
+    /// - Parameter now: time passed since any fixed moment.
+    public init(batchDuration: Duration, batchCount: Int, now: @escaping @Sendable () -> Duration) {
+        precondition(batchCount > 0, "a median needs one batch")
+        self.batchDuration = batchDuration
+        self.batchCount = batchCount
+        self.now = now
+    }
+
+    /// Nanoseconds that one call of `operation` takes. Its result is discarded, and is there so that the optimizer
+    /// cannot discard the work.
+    public func nanoseconds<Result>(_ operation: () throws -> Result) rethrows -> Double {
+        let iterations = try iterations(for: operation)
+        return try median((0..<batchCount).map { _ in try duration(of: operation, iterations: iterations) }, iterations)
+    }
+
+    /// The same for several operations whose ratios matter: their batches take turns, so that what else the machine
+    /// does disturbs all alike.
+    public func nanoseconds(takingTurns operations: [() throws -> Void]) throws -> [Double] {
+        let iterations = try operations.map { try self.iterations(for: $0) }
+        var durations = operations.map { _ in [Duration]() }
+        for _ in 0..<batchCount {
+            for (index, operation) in operations.enumerated() {
+                durations[index].append(try duration(of: operation, iterations: iterations[index]))
+            }
+        }
+        return zip(durations, iterations).map(median)
+    }
+
+    /// How many calls make a batch. Finding out warms up.
+    private func iterations<Result>(for operation: () throws -> Result) rethrows -> Int {
+        var iterations = 1
+        while try duration(of: operation, iterations: iterations) < batchDuration, iterations < 1 << 30 {
+            iterations *= 2
+        }
+        return iterations
+    }
+
+    private func duration<Result>(of operation: () throws -> Result, iterations: Int) rethrows -> Duration {
+        let start = now()
+        for _ in 0..<iterations { _ = try operation() }
+        return now() - start
+    }
+
+    private func median(_ durations: [Duration], _ iterations: Int) -> Double {
+        durations.sorted()[durations.count / 2] / .nanoseconds(1) / Double(iterations)
+    }
+}
