@@ -1,10 +1,15 @@
 import MeshEngine
 
 extension Simulation {
+    /// Whether this build can break rules: whether its environment said `MESH_MUTATIONS=1`.
+    public static var canBreakRules: Bool { EngineMutations.areCompiledIn }
+
     /// The rules of the engine that can be broken on purpose, in the order in which the engine lists them. Not among them
-    /// is one that concerns callers who give their lives no names, whom no setting has: RelaunchTests breaks it.
+    /// is one that concerns callers who give their lives no names, whom no setting has: RelaunchTests breaks it. None where
+    /// none can be broken.
     public static var mutationNames: [String] {
-        EngineMutations.all.map(\.name).filter { $0 != "relaunchForgets" }
+        guard canBreakRules else { return [] }
+        return EngineMutation.allCases.filter { $0 != .relaunchForgets }.map { "\($0)" }
     }
 }
 
@@ -25,5 +30,5 @@ extension Simulation {
 }
 
 extension SimulationOptions {
-    var mutations: EngineMutations { EngineMutations.all.first { $0.name == mutation }?.mutation ?? [] }
+    var mutations: EngineMutations { mutation.flatMap(EngineMutation.init(name:)).map { [$0] } ?? [] }
 }

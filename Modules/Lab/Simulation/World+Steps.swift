@@ -17,7 +17,7 @@ extension World {
         var options = Replica<Feature>.Options()
         options.ownUnconfirmedMax = conditions.ownEventsMax
         options.keepsSideEffects = true
-        options.mutations = options.mutations.union(self.options.mutations)
+        options.mutations = self.options.mutations
         options.upcast = { metadata, bytes, _ in NewerEvent(bytes: bytes).map { $0.event(of: Feature.self, metadata) } }
         let sources = (0..<schedule.peerCount).map { newSource($0) }
         replicas = try sources.map {

@@ -14,17 +14,19 @@ import Testing
     }
 
     /// A rule that can be broken without any seed noticing is not tested.
-    @Test(arguments: [
-        ("confirmAtCut", 0), ("eagerCut", 0), ("promiseUnheld", 0), ("sealOnSight", 13), ("foldAtCut", 0),
-        ("sendBeforePersist", 0), ("clockForgotten", 20), ("promiseUnpersisted", 20), ("adoptLoses", 2),
-        ("reissueNewIDs", 2), ("keepStamps", 2), ("copyVector", 0), ("snapshotAsBase", 27), ("policyRemoteOnly", 0),
-        ("policyFrozen", 0), ("noReplay", 0), ("tokensKept", 1018), ("floorlessReplace", 946), ("noToken", 1),
-        ("lateOld", 96), ("bothFound", 8), ("silentDrop", 2), ("reissueCovered", 1576), ("gapHeld", 0),
-        ("rangeIgnored", 0), ("confirmByAny", 0), ("orderByArrival", 0), ("clockDeaf", 0),
-    ])
+    @Test(
+        .breaksRules,
+        arguments: [
+            ("confirmAtCut", 0), ("eagerCut", 0), ("promiseUnheld", 0), ("sealOnSight", 13), ("foldAtCut", 0),
+            ("sendBeforePersist", 0), ("clockForgotten", 20), ("promiseUnpersisted", 20), ("adoptLoses", 2),
+            ("reissueNewIDs", 2), ("keepStamps", 2), ("copyVector", 0), ("snapshotAsBase", 27), ("policyRemoteOnly", 0),
+            ("policyFrozen", 0), ("noReplay", 0), ("tokensKept", 1018), ("floorlessReplace", 946), ("noToken", 1),
+            ("lateOld", 96), ("bothFound", 8), ("silentDrop", 2), ("reissueCovered", 1576), ("gapHeld", 0),
+            ("rangeIgnored", 0), ("confirmByAny", 0), ("orderByArrival", 0), ("clockDeaf", 0),
+        ])
     func `a broken rule is noticed`(name: String, seed: UInt64) throws {
-        let mutation = try #require(EngineMutations.all.first { $0.name == name }?.mutation)
-        let world = World(seed: seed, mutations: mutation)
+        let mutation = try #require(EngineMutation(name: name))
+        let world = World(seed: seed, mutations: [mutation])
         world.run()
         #expect(world.failure != nil, "\(name) is no longer noticed at seed \(seed): look for another one")
     }

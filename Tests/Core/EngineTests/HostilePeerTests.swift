@@ -144,8 +144,8 @@ import Testing
         }
     }
 
-    @Test func `A clock that followed every stamp would end what its owner may say`() throws {
-        var (phone, tablet, watch) = try sealedThree(mutations: .anyStamp)
+    @Test(.breaksRules) func `A clock that followed every stamp would end what its owner may say`() throws {
+        var (phone, tablet, watch) = try sealedThree(mutations: [.anyStamp])
         var poison = try watch.submitLocal("far ahead", at: noon)
         poison.metadata.stamp = HybridTimestamp(rawValue: 1 << 63 - 1)
         _ = try phone.receive(poison)
@@ -303,24 +303,29 @@ import Testing
     }
 
     @Test func `A group refuses at its bound and never folds what is unconfirmed`() throws {
-        var options = SessionEngineOptions<[String], String>()
-        options.ownUnconfirmedMax = 64
-        let sources = ["phone", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
-        func full(_ mutations: EngineMutations) throws -> ListEngine {
-            options.mutations = mutations
-            var engine = ListEngine(
-                sessionID: session, featureID: "list", localPeerID: "phone", payloadType: "list.event",
-                snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
-                conflictPolicy: NoRepeatPolicy(), members: sources, options: options)
-            for number in 0..<64 { _ = try engine.submitLocal("\(number)", at: noon) }
-            return engine
-        }
-        var engine = try full([])
+        var engine = try fullGroup(of: 64)
         #expect(throws: SessionSyncError.logFull(limit: 64)) { try engine.submitLocal("more", at: noon) }
         #expect(engine.logCount == 64)
-        var folding = try full(.foldsReference)
+    }
+
+    @Test(.breaksRules) func `A group that folded at its bound would be noticed`() throws {
+        var folding = try fullGroup(of: 64, mutations: [.foldsReference])
         _ = try folding.submitLocal("more", at: noon)
         #expect(folding.logCount < 64, "the repair is undone, and nothing notices")
+    }
+
+    /// A group in which nobody has confirmed anything, with as many own events as its bound allows.
+    private func fullGroup(of count: Int, mutations: EngineMutations = []) throws -> ListEngine {
+        var options = SessionEngineOptions<[String], String>()
+        options.ownUnconfirmedMax = count
+        options.mutations = mutations
+        var engine = ListEngine(
+            sessionID: session, featureID: "list", localPeerID: "phone", payloadType: "list.event",
+            snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
+            conflictPolicy: NoRepeatPolicy(),
+            members: ["phone", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }, options: options)
+        for number in 0..<count { _ = try engine.submitLocal("\(number)", at: noon) }
+        return engine
     }
 }
 

@@ -79,7 +79,7 @@ import Testing
 
     /// A watch that has written nothing has nothing to be waited for.
     @Test func `A shown state is not thrown away because nothing is missing`() throws {
-        for mutation in [[], .relaunchForgets] as [EngineMutations] {
+        for mutation in [[], [.relaunchForgets]] as [EngineMutations] {
             var options = SessionEngineOptions<[String], String>()
             options.mutations = mutation
             var watch = makeEngine("watch")
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func `An event after which the screen shows something else is applied`() throws {
-        for mutation in [[], .duplicateWhenShown] as [EngineMutations] {
+        for mutation in [[], [.duplicateWhenShown]] as [EngineMutations] {
             var phone = launch("phone")
             var watch = launch("watch", mutations: mutation)
             let events = try ["one", "two"].map { try phone.submitLocal($0, at: noon) }

@@ -44,7 +44,7 @@ struct SettingTests {
     }
 
     @Test(
-        "a broken rule is noticed in its setting",
+        "a broken rule is noticed in its setting", .enabled(if: Simulation.canBreakRules),
         arguments: [
             ("strangersHeard", UInt64(40)), ("foldsReference", 40), ("sourcesKept", 1), ("deadGapKept", 40),
         ])

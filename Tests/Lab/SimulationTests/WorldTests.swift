@@ -58,7 +58,9 @@ struct WorldTests {
         #expect(report.confirmed > 0 && report.failures.isEmpty)
     }
 
-    @Test("a broken rule is noticed and shrinks", arguments: [("noReplay", 0), ("reissueNewIDs", 2)])
+    @Test(
+        "a broken rule is noticed and shrinks", .enabled(if: Simulation.canBreakRules),
+        arguments: [("noReplay", 0), ("reissueNewIDs", 2)])
     func mutation(name: String, seed: UInt64) throws {
         let broken = Simulation(
             subjects: [SimulationSubject(ListFeature.self)], options: SimulationOptions(mutation: name))

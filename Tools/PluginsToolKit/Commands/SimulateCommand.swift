@@ -59,7 +59,7 @@
         @Option(help: ArgumentHelp("Break this rule of the engine on purpose.", valueName: "name"))
         var mutate: String?
 
-        @Flag(help: "Break every rule in turn; fails unless each is caught within --seeds.")
+        @Flag(help: "Break every rule in turn; fails unless each is caught within --seeds. Not in every build.")
         var mutations = false
 
         @Option(help: ArgumentHelp("Only this feature; all take turns otherwise.", valueName: "id"))
@@ -102,6 +102,9 @@
             }
             if seed == .max { throw ValidationError("--seed must be below 2^64 - 1") }
             if trace, seed == nil { throw ValidationError("--trace needs --seed") }
+            if mutations || mutate != nil, !Simulation.canBreakRules {
+                throw ValidationError("this build breaks no rules; build it with MESH_MUTATIONS=1 in the environment")
+            }
             if let mutate, !Simulation.mutationNames.contains(mutate) {
                 let known = Simulation.mutationNames.joined(separator: ", ")
                 throw ValidationError("no rule is called '\(mutate.printable())'; there are \(known)")
@@ -258,52 +261,49 @@
             guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else {
                 throw ToolError("--watch needs a newer system")
             }
-            let progress = ProgressLine()
-            let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
-            let report = WatchSimulation().run(range, trace: tracer) { report in
-                guard report.seeds % 16 == 0 else { return }
-                progress.show("\(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing")
-            }
-            progress.clear()
-            try output.print(object: report) {
-                let failures = report.failures.map { "seed \($0.seed): \($0.reason)" }
-                let table = Table(
-                    columns: ["Fault", .number("Times")],
-                    rows: report.faults.sorted { $0.key < $1.key }.map { [$0.key, $0.value.grouped] })
-                let counts = """
-                    \(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing; \
-                    \(report.delivered.grouped) of \(report.envelopes.grouped) envelopes delivered once and in order, \
-                    \(report.offeredAgain.grouped) offered again after a crash
-                    \(report.messages.grouped) messages, \(report.userInfos.grouped) user infos, \
-                    \(report.contexts.grouped) contexts; \(report.simulatedSeconds.figure) s simulated in \
-                    \(report.wallSeconds.figure) s
-                    """
-                return ([counts] + failures + [table.text()]).joined(separator: "\n\n")
-            }
-            if !report.failures.isEmpty { throw ExitCode.failure }
+            let simulation = WatchSimulation()
+            let report = run { simulation.run($0, trace: tracer, progress: $1) }
+            try show(
+                report,
+                """
+                \(report.delivered.grouped) of \(report.envelopes.grouped) envelopes delivered once and in order, \
+                \(report.offeredAgain.grouped) offered again after a crash
+                \(report.messages.grouped) messages, \(report.userInfos.grouped) user infos, \
+                \(report.contexts.grouped) contexts
+                """)
         }
-    }
 
-    extension SimulateCommand {
         private func simulateSessions() throws {
             guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else {
                 throw ToolError("--watch needs a newer system")
             }
+            let simulation = SessionWatchSimulation()
+            let report = run { simulation.run($0, trace: tracer, progress: $1) }
+            try show(
+                report,
+                "\(report.taps.grouped) taps, equal at the latest \(report.slowestSeconds.figure) s after the last")
+        }
+
+        private func run<Report: SeedReport>(
+            _ body: (Range<UInt64>, _ progress: (Report) -> Void) -> Report
+        ) -> Report {
             let progress = ProgressLine()
-            let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
-            let report = SessionWatchSimulation().run(range, trace: tracer) { report in
+            defer { progress.clear() }
+            return body(seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)) { report in
                 guard report.seeds % 16 == 0 else { return }
                 progress.show("\(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing")
             }
-            progress.clear()
+        }
+
+        /// - Parameter account: what this simulation alone counts.
+        private func show(_ report: some SeedReport, _ account: String) throws {
             try output.print(object: report) {
                 let failures = report.failures.map { "seed \($0.seed): \($0.reason)" }
                 let table = Table(
                     columns: ["Fault", .number("Times")],
                     rows: report.faults.sorted { $0.key < $1.key }.map { [$0.key, $0.value.grouped] })
                 let counts = """
-                    \(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing; \
-                    \(report.taps.grouped) taps, equal at the latest \(report.slowestSeconds.figure) s after the last
+                    \(report.seeds.grouped) seeds, \(report.failures.count.grouped) failing; \(account)
                     \(report.simulatedSeconds.figure) s simulated in \(report.wallSeconds.figure) s
                     """
                 return ([counts] + failures + [table.text()]).joined(separator: "\n\n")

@@ -48,9 +48,9 @@ public struct SessionWatchSimulation: Sendable {
 }
 
 /// What became of many seeds of a `SessionWatchSimulation`.
-public struct SessionWatchReport: Sendable, Encodable {
+public struct SessionWatchReport: SeedReport {
     public private(set) var seeds = 0
-    public private(set) var failures: [WatchSimulationReport.Failure] = []
+    public private(set) var failures: [SeedFailure] = []
     public private(set) var taps = 0
     public private(set) var faults: [String: Int] = [:]
     public private(set) var slowestSeconds = 0.0

@@ -1,12 +1,7 @@
 /// What became of many seeds of a `WatchSimulation`.
-public struct WatchSimulationReport: Sendable, Encodable {
-    public struct Failure: Sendable, Encodable {
-        public let seed: UInt64
-        public let reason: String
-    }
-
+public struct WatchSimulationReport: SeedReport {
     public private(set) var seeds = 0
-    public private(set) var failures: [Failure] = []
+    public private(set) var failures: [SeedFailure] = []
     public private(set) var envelopes: UInt64 = 0
     public private(set) var delivered: UInt64 = 0
     public private(set) var offeredAgain: UInt64 = 0
@@ -20,7 +15,7 @@ public struct WatchSimulationReport: Sendable, Encodable {
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
     fileprivate mutating func add(_ report: WatchSimulation.Report) {
         seeds += 1
-        if let reason = report.failure { failures.append(Failure(seed: report.seed, reason: reason)) }
+        if let reason = report.failure { failures.append(SeedFailure(seed: report.seed, reason: reason)) }
         envelopes += report.envelopes
         delivered += report.delivered
         offeredAgain += report.offeredAgain
