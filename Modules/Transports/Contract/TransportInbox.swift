@@ -79,32 +79,13 @@ public final class TransportInbox: Sendable {
 
     public func deliver(_ envelope: AnySessionSyncEnvelope) { envelopes.publish(envelope) }
     public func deliver(_ request: SessionSnapshotRequest) { requests.publish(request) }
+    public func deliver(_ snapshot: AnySessionSyncSnapshot) { enqueue(snapshot).complete() }
+    public func deliver(_ change: SessionPeerReachability) { enqueue(change).complete() }
 
     /// Several at the price of one: each subscriber is woken once.
     /// - Parameter isDurable: they must not be lost between subscriptions; see above.
     public func deliver(_ envelopes: [AnySessionSyncEnvelope], isDurable: Bool = false) {
-        if isDurable {
-            self.envelopes.enqueue(contentsOf: envelopes, isKept: true).complete()
-        } else {
-            self.envelopes.publish(contentsOf: envelopes)
-        }
-    }
-
-    public func deliver(_ snapshot: AnySessionSyncSnapshot) {
-        let handover = retained.withLock { retained in
-            retained.keep(snapshot, featureLimit: featureLimit)
-            return snapshots.enqueue(snapshot)
-        }
-        handover.complete()
-    }
-
-    public func deliver(_ change: SessionPeerReachability) {
-        let handover = retained.withLock { retained in
-            retained.reachable.removeAll { $0.peer?.id == change.peer?.id }
-            if change.isReachable { retained.reachable.append(change) }
-            return reachability.enqueue(change)
-        }
-        handover.complete()
+        enqueue(envelopes, isDurable: isDurable).complete()
     }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { envelopes.subscribe() }
@@ -147,6 +128,32 @@ public final class TransportInbox: Sendable {
     /// Elements dropped because a subscriber was too far behind.
     public var droppedCount: UInt64 {
         envelopes.droppedCount + snapshots.droppedCount + requests.droppedCount + reachability.droppedCount
+    }
+}
+
+// MARK: - Handing over under a lock
+
+// Who holds a lock completes the hand-over after letting go of it.
+extension TransportInbox {
+    package func enqueue(_ envelopes: [AnySessionSyncEnvelope], isDurable: Bool) -> TopicHandover {
+        self.envelopes.enqueue(contentsOf: envelopes, isKept: isDurable)
+    }
+
+    package func enqueue(_ request: SessionSnapshotRequest) -> TopicHandover { requests.enqueue(request) }
+
+    package func enqueue(_ snapshot: AnySessionSyncSnapshot) -> TopicHandover {
+        retained.withLock { retained in
+            retained.keep(snapshot, featureLimit: featureLimit)
+            return snapshots.enqueue(snapshot)
+        }
+    }
+
+    package func enqueue(_ change: SessionPeerReachability) -> TopicHandover {
+        retained.withLock { retained in
+            retained.reachable.removeAll { $0.peer?.id == change.peer?.id }
+            if change.isReachable { retained.reachable.append(change) }
+            return reachability.enqueue(change)
+        }
     }
 }
 

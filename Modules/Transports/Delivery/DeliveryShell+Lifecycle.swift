@@ -33,7 +33,7 @@ extension DeliveryShell {
         perform { state, _ in state.core.reportNow() }
         let deadline = ContinuousClock.now + grace
         while hasUnsent(), ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(1)) }
-        for address in say(goodbye: WireGoodbye(.closing)) { pump(address) }
+        flush(say(goodbye: WireGoodbye(.closing)))
         await link.close()
         // What subscribers have dealt with is not offered again.
         if let archive {
@@ -65,7 +65,7 @@ extension DeliveryShell {
     }
 
     private func hasUnsent() -> Bool {
-        for address in state.withLock({ Array($0.lines.keys) }) { pump(address) }
+        flush(state.withLock { Array($0.lines.keys) })
         return state.withLock { state in
             let hasPackets = state.lines.values.contains { !$0.outgoing.packets.isEmpty || $0.outgoing.isSending }
             return hasPackets || (clock.passesByItself && state.core.awaitsAcknowledgements)

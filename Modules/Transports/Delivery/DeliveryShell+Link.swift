@@ -51,7 +51,7 @@ extension DeliveryShell {
             state.lines[address]?.outgoing.hasBecomeWritable = true
             state.lines[address]?.outgoing.isBlocked = false
         }
-        pump(address)
+        flush([address])
     }
 
     func disconnected(_ address: LinkAddress, reason: String?) {

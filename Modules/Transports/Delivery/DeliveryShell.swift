@@ -11,10 +11,11 @@ import MeshWire
 
 /// What carries out what the core wants: holds the lock, the link, the lines and the subscribers.
 ///
-/// Every call works on the core under the lock and then, with the lock let go, does what has to be done outside:
-/// handing packets to the link (for one address only ever one caller; another one leaves its packets to that), waking
-/// those who wait, asking the clock. So a link may call the observer from within `send`, and nothing runs but on the
-/// threads of callers, of the link and of the clock.
+/// Every call is one or more turns. A turn works on the core under the lock and collects what has to be done outside; with
+/// the lock let go it wakes those who wait, and the call then settles the rest: handing packets to the link (for one
+/// address only ever one caller; another one leaves its packets to that), whose own turns add to what is to be settled,
+/// and asking the clock. So a link may call the observer from within `send`, whoever is woken may call the transport, and
+/// nothing runs but on the threads of callers, of the link and of the clock.
 final class DeliveryShell: LinkObserver {
     struct State: ~Copyable, Sendable {
         var core: DeliveryCore
@@ -65,6 +66,9 @@ final class DeliveryShell: LinkObserver {
 
     /// What is to be done with the lock let go.
     private struct Work {
+        /// Waking takes the woken task's lock, and whoever cancels a task holds that while it calls the task's handlers,
+        /// which may call the transport.
+        var handover = TopicHandover()
         var addresses: [LinkAddress] = []
         var hopeless: [LinkAddress] = []
         var diagnostics: [SessionDiagnosticEvent] = []
@@ -73,6 +77,11 @@ final class DeliveryShell: LinkObserver {
         var hasChanges = false
         var isStalled = false
         var abandonsFull = false
+
+        /// What a turn of a packet that was taken alone leaves.
+        var isNothing: Bool {
+            addresses.isEmpty && diagnostics.isEmpty && wakesAt == nil && !hasChanges && !isStalled && !abandonsFull
+        }
     }
 
     /// Calls `body` on the state and does what follows.
@@ -82,7 +91,18 @@ final class DeliveryShell: LinkObserver {
         passesOn: Bool = false, _ body: (inout State, DeliveryTime) throws -> Result
     ) rethrows -> Result {
         var work = Work()
-        defer { carryOut(work) }
+        defer { settle(work) }
+        return try turn(passesOn: passesOn, &work, body)
+    }
+
+    /// Calls `body` on the state and wakes whoever waits for what came of it.
+    private func turn<Result>(
+        passesOn: Bool = false, _ work: inout Work, _ body: (inout State, DeliveryTime) throws -> Result
+    ) rethrows -> Result {
+        defer {
+            work.handover.complete()
+            for waiter in work.waiters { waiter.resume() }
+        }
         return try state.withLock { state in
             // Read under the lock: what the core is told never goes back.
             let now = DeliveryTime(clock)
@@ -100,7 +120,7 @@ final class DeliveryShell: LinkObserver {
         var work = Work()
         state.core.takeBackFrames(now)
         let directives = state.core.takeDirectives()
-        handOver(directives.arrivals)
+        work.handover = handOver(directives.arrivals)
         work.diagnostics = directives.diagnostics
         work.isStalled = directives.isStalled
         work.abandonsFull = directives.abandonsFull
@@ -127,13 +147,13 @@ final class DeliveryShell: LinkObserver {
     }
 
     /// Neighbours of one kind are handed over at once.
-    private func handOver(_ arrivals: [DeliveryDirectives.Arrival]) {
-        guard !arrivals.isEmpty else { return }
+    private func handOver(_ arrivals: [DeliveryDirectives.Arrival]) -> TopicHandover {
+        var handover = TopicHandover()
         var batch: [AnySessionSyncEnvelope] = []
         var isDurable = false
         func flush() {
             guard !batch.isEmpty else { return }
-            inbox.deliver(batch, isDurable: isDurable)
+            handover.merge(inbox.enqueue(batch, isDurable: isDurable))
             batch.removeAll(keepingCapacity: true)
         }
         for arrival in arrivals {
@@ -148,27 +168,33 @@ final class DeliveryShell: LinkObserver {
                 batch.append(envelope)
             case .snapshot(let snapshot):
                 flush()
-                inbox.deliver(snapshot)
+                handover.merge(inbox.enqueue(snapshot))
             case .request(let request):
                 flush()
-                inbox.deliver(request)
+                handover.merge(inbox.enqueue(request))
             case .reachability(let change):
                 flush()
-                inbox.deliver(change)
+                handover.merge(inbox.enqueue(change))
             }
         }
         flush()
+        return handover
     }
 
-    private func carryOut(_ work: Work) {
-        if work.hasChanges { store() }
-        for address in work.addresses { pump(address) }
-        for address in work.hopeless { link.disconnect(address) }
-        if work.abandonsFull { inbox.abandonFullSubscribers() }
-        if work.isStalled { inbox.whenDurableRoom { [weak self] in self?.tick() } }
-        for event in work.diagnostics { diagnostics.publish(event) }
-        for waiter in work.waiters { waiter.resume() }
-        if let time = work.wakesAt { scheduleWake(at: time) }
+    /// Does what turns have left, and what the turns of handing packets to the link leave, until nothing is.
+    private func settle(_ first: Work) {
+        var (work, later) = (first, FirstInFirstOut<Work>())
+        while true {
+            if work.hasChanges { store() }
+            for address in work.addresses { send(to: address, &later) }
+            for address in work.hopeless { link.disconnect(address) }
+            if work.abandonsFull { inbox.abandonFullSubscribers() }
+            if work.isStalled { inbox.whenDurableRoom { [weak self] in self?.tick() } }
+            for event in work.diagnostics { diagnostics.publish(event) }
+            if let time = work.wakesAt { scheduleWake(at: time) }
+            guard let next = later.takeFirst() else { return }
+            work = next
+        }
     }
 
     private static var inboxInterval: UInt64 { 200_000_000 }
@@ -191,15 +217,29 @@ final class DeliveryShell: LinkObserver {
 
     // MARK: - To the link
 
+    /// Hands what there is for these addresses to the link.
+    func flush(_ addresses: [LinkAddress]) {
+        var work = Work()
+        work.addresses = addresses
+        settle(work)
+    }
+
     /// Hands packets to the link until there are none or it has no room. One caller for an address at a time: another one
     /// leaves its packets to that.
-    func pump(_ address: LinkAddress) {
+    private func send(to address: LinkAddress, _ later: inout FirstInFirstOut<Work>) {
         guard let line = beginSending(address) else { return }
-        while let packet = nextPacket(of: line, address) {
+        while true {
+            var work = Work()
+            let packet = nextPacket(of: line, address, &work)
+            if !work.isNothing { later.append(work) }
+            guard let packet else { return }
             do throws(LinkError) {
                 try link.send(packet, to: address)
             } catch {
-                guard goesOn(after: error, packet, line, address) else { return }
+                var work = Work()
+                let goesOn = goesOn(after: error, packet, line, address, &work)
+                if !work.isNothing { later.append(work) }
+                guard goesOn else { return }
             }
         }
     }
@@ -216,8 +256,8 @@ final class DeliveryShell: LinkObserver {
     }
 
     /// - Returns: nil when nothing is to be sent, or another connection has the address now; the turn is over then.
-    private func nextPacket(of line: DeliveryLine, _ address: LinkAddress) -> LinkPacket? {
-        perform { state, now in
+    private func nextPacket(of line: DeliveryLine, _ address: LinkAddress, _ work: inout Work) -> LinkPacket? {
+        turn(&work) { state, now in
             guard state.lines[address] === line else { return nil }
             if line.outgoing.packets.isEmpty {
                 for (message, error) in line.makePackets(&state.core, for: address, now) {
@@ -232,9 +272,9 @@ final class DeliveryShell: LinkObserver {
     }
 
     private func goesOn(
-        after error: LinkError, _ packet: LinkPacket, _ line: DeliveryLine, _ address: LinkAddress
+        after error: LinkError, _ packet: LinkPacket, _ line: DeliveryLine, _ address: LinkAddress, _ work: inout Work
     ) -> Bool {
-        perform { state, now in
+        turn(&work) { state, now in
             guard state.lines[address] === line else { return false }
             switch error.code {
             case .full:
