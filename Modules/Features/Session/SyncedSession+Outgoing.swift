@@ -251,15 +251,15 @@ extension SyncedSession {
     /// Waits while the transport's queue is full, so that a burst is slowed down and not dropped: events gather in
     /// `outgoing` until `submit` throws `queueFull`.
     private func waitingForRoom(_ send: () async throws -> Void) async throws {
-        var wait = Duration.milliseconds(1)
+        var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(20))
         var waited = Duration.zero
         while true {
             do {
                 return try await send()
             } catch SessionSyncError.queueFull where waited < Self.roomPatience && phase == .running {
+                let wait = backoff.next()
                 try await configuration.wait(wait)
                 waited += wait
-                wait = min(wait * 2, .milliseconds(20))
             }
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshConnection
 import MeshIdentity
 import MeshStorage
@@ -175,10 +176,9 @@ extension StateReplica {
         guard !isRetryPlanned, hasReasonToRetry else { return }
         isRetryPlanned = true
         let clock = connection.clock
-        clock.wake(at: clock.elapsed + retryDelay) { [weak self] in
+        clock.wake(at: clock.elapsed + retryBackoff.next()) { [weak self] in
             Task { @MainActor [weak self] in self?.retry() }
         }
-        retryDelay = min(retryDelay * 2, StateTiming.retryMax)
     }
 
     private var hasReasonToRetry: Bool {

@@ -55,7 +55,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored var revision: UInt64 = 0
     @ObservationIgnored var isWorking = false
     @ObservationIgnored var isRetryPlanned = false
-    @ObservationIgnored var retryDelay = StateTiming.retryMin
+    @ObservationIgnored var retryBackoff = StateTiming.retry
 
     @ObservationIgnored private var streams: Streams?
     @ObservationIgnored private var route: EnvelopeRoute?
@@ -247,8 +247,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
 
 enum StateTiming {
     /// How long somebody who is there may take to say that he has it.
-    static let retryMin = Duration.seconds(2)
-    static let retryMax = Duration.seconds(300)
+    static var retry: Backoff { Backoff(from: .seconds(2), to: .seconds(300)) }
 }
 
 /// Why something has not been synced, by where it went wrong.

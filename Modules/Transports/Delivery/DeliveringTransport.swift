@@ -1,3 +1,4 @@
+public import MeshBus
 public import MeshIdentity
 public import MeshTransport
 
@@ -9,7 +10,7 @@ public import MeshTransport
 
 /// A transport that is a `LinkTransport` under a name and with initializers of its own. All but `delivery` is given.
 public protocol DeliveringTransport: SessionSyncTransport {
-    /// All of it: health, options, diagnostics.
+    /// Whose methods these are, with what they guarantee and throw.
     var delivery: LinkTransport { get }
 }
 
@@ -17,6 +18,15 @@ extension DeliveringTransport {
     public var localPeer: SessionPeer { delivery.localPeer }
     public var knownPeers: [SessionPeer] { delivery.knownPeers }
     public var capabilities: SessionTransportCapabilities { delivery.capabilities }
+    public var payloadLimit: PayloadLimit? { delivery.payloadLimit }
+
+    public func start() throws { try delivery.start() }
+    public func close() async { await delivery.close() }
+
+    public func health(of peer: SessionPeer) -> DeliveryHealth? { delivery.health(of: peer) }
+    public func roundTrip(to peer: SessionPeer) -> Duration? { delivery.roundTrip(to: peer) }
+    public func diagnosticEvents() -> AsyncStream<SessionDiagnosticEvent> { delivery.diagnosticEvents() }
+    public func forget(_ peer: SessionPeer) { delivery.forget(peer) }
 
     public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     {
@@ -27,6 +37,12 @@ extension DeliveringTransport {
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
         try await delivery.send(envelopes, mode: mode, to: peer)
+    }
+
+    public func send(
+        _ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?, options: DeliveryOptions
+    ) async throws {
+        try await delivery.send(envelope, mode: mode, to: peer, options: options)
     }
 
     public func sendSnapshot(
@@ -58,6 +74,4 @@ extension DeliveringTransport {
     public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
         delivery.latestPeerSnapshot(featureID: featureID)
     }
-
-    public func close() async { await delivery.close() }
 }

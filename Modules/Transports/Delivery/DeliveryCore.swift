@@ -14,24 +14,43 @@ import MeshWire
 /// - Newest snapshots are offered by version, until the peer has acknowledged the newest.
 /// - Peers are probed when they are silent. See `PeerStanding`.
 struct DeliveryCore: Sendable {
+    /// The configuration in the core's units, with what it has to know of the link.
     struct Settings {
-        var lanes: Set<LinkLane>
+        let lanes: Set<LinkLane>
         var returnsOwnPackets = false
-        var codec: UInt8
-        var codecs: [UInt8]
-        var queueLimit = 4096
-        var queueBytesMax = 64 << 20
-        var lossyBytesMax = 256 << 10
-        var featureLimit = 256
-        var pendingLimit = 200
-        var immediateLimit = 4096
-        var heartbeat: UInt64 = 5_000_000_000
-        var acknowledgementDelay: UInt64 = 10_000_000
-        var stallPatience: UInt64 = 10_000_000_000
+        let codec: UInt8
+        let codecs: [UInt8]
+        var queueLimit: Int
+        var queueBytesMax: Int
+        let lossyBytesMax: Int
+        let featureLimit: Int
+        let pendingLimit: Int
+        let immediateLimit = 4096
+        /// Nanoseconds, as those below.
+        let heartbeat: UInt64
+        let acknowledgementDelay: UInt64
+        let stallPatience: UInt64
         /// The number of the first connection; those after it count on.
         var firstConnection: UInt64 = 1
         /// Changes are to be stored before they count.
         var isDurable = false
+
+        /// - Parameter codecs: that can be read.
+        init(
+            _ configuration: DeliveryConfiguration = .init(), lanes: Set<LinkLane>, codec: UInt8, codecs: [UInt8]
+        ) {
+            self.lanes = lanes
+            self.codec = codec
+            self.codecs = codecs
+            queueLimit = configuration.queueLimit
+            queueBytesMax = min(configuration.queueBytesMax, DeliveryConfiguration.queueBytesLimit)
+            lossyBytesMax = configuration.lossyBytesMax
+            featureLimit = configuration.featureLimit
+            pendingLimit = configuration.pendingLimit
+            heartbeat = configuration.heartbeat.nanoseconds
+            acknowledgementDelay = configuration.acknowledgementDelay.nanoseconds
+            stallPatience = configuration.stallPatience.nanoseconds
+        }
 
         /// Reliable frames on a live connection.
         var reliableLane: LinkLane? { lanes.contains(.stream) ? .stream : lanes.contains(.datagram) ? .datagram : nil }

@@ -21,7 +21,11 @@ extension DeliveryShell {
             firstFragment: UInt32(truncatingIfNeeded: random.next()))
         let archive = try store.map { try DeliveryArchive($0, setup) }
         let outbox = try archive?.outbox(ifNew: UInt32(truncatingIfNeeded: random.next()))
-        var settings = configuration.settings(link, codecs, isDurable: archive != nil)
+        var settings = DeliveryCore.Settings(
+            configuration, lanes: Set(link.lanes.keys), codec: configuration.codec.id.number,
+            codecs: codecs.codecs.map(\.id.number))
+        settings.returnsOwnPackets = link.traits.returnsOwnPackets
+        settings.isDurable = archive != nil
         settings.firstConnection = random.next()
         var core = DeliveryCore(
             localPeer: localPeer, settings: settings,
@@ -64,17 +68,5 @@ extension DeliveryConfiguration {
         let bytes = max(largest.bytes - 4096, largest.bytes / 2)
         guard bytes < payloadLimit.bytes else { return payloadLimit }
         return PayloadLimit(id: largest.id, bytes: bytes, summary: largest.summary, source: largest.source)
-    }
-
-    fileprivate func settings(
-        _ link: any TransportLink, _ codecs: CodecTable, isDurable: Bool
-    ) -> DeliveryCore.Settings {
-        DeliveryCore.Settings(
-            lanes: Set(link.lanes.keys), returnsOwnPackets: link.traits.returnsOwnPackets,
-            codec: codec.id.number, codecs: codecs.codecs.map(\.id.number), queueLimit: queueLimit,
-            queueBytesMax: min(queueBytesMax, Self.queueBytesLimit), lossyBytesMax: lossyBytesMax,
-            featureLimit: featureLimit, pendingLimit: pendingLimit, heartbeat: heartbeat.nanoseconds,
-            acknowledgementDelay: acknowledgementDelay.nanoseconds, stallPatience: stallPatience.nanoseconds,
-            isDurable: isDurable)
     }
 }

@@ -14,21 +14,21 @@ public import MeshTransport
 ///
 /// A pair of descriptors is one connection. Over a Unix socket a peer that is killed and comes back is met again, and what
 /// was accepted for it meanwhile is delivered then; with a durable store also when both were killed.
-public typealias PipeSessionSyncTransport = LinkTransport
+public final class PipeSessionSyncTransport: DeliveringTransport {
+    public let delivery: LinkTransport
+    public let link: PipeLink
 
-extension LinkTransport {
     /// - Parameters:
     ///   - store: keeps what was accepted and not acknowledged; nil keeps it in memory.
     ///   - diagnostics: receives reachability, what and who was rejected, and what could not be sent.
     /// - Throws: `PipeError` with `badDescriptor`, `invalidPath` or `systemCallFailed`; what `LinkTransport` throws.
-    public convenience init(
+    public init(
         localPeer: SessionPeer, over endpoint: PipeEndpoint, configuration: DeliveryConfiguration = .init(),
         store: (any SessionStore)? = nil, diagnostics: Topic<SessionDiagnosticEvent>? = nil
     ) throws {
-        try self.init(
-            localPeer: localPeer, link: PipeLink(endpoint, diagnostics: diagnostics), configuration: configuration,
-            store: store,
-            diagnostics: diagnostics)
+        link = try PipeLink(endpoint, diagnostics: diagnostics)
+        delivery = try LinkTransport(
+            localPeer: localPeer, link: link, configuration: configuration, store: store, diagnostics: diagnostics)
     }
 
     /// - Parameters:
@@ -46,9 +46,6 @@ extension LinkTransport {
             configuration: configuration, store: store, diagnostics: diagnostics)
     }
 
-    /// The link, if it is one; nil otherwise.
-    public var pipeLink: PipeLink? { link as? PipeLink }
-
-    /// What has passed over the pipe so far; zeros over any other link.
-    public var pipeStatistics: PipeStatistics { pipeLink?.statistics ?? PipeStatistics() }
+    /// What has passed over the pipe so far.
+    public var statistics: PipeStatistics { link.statistics }
 }

@@ -1,7 +1,5 @@
 public import MeshBus
 import MeshDelivery
-import MeshIdentity
-import MeshTransport
 
 #if canImport(Darwin)
     import Darwin
@@ -22,7 +20,6 @@ public struct PipeTransportPlugin: Plugin {
     }
 
     public func contribute(to registry: inout ExtensionRegistry) {
-        registry.add(.pipe(endpoints: Self.socketPair), to: .transportFixtures)
         registry.add(.pipe(endpoints: Self.socketPair), to: .linkFixtures)
     }
 
@@ -47,7 +44,6 @@ public struct UnixSocketTransportPlugin: Plugin {
     }
 
     public func contribute(to registry: inout ExtensionRegistry) {
-        registry.add(.pipe(endpoints: Self.meetingPlace), to: .transportFixtures)
         registry.add(.pipe(endpoints: Self.meetingPlace), to: .linkFixtures)
     }
 
@@ -72,29 +68,6 @@ extension LinkFixture {
         LinkFixture(patience: 50_000) { _ in
             LinkGroup(
                 try endpoints().map { try PipeLink($0) }, settle: { try? await Task.sleep(for: .microseconds(100)) })
-        }
-    }
-}
-
-extension TransportFixture {
-    /// The second end starts with `connect`.
-    fileprivate static func pipe(endpoints: @escaping @Sendable () throws -> [PipeEndpoint]) -> TransportFixture {
-        TransportFixture(patience: 50_000) { codec in
-            var configuration = DeliveryConfiguration()
-            configuration.codec = codec
-            let transports = try zip(["phone", "watch"], endpoints()).map { name, endpoint in
-                try PipeSessionSyncTransport(
-                    localPeer: SessionPeer(
-                        id: name, deviceClass: .unknown, appInstanceID: "fixture", topology: .sameHost),
-                    over: endpoint, configuration: configuration)
-            }
-            let (first, second) = (transports[0], transports[1])
-            try first.start()
-            return TransportPair(
-                first: first, second: second, limit: configuration.payloadLimit,
-                connect: { try second.start() },
-                disconnect: { await second.close() },
-                settle: { try? await Task.sleep(for: .microseconds(100)) })
         }
     }
 }

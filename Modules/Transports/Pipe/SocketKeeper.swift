@@ -25,6 +25,8 @@ final class SocketKeeper: Sendable {
     /// other's come ever more slowly.
     private static let successSeconds = 10.0
 
+    static var backoff: Backoff { Backoff(from: .milliseconds(100), to: .seconds(5)) }
+
     private let path: UnixSocketPath
     private let role: Role
     private let seed: UInt64
@@ -81,7 +83,8 @@ final class SocketKeeper: Sendable {
     private func run(for link: PipeLink) {
         // Told to stop before it began, it has not taken it; the path is free when the link has closed.
         defer { first.withLock { $0 = nil } }
-        var backoff = Backoff(seed: seed)
+        var random = SplitMix64(seed: seed)
+        var backoff = Self.backoff
         var isFirst = true
         while goesOn {
             do throws(PipeError) {
@@ -89,7 +92,7 @@ final class SocketKeeper: Sendable {
             } catch {
                 link.refused(error)
             }
-            if !isFirst { pause(for: backoff.next()) }
+            if !isFirst { pause(for: backoff.next(&random)) }
             isFirst = false
             guard goesOn, role != .listens else { continue }
             do throws(PipeError) {

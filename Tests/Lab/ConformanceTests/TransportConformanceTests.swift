@@ -11,7 +11,8 @@ import MeshWire
 import Testing
 
 @Suite struct TransportConformanceTests {
-    static let fixtures: [Contribution<TransportFixture>] = {
+    /// Of a plugin that shows its link alone, what delivery makes of that.
+    static let fixtures: [(plugin: PluginID, fixture: TransportFixture)] = {
         do {
             let bus = try PluginBus {
                 IdentityPlugin()
@@ -24,7 +25,9 @@ import Testing
                 PipeTransportPlugin()
                 UnixSocketTransportPlugin()
             }
-            return bus.contributions(to: .transportFixtures)
+            let transports = bus.contributions(to: .transportFixtures).map { ($0.plugin, $0.value) }
+            let links = bus.contributions(to: .linkFixtures).map { ($0.plugin, $0.value.transports()) }
+            return transports + links.filter { link in !transports.contains { $0.0 == link.0 } }
         } catch {
             Issue.record("the bus cannot be made: \(error)")
             return []
@@ -42,7 +45,7 @@ import Testing
 
     @Test("A transport keeps every rule", arguments: fixtures.indices, TransportConformance.rules.map(\.id))
     func conforms(index: Int, rule: String) async throws {
-        let (plugin, fixture) = (Self.fixtures[index].plugin, Self.fixtures[index].value)
+        let (plugin, fixture) = Self.fixtures[index]
         let rules = TransportConformance.rules.filter { $0.id == rule }
         for codec in Self.codecs {
             let report = await TransportConformance.examine(fixture, as: plugin, codec: codec, rules: rules)

@@ -79,7 +79,7 @@
         @Test("Waiting doubles up to the longest, and never by less than the half of that")
         func backoff() {
             var random = SplitMix64(seed: 1)
-            var backoff = Backoff(.milliseconds(100), .seconds(30))
+            var backoff = Backoff(from: .milliseconds(100), to: .seconds(30))
             var longest = Duration.milliseconds(100)
             for _ in 0..<20 {
                 let delay = backoff.next(&random)

@@ -55,7 +55,7 @@ import Testing
         try await back
         await phone.close()
         await watch.close()
-        #expect(phone.pipeStatistics.bytesReceived <= watch.pipeStatistics.bytesSent)
+        #expect(phone.statistics.bytesReceived <= watch.statistics.bytesSent)
     }
 
     /// Sends as fast as the transport takes, and expects each in its order.

@@ -48,7 +48,7 @@ import Testing
         let events = diagnostics.subscribe()
         let transport = try PipeSessionSyncTransport(
             localPeer: Sample.peer("phone"), over: .connecting(path: place.path), diagnostics: diagnostics)
-        var refusals = try #require(transport.pipeLink).refusals().makeAsyncIterator()
+        var refusals = transport.link.refusals().makeAsyncIterator()
         try transport.start()
         try #require(await stranger.line() == "0 bytes")
         #expect(await refusals.next()?.code == .otherUser)

@@ -8,7 +8,7 @@
         func followPairings(
             _ name: PeerName, home: PeerHome, _ remark: @escaping @Sendable (String) -> Void
         ) -> Task<Void, Never> {
-            guard let link = transport.udpLink else { return Task {} }
+            guard let link = transport.link as? UDPLink else { return Task {} }
             let trusted = link.configuration.trustedPeers
             if trusted.peers.isEmpty {
                 remark(

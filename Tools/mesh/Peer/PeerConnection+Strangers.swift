@@ -6,7 +6,7 @@
 
         /// Says which other users of this machine are at the socket's path, each once.
         func followStrangers(_ remark: @escaping @Sendable (String) -> Void) -> Task<Void, Never> {
-            guard let refusals = transport.pipeLink?.refusals() else { return Task {} }
+            guard let refusals = (transport.link as? PipeLink)?.refusals() else { return Task {} }
             return Task {
                 var told: Set<String> = []
                 for await refusal in refusals {

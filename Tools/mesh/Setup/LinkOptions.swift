@@ -38,7 +38,7 @@
                     topology: .sameHost)
                 // Those that connect to the one that listens do not reach each other.
                 return PeerConnection(
-                    transport: try PipeSessionSyncTransport(localPeer: peer, over: .meeting(path: path)),
+                    transport: try PipeSessionSyncTransport(localPeer: peer, over: .meeting(path: path)).delivery,
                     membersMax: 2)
             case .udp:
                 #if UDP
@@ -46,7 +46,8 @@
                         transport: try UDPSessionSyncTransport(
                             configuration: try network.network.linkConfiguration(home: home),
                             deviceClass: name.deviceClass,
-                            appInstanceID: UUID().uuidString),
+                            appInstanceID: UUID().uuidString
+                        ).delivery,
                         membersMax: WorkoutInvitation.membersMax)
                 #else
                     throw ToolError.needsUDP

@@ -1,4 +1,5 @@
 #if UDP
+    import MeshBus
     import MeshDiscovery
     import MeshSecurity
 

@@ -78,7 +78,7 @@
             }
         }
 
-        func backoff() -> Backoff { Backoff(times.backoffMin, times.backoffMax) }
+        func backoff() -> Backoff { Backoff(from: times.backoffMin, to: times.backoffMax) }
 
         /// When something is due; nil when nothing is.
         var dueAt: Duration? { entries.values.lazy.compactMap(\.dueAt).min() }

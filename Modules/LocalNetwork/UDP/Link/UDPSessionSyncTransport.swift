@@ -23,15 +23,16 @@
     /// ```
     ///
     /// A peer's id is that of its key, so nobody can speak as somebody else.
-    public typealias UDPSessionSyncTransport = LinkTransport
+    public final class UDPSessionSyncTransport: DeliveringTransport {
+        public let delivery: LinkTransport
+        public let link: UDPLink
 
-    extension LinkTransport {
         /// The local peer's id is that of the identity.
         /// - Parameters:
         ///   - store: keeps what was accepted and not acknowledged; nil keeps it in memory.
         ///   - diagnostics: receives reachability, what was rejected (refused connections too) and what could not be sent.
         /// - Throws: what `LinkTransport` throws.
-        public convenience init(
+        public init(
             configuration: UDPLinkConfiguration, deviceClass: SessionPeerDeviceClass = .unknown,
             appInstanceID: String = UUID().uuidString, userID: String? = nil, delivery: DeliveryConfiguration = .init(),
             store: (any SessionStore)? = nil, diagnostics: Topic<SessionDiagnosticEvent>? = nil
@@ -40,12 +41,9 @@
             let peer = SessionPeer(
                 id: configuration.identity.peerID.description, deviceClass: deviceClass, appInstanceID: appInstanceID,
                 userID: userID, topology: .localNetwork)
-            try self.init(
-                localPeer: peer, link: UDPLink(configuration, diagnostics: diagnostics), configuration: delivery,
-                store: store, diagnostics: diagnostics)
+            link = UDPLink(configuration, diagnostics: diagnostics)
+            self.delivery = try LinkTransport(
+                localPeer: peer, link: link, configuration: delivery, store: store, diagnostics: diagnostics)
         }
-
-        /// The link below; nil over any other one.
-        public var udpLink: UDPLink? { link as? UDPLink }
     }
 #endif

@@ -25,8 +25,7 @@ extension CounterpartTransport {
             state.isDoubtPlanned = true
             state.isProven = false
             if evidence { return .zero }
-            defer { state.doubtDelay = min(state.doubtDelay * 2, Self.doubtMax) }
-            return state.doubtDelay
+            return state.doubt.next()
         }
         guard let delay else { return }
         clock.wake(at: clock.elapsed + delay) { [weak self] in
@@ -65,7 +64,7 @@ extension CounterpartTransport {
         state.withLock { state in
             guard state.dialect == .mesh else { return }
             state.isProven = true
-            state.doubtDelay = Self.doubtMin
+            state.doubt.reset()
             state.kept = []
         }
     }

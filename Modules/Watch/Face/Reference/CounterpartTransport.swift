@@ -38,8 +38,7 @@ final class CounterpartTransport: SessionSyncTransport {
     /// Until when a request is wanted that says only when it was made.
     static let lifetime = Duration.seconds(300)
     /// How long the mesh may hear nobody where somebody is said to be, before the counterpart is asked, and asked again.
-    static let doubtMin = Duration.seconds(3)
-    static let doubtMax = Duration.seconds(60)
+    static var doubt: Backoff { Backoff(from: .seconds(3), to: .seconds(60)) }
 
     /// A request of the counterpart's that has not been answered yet.
     struct Owed {
@@ -65,7 +64,7 @@ final class CounterpartTransport: SessionSyncTransport {
         var isProven = false
         /// Those whom the mesh reaches.
         var meshPeers: Set<String> = []
-        var doubtDelay = CounterpartTransport.doubtMin
+        var doubt = CounterpartTransport.doubt
         var isDoubtPlanned = false
         var asking: Task<Void, Never>?
         var kept: [Kept] = []

@@ -73,8 +73,8 @@ public final class WatchConnectivityLink: TransportLink {
         var isDistrusted = false
         /// The other side's bytes made no sense.
         var isCutOff = false
-        var distrustBackoff = Backoff()
-        var activationBackoff = Backoff()
+        var distrustBackoff = Backoff.ofSession
+        var activationBackoff = Backoff.ofSession
         var isActivationPlanned = false
         /// What has been told of each address that was ever there.
         var places: [LinkAddress: Place] = [:]
@@ -84,7 +84,7 @@ public final class WatchConnectivityLink: TransportLink {
         /// User infos under way, and those that wait to be sent again.
         var transferCount = 0
         var failed: [Data] = []
-        var backoff = Backoff()
+        var backoff = Backoff.ofSession
         var isRetryPlanned = false
         /// `full` was said, and `writable` is to follow.
         var isBlocked = false
@@ -149,14 +149,7 @@ public final class WatchConnectivityLink: TransportLink {
     }
 }
 
-/// Longer and longer waits: 1 s, doubling to 30 s.
-struct Backoff: Sendable {
-    private var failures = 0
-
-    mutating func next() -> Duration {
-        failures += 1
-        return .seconds(min(1 << min(failures - 1, 5), 30))
-    }
-
-    mutating func reset() { failures = 0 }
+extension Backoff {
+    /// Before asking the system again: 1 s, doubling to 30 s.
+    static var ofSession: Backoff { Backoff(from: .seconds(1), to: .seconds(30)) }
 }

@@ -25,7 +25,7 @@ public final class ApplicationContextWriter: Sendable {
         var values: [String: Data?] = [:]
         var isScheduled = false
         var isDirty = false
-        var backoff = Backoff()
+        var backoff = Backoff.ofSession
         var isRetryPlanned = false
         var onWritten: (@Sendable ((any Error)?) -> Void)?
     }
