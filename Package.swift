@@ -107,7 +107,10 @@ let modules: [Module] = [
     Module(
         "MeshDelivery", "Modules/Transports/Delivery", floor: 4,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
-        tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshTestSupport"]),
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshTestSupport", "MeshTesting",
+            "MeshVirtualTime",
+        ]),
     Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"],
@@ -138,7 +141,8 @@ let modules: [Module] = [
 
     // Watch: a phone and its watches
     Module(
-        "MeshSimulatedWatch", "Modules/Watch/Simulated", floor: 4, uses: ["MeshBus", "MeshTransport"],
+        "MeshSimulatedWatch", "Modules/Watch/Simulated", floor: 4,
+        uses: ["MeshBus", "MeshTransport", "MeshVirtualTime"],
         tests: ["MeshBus", "MeshTransport"]),
     Module(
         "MeshWatchConnectivityTransport", "Modules/Watch/Link", floor: 5,
@@ -158,7 +162,7 @@ let modules: [Module] = [
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshConnection",
             "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshSimulatedWatch",
-            "MeshWatchConnectivityTransport", "MeshTestSupport",
+            "MeshWatchConnectivityTransport", "MeshTestSupport", "MeshTesting",
         ]),
 
     // Features: what an app uses
@@ -207,15 +211,18 @@ let modules: [Module] = [
     // Lab: what tests, proves and measures
     Module(
         "MeshScenarioTransport", "Modules/Lab/Scenario", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshVirtualTime"],
         tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshTestSupport"]),
+    Module(
+        "MeshVirtualTime", "Modules/Lab/VirtualTime", floor: 1, form: .internalLibrary, uses: ["MeshBus"],
+        tests: ["MeshBus"]),
     Module("MeshBenchmarks", "Modules/Lab/Benchmarks", floor: 1, uses: ["MeshBus"]),
     Module("MeshFixtures", "Modules/Lab/Fixtures", floor: 5, uses: ["MeshBus", "MeshWire"]),
     Module(
         "MeshTesting", "Modules/Lab/Conformance", floor: 6,
         uses: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
-            "MeshDiscovery", "MeshFixtures",
+            "MeshDiscovery", "MeshFixtures", "MeshVirtualTime",
         ],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
@@ -227,7 +234,7 @@ let modules: [Module] = [
             "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
             "MeshDelivery",
             "MeshScenarioTransport", "MeshSession", "MeshSimulatedWatch", "MeshWatchConnectivityTransport",
-            "MeshTesting",
+            "MeshTesting", "MeshVirtualTime",
         ],
         tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
 

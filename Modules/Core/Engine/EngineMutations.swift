@@ -92,7 +92,9 @@ package struct EngineMutations: Sendable, Hashable, ExpressibleByArrayLiteral {
             for mutation in mutations { bits |= 1 << mutation.rawValue }
         }
 
-        @usableFromInline package func contains(_ mutation: EngineMutation) -> Bool { bits & 1 << mutation.rawValue != 0 }
+        @usableFromInline package func contains(_ mutation: EngineMutation) -> Bool {
+            bits & 1 << mutation.rawValue != 0
+        }
         @inlinable package var isEmpty: Bool { bits == 0 }
     #else
         package static let areCompiledIn = false

@@ -1,5 +1,6 @@
 import MeshBus
 import MeshTransport
+import MeshVirtualTime
 
 // MARK: - Membership
 

@@ -1,6 +1,7 @@
 import MeshBus
 import MeshDelivery
 import MeshTransport
+import MeshVirtualTime
 
 /// The network as a value: packets, faults and timers in, deliveries out, no clock but its own. `ScenarioNetwork` drives
 /// it.

@@ -1,6 +1,7 @@
 import MeshBus
 import MeshEngine
 import MeshIdentity
+import MeshVirtualTime
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -34,7 +35,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
     private let options: SimulationOptions
     private(set) var outcome: SeedOutcome
     private var random: SplitMix64
-    private var agenda = Agenda()
+    private var agenda = EventQueue<Step>()
     private var apps: [App] = []
     private var now: UInt64 = 0
     private var passages: [(message: Message, receiver: Int)] = []
@@ -92,7 +93,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
     }
 
     private func runDry() throws(Violation) {
-        while let time = agenda.nextTime, let step = agenda.take() {
+        while let time = agenda.nextTime, let (_, step) = agenda.take() {
             now = time
             switch step {
             case .tap(let index): try tap(schedule.taps[Int(index)])

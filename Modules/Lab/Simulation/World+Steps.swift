@@ -2,6 +2,7 @@ import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
+import MeshVirtualTime
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

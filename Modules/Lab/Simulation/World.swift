@@ -2,6 +2,7 @@ import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
+import MeshVirtualTime
 
 /// What surrounds a peer's engine.
 struct Situation {
@@ -31,7 +32,7 @@ final class World<Feature: SimulatedFeature> {
     var network: FrameNetwork
     /// For crashes in the middle of a step and the like; the network has its own.
     var random: SplitMix64
-    var agenda = Agenda()
+    var agenda = EventQueue<Step>()
     /// Virtual microseconds.
     var now: UInt64 = 0
     var conditions: Conditions
@@ -83,7 +84,7 @@ final class World<Feature: SimulatedFeature> {
         for peer in replicas.indices { agenda.enter(.exchange(peer: Int32(peer)), at: random.upTo(50_000)) }
         enter(.mend, atMilliseconds: Schedule.healing)
         do throws(Violation) {
-            while let time = agenda.nextTime, time <= UInt64(Schedule.end) * 1_000, let step = agenda.take() {
+            while let time = agenda.nextTime, time <= UInt64(Schedule.end) * 1_000, let (_, step) = agenda.take() {
                 now = time
                 try perform(step)
                 stepCount += 1

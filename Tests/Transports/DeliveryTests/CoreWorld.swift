@@ -2,6 +2,7 @@ import Foundation
 import MeshBus
 import MeshIdentity
 import MeshTransport
+import MeshVirtualTime
 import MeshWire
 
 @testable import MeshDelivery
@@ -37,8 +38,7 @@ struct CoreWorld {
     let conditions: Conditions
     private(set) var random: SplitMix64
     private(set) var now: UInt64 = 1
-    private var due: [(time: UInt64, ticket: UInt64, event: Event)] = []
-    private var tickets: UInt64 = 0
+    private var due = EventQueue<Event>()
     private var connection = 0
     private var isConnected = false
     private var lastArrival: [UInt64] = [0, 0]
@@ -70,35 +70,7 @@ struct CoreWorld {
 
     subscript(side: Side) -> DeliveryCore { cores[side.rawValue] }
 
-    private mutating func schedule(_ event: Event, at time: UInt64) {
-        tickets += 1
-        due.append((time, tickets, event))
-        var index = due.count - 1
-        while index > 0 {
-            let parent = (index - 1) / 2
-            guard (due[index].time, due[index].ticket) < (due[parent].time, due[parent].ticket) else { break }
-            due.swapAt(index, parent)
-            index = parent
-        }
-    }
-
-    private mutating func takeDue() -> (time: UInt64, event: Event)? {
-        guard let first = due.first else { return nil }
-        let last = due.removeLast()
-        guard !due.isEmpty else { return (first.time, first.event) }
-        due[0] = last
-        var index = 0
-        while true {
-            var least = index
-            for child in [2 * index + 1, 2 * index + 2] where child < due.count {
-                if (due[child].time, due[child].ticket) < (due[least].time, due[least].ticket) { least = child }
-            }
-            guard least != index else { break }
-            due.swapAt(index, least)
-            index = least
-        }
-        return (first.time, first.event)
-    }
+    private mutating func schedule(_ event: Event, at time: UInt64) { due.enter(event, at: time) }
 
     // MARK: Acting
 
@@ -147,7 +119,7 @@ struct CoreWorld {
     /// Does everything that is due by then.
     mutating func advance(by nanoseconds: UInt64) {
         let target = now + nanoseconds
-        while let first = due.first, first.time <= target, let (time, event) = takeDue() {
+        while let next = due.nextTime, next <= target, let (time, event) = due.take() {
             now = max(now, time)
             switch event {
             case .arrival(let side, let frame, let number):

@@ -2,6 +2,7 @@ import Foundation
 import MeshBus
 import MeshIdentity
 import MeshStorage
+import MeshTesting
 import MeshTransport
 import MeshWire
 import Testing
@@ -12,7 +13,7 @@ import Testing
 @Suite struct KeptLaneTests {
     @Test func `A side that comes back as the same installation is greeted anew, and reached`() async throws {
         let wire = KeptWire([.queue])
-        let clock = VirtualClock()
+        let clock = ManualClock()
         let right = try wire.launch("right", clock)
         let earlier = try wire.launch("left", clock)
         clock.advance(by: .seconds(1))
@@ -29,7 +30,7 @@ import Testing
 
     @Test func `What a side had taken and lost with its relaunch is offered again`() async throws {
         let wire = KeptWire([.queue])
-        let clock = VirtualClock()
+        let clock = ManualClock()
         let left = try wire.launch("left", clock)
         let earlier = try wire.launch("right", clock)
         clock.advance(by: .seconds(1))
@@ -48,7 +49,7 @@ import Testing
         async throws
     {
         let wire = KeptWire([.queue, .latest])
-        let clock = VirtualClock()
+        let clock = ManualClock()
         let (right, earlier) = (try wire.launch("right", clock), try wire.launch("left", clock))
         clock.advance(by: .seconds(1))
         wire.kill("left", earlier)
@@ -65,7 +66,7 @@ import Testing
 
     @Test func `Restored peers are reached over kept lanes at once`() async throws {
         let wire = KeptWire([.datagram, .queue, .latest])
-        let clock = VirtualClock()
+        let clock = ManualClock()
         let store = MemoryStore()
         let (right, earlier) = (try wire.launch("right", clock), try wire.launch("left", clock, store))
         wire.connect()
@@ -84,7 +85,7 @@ import Testing
 
     @Test func `When live lanes end, kept ones at the same address go on both ways`() async throws {
         let wire = KeptWire([.datagram, .queue])
-        let clock = VirtualClock()
+        let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
         wire.connect()
         clock.advance(by: .seconds(1))
@@ -102,7 +103,7 @@ import Testing
 
     @Test func `A connection on which nobody answers keeps nothing from the lanes that are kept`() async throws {
         let wire = KeptWire([.datagram, .queue])
-        let clock = VirtualClock()
+        let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
         wire.connect()
         clock.advance(by: .seconds(1))
@@ -121,7 +122,7 @@ import Testing
         async throws
     {
         let wire = KeptWire([.datagram, .queue])
-        let clock = VirtualClock()
+        let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
         wire.connect()
         clock.advance(by: .seconds(1))
@@ -135,7 +136,7 @@ import Testing
 
     @Test func `A best-effort event is kept from the first call on, also before anybody has greeted`() async throws {
         let wire = KeptWire([.datagram, .queue])
-        let clock = VirtualClock()
+        let clock = ManualClock()
         let left = try wire.launch("left", clock)
         try await left.send(envelope(1), mode: .realtimeBestEffort, to: nil)
         let right = try wire.launch("right", clock)
@@ -154,7 +155,7 @@ import Testing
 
     @Test func `A best-effort event that overtakes the greeting of a new connection is passed on`() async throws {
         let wire = KeptWire([.datagram, .queue])
-        let clock = VirtualClock()
+        let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
         wire.connect()
         clock.advance(by: .seconds(1))
@@ -173,7 +174,7 @@ import Testing
         async throws
     {
         let wire = KeptWire([.datagram, .queue])
-        let clock = VirtualClock()
+        let clock = ManualClock()
         let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
         wire.connect()
         clock.advance(by: .seconds(1))
@@ -243,7 +244,7 @@ private final class KeptWire: Sendable {
         }
     }
 
-    func launch(_ end: String, _ clock: VirtualClock, _ store: MemoryStore? = nil) throws -> LinkTransport {
+    func launch(_ end: String, _ clock: ManualClock, _ store: MemoryStore? = nil) throws -> LinkTransport {
         var configuration = DeliveryConfiguration()
         configuration.seed = state.withLock { UInt64($0.queuedCount) } + (end == "left" ? 1 : 1000)
         let transport = try LinkTransport(

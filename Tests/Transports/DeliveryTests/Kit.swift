@@ -4,57 +4,8 @@ import MeshDelivery
 import MeshIdentity
 import MeshStorage
 import MeshTestSupport
+import MeshTesting
 import MeshTransport
-
-/// Time that moves when a test says so, and calls what is due on the way.
-final class VirtualClock: DeliveryClock {
-    private struct State {
-        var elapsed = Duration.zero
-        var wallOffset = Duration.zero
-        var due: [(deadline: Duration, ticket: Int, body: @Sendable () -> Void)] = []
-        var tickets = 0
-    }
-
-    private let state = Locked(State())
-
-    var elapsed: Duration { state.withLock { $0.elapsed } }
-    var passesByItself: Bool { false }
-
-    var wall: Date {
-        Date(timeIntervalSince1970: 1_767_225_600 + state.withLock { $0.elapsed + $0.wallOffset }.seconds)
-    }
-
-    /// Calls that are to come.
-    var pendingCount: Int { state.withLock { $0.due.count } }
-
-    func jump(by offset: Duration) { state.withLock { $0.wallOffset += offset } }
-
-    func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
-        state.withLock { state in
-            state.tickets += 1
-            state.due.append((deadline, state.tickets, body))
-        }
-    }
-
-    func advance(by duration: Duration) {
-        let target = elapsed + duration
-        while let body = next(until: target) { body() }
-        state.withLock { $0.elapsed = max($0.elapsed, target) }
-    }
-
-    private func next(until target: Duration) -> (@Sendable () -> Void)? {
-        state.withLock { state in
-            guard
-                let index = state.due.indices.min(by: {
-                    (state.due[$0].deadline, state.due[$0].ticket) < (state.due[$1].deadline, state.due[$1].ticket)
-                }), state.due[index].deadline <= target
-            else { return nil }
-            let (deadline, _, body) = state.due.remove(at: index)
-            state.elapsed = max(state.elapsed, deadline)
-            return body
-        }
-    }
-}
 
 /// Two links that hand packets straight to each other, on the thread of the sender.
 final class MemoryWire: Sendable {
@@ -227,7 +178,7 @@ func snapshot(_ revision: UInt64, feature: String = "workout", from source: Stri
 /// Two transports on a wire, with one clock.
 struct Pair {
     let wire: MemoryWire
-    let clock = VirtualClock()
+    let clock = ManualClock()
     let left: LinkTransport
     let right: LinkTransport
 

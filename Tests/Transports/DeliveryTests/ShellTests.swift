@@ -1,6 +1,7 @@
 import MeshBus
 import MeshIdentity
 import MeshStorage
+import MeshTesting
 import MeshTransport
 import MeshWire
 import Testing
@@ -72,7 +73,7 @@ import Testing
 
     @Test func `A sender that comes back to another connection leaves it alone`() throws {
         let link = ReconnectingLink()
-        let transport = try LinkTransport(localPeer: peer("left"), link: link, clock: VirtualClock())
+        let transport = try LinkTransport(localPeer: peer("left"), link: link, clock: ManualClock())
         try transport.start()
         // The greeting goes out; within that send the connection is replaced, and the new one takes nothing.
         link.observer?.connected("peer", as: nil)

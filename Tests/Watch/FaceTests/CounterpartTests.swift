@@ -3,6 +3,7 @@ import MeshBus
 import MeshIdentity
 import MeshStorage
 import MeshTestSupport
+import MeshTesting
 import MeshTransport
 import MeshWatchConnectivityTransport
 import Testing
@@ -167,7 +168,7 @@ private struct Numbered: Error { let number: Int }
 /// A counterpart over a session that stands in and answers nothing, whose mesh has no peers.
 @MainActor
 private struct Counterpart {
-    let clock = TestClock()
+    let clock = ManualClock()
     let session = MockWCSession()
     let port: ReferencePort
     let transport: CounterpartTransport

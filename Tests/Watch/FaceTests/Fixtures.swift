@@ -1,48 +1,20 @@
 import Foundation
 import MeshBus
 import MeshTestSupport
+import MeshTesting
 import MeshTransport
 import SessionMeshWatchConnectivity
 import Testing
 
-/// Time that passes when a test says so.
-final class TestClock: DeliveryClock {
-    private struct State {
-        var elapsed = Duration.zero
-        var calls: [(due: Duration, body: @Sendable () -> Void)] = []
-    }
-
-    private let state = Locked(State())
-    let start = Date(timeIntervalSince1970: 1_750_000_000)
-
-    var elapsed: Duration { state.withLock { $0.elapsed } }
-    var wall: Date { start + TimeInterval(elapsed.components.seconds) }
-    var passesByItself: Bool { false }
-
-    func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
-        state.withLock { $0.calls.append((deadline, body)) }
-    }
-
-    func advance(by duration: Duration) {
-        let due = state.withLock { state in
-            state.elapsed += duration
-            let due = state.calls.filter { $0.due <= state.elapsed }.sorted { $0.due < $1.due }
-            state.calls.removeAll { $0.due <= state.elapsed }
-            return due
-        }
-        for call in due { call.body() }
-    }
-}
-
 /// An app's connection over a session that stands in, in virtual time.
 @MainActor
 struct Bench<Session: WCSessionProviding>: VirtualBench {
-    let clock: TestClock
+    let clock: ManualClock
     let session: Session
     let connection: WatchConnection
     let events: Recorder<DiagnosticEvent>
 
-    init(_ session: Session, clock: TestClock = TestClock(), folder: URL? = nil) {
+    init(_ session: Session, clock: ManualClock = ManualClock(), folder: URL? = nil) {
         OneThread.begin()
         self.clock = clock
         self.session = session

@@ -1,5 +1,6 @@
 import Foundation
 import MeshBus
+import MeshTesting
 import SessionMeshWatchConnectivity
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import MeshBus
+import MeshVirtualTime
 
 /// The state of a simulated pair: its devices, and what the system keeps for their apps. Calls nobody: `nextStep` says what
 /// the pair is to do without the lock.
@@ -47,7 +48,7 @@ struct PairCore {
     var conditions: SimulatedWatchConditions { didSet { enterNextFlap() } }
     var passesByItself = false
     private(set) var now: UInt64 = 0
-    private var timeline = Timeline<Event>()
+    private var timeline = EventQueue<Event>()
     private var awaitedEvents = 0
 
     /// The phone, then the watches.
@@ -125,7 +126,7 @@ extension PairCore {
     mutating func forgetEvents() {
         dropped.append((timeline, messages))
         messages = [:]
-        timeline = Timeline()
+        timeline = EventQueue()
         awaitedEvents = 0
     }
 
@@ -141,7 +142,7 @@ extension PairCore {
             // What has become void moves no clock.
             let isVoid = isVoid(event)
             guard isVoid || time <= limit && !(stopsWhenIdle && isIdle) else { return nil }
-            timeline.drop()
+            _ = timeline.take()
             if event.isAwaited { awaitedEvents -= 1 }
             if isVoid { continue }
             moveClock(to: time)

@@ -27,7 +27,14 @@ package struct EventQueue<Event> {
     @inlinable package init() {}
 
     @inlinable package var count: Int { heap.count }
+    @inlinable package var isEmpty: Bool { heap.isEmpty }
     @inlinable package var nextTime: UInt64? { heap.first?.time }
+
+    /// What `take` would return.
+    @inlinable package var next: (time: UInt64, event: Event)? {
+        guard let first = heap.first else { return nil }
+        return events[first.place].map { (first.time, $0) }
+    }
 
     @inlinable package mutating func enter(_ event: Event, at time: UInt64) {
         let place: Int
