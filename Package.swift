@@ -125,7 +125,7 @@ let modules: [Module] = [
     // LocalNetwork: peers that find, know and reach each other
     Module(
         "MeshDiscovery", "Modules/LocalNetwork/Discovery", floor: 4, uses: ["MeshBus"], needs: [dnssd],
-        tests: ["MeshBus"]),
+        tests: ["MeshBus", "MeshTestSupport"]),
     Module(
         "MeshSecurity", "Modules/LocalNetwork/Security", floor: 4, uses: ["MeshBus"], needs: [crypto, certificates],
         tests: ["MeshBus", "MeshTestSupport"]),

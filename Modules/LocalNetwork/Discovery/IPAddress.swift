@@ -43,6 +43,14 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// 224.0.0.0/4 and ff00::/8.
+    var isGroup: Bool {
+        switch self {
+        case .v4(let value): value >> 28 == 0xE
+        case .v6(let high, _): high >> 56 == 0xFF
+        }
+    }
+
     /// As in RFC 5952, save that no run of zeros is left out of an IPv6 address.
     public var description: String {
         switch self {

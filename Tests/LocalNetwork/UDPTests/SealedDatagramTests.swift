@@ -2,6 +2,7 @@
     import Foundation
     import MeshBus
     import MeshSecurity
+    import MeshTestSupport
     import MeshTransport
     import NIOCore
     import NIOPosix

@@ -3,6 +3,7 @@
     import MeshBus
     import MeshDiscovery
     import MeshSecurity
+    import MeshTestSupport
     import MeshTransport
     import Testing
 

@@ -4,7 +4,7 @@
     import MeshToolOutput
 
     #if UDP
-        import MeshUDPTransport
+        import MeshDiscovery
     #endif
 
     struct DoctorCommand: AsyncParsableCommand {

@@ -1,14 +1,14 @@
 #if SystemDiscovery || canImport(Darwin)
     internal import MeshBus
 
-    /// Performs what is asked of the system's responder, and tells the observer what it answers. Lives on one thread.
-    final class ResponderLoop {
+    /// Performs what is asked of the system's responder, and tells the observer what it answers.
+    final class ResponderLoop: DiscoveryLoop {
         /// What is asked about one place.
         private struct Inquiry {
             var resolve: ResponderQuery?
             var host: String?
             var addresses: [ResponderQuery] = []
-            var retryAt: ContinuousClock.Instant?
+            var retryAt: SuspendingClock.Instant?
 
             var queries: [ResponderQuery] { [resolve].compactMap(\.self) + addresses }
         }
@@ -21,8 +21,7 @@
         private let interfaceIndex: UInt32
         private let observer: any ServiceObserver
         private let tally: Locked<DiscoveryStatistics>
-        private let wake: WakePipe
-        private let clock = ContinuousClock()
+        private let clock = SuspendingClock()
 
         private var browse: ResponderQuery?
         private var registration: ResponderQuery?
@@ -33,45 +32,43 @@
         private var directory = ServiceDirectory()
         private var hasWorked = false
         private var backoff = Duration.seconds(1)
-        private var retryAt: ContinuousClock.Instant?
+        private var retryAt: SuspendingClock.Instant?
 
         init(
             type: ServiceType, interfaceIndex: UInt32, observer: any ServiceObserver,
-            tally: Locked<DiscoveryStatistics>,
-            wake: WakePipe
+            tally: Locked<DiscoveryStatistics>
         ) {
             self.type = type
             self.interfaceIndex = interfaceIndex
             self.observer = observer
             self.tally = tally
-            self.wake = wake
         }
 
-        /// Does what is asked and what is due, then waits for the responder or the next request.
-        /// - Returns: false when there is nothing more to do.
-        func step(_ requests: ResponderThread.Requests) -> Bool {
-            if requests.stops { return false }
-            if let announcement = requests.announcement { announce(announcement) }
+        func advance() -> Bool {
             guard retryWhatIsDue() else { return false }
-            processAnswers()
             tellChanges()
             return true
         }
 
-        /// Says goodbye.
-        func end() { closeAll() }
-
-        private func processAnswers() {
+        var sources: [DiscoverySource] {
             // The browser goes first: when it has lost the responder, the others need not be read any more.
             let queries =
                 [browse, registration].compactMap(\.self)
                 + inquiries.sorted { $0.key.interfaceIndex < $1.key.interfaceIndex }.flatMap(\.value.queries)
-            let ready = wake.wait(for: queries.map(\.descriptor), timeoutMilliseconds: timeoutMilliseconds)
-            for index in ready {
-                // Whoever was closed by an earlier answer has none.
-                for answer in queries[index].process() { take(answer, of: queries[index]) }
+            return queries.map { query in
+                DiscoverySource(descriptor: query.descriptor) { [self] in
+                    // Whoever was closed by an earlier answer has none.
+                    for answer in query.process() { take(answer, of: query) }
+                }
             }
         }
+
+        var nextDue: SuspendingClock.Instant? {
+            (inquiries.values.compactMap(\.retryAt) + [retryAt].compactMap(\.self)).min()
+        }
+
+        /// Says goodbye.
+        func end() { closeAll() }
 
         private func take(_ answer: ResponderQuery.Answer, of query: ResponderQuery) {
             if query === browse {
@@ -97,7 +94,7 @@
     // MARK: - Announcing
 
     extension ResponderLoop {
-        private func announce(_ new: ServiceAnnouncement?) {
+        func announce(_ new: ServiceAnnouncement?) {
             let old = announcement
             guard new != old else { return }
             announcement = new
@@ -259,12 +256,6 @@
 
         private func close(_ queries: [ResponderQuery]?) {
             for query in queries ?? [] { query.close() }
-        }
-
-        private var timeoutMilliseconds: Int32? {
-            let dates = inquiries.values.compactMap(\.retryAt) + [retryAt].compactMap(\.self)
-            guard let date = dates.min() else { return nil }
-            return Int32(clamping: (max(clock.now.duration(to: date), .zero) + .milliseconds(1)).milliseconds)
         }
     }
 #endif

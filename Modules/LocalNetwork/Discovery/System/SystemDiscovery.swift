@@ -1,6 +1,16 @@
 #if SystemDiscovery || canImport(Darwin)
     internal import MeshBus
 
+    #if canImport(Darwin)
+        import Darwin
+    #elseif canImport(Glibc)
+        import Glibc
+    #elseif canImport(Musl)
+        import Musl
+    #elseif canImport(Android)
+        import Android
+    #endif
+
     /// Announces and looks through the system's own responder, by the interface `dns_sd.h`: Bonjour on Apple systems, where
     /// port 5353 is not ours to take, and Avahi's compatibility library on Linux.
     ///
@@ -14,17 +24,10 @@
     /// Avahi's library complains on stderr about programs that use it, unless `AVAHI_COMPAT_NOWARN` is in the process's
     /// environment. Changing the environment is up to the program, since that is safe only before its first thread.
     public final class SystemDiscovery: ServiceDiscovery {
-        private struct State {
-            var hasStarted = false
-            var hasStopped = false
-            var thread: ResponderThread?
-            var announcement: ServiceAnnouncement?
-        }
-
         private let type: ServiceType
         private let interface: String?
         private let tally = Locked(DiscoveryStatistics())
-        private let state = Locked(State())
+        private let thread = DiscoveryThread()
 
         /// - Parameter interface: the name of the only network interface to use; nil for all that the responder uses.
         public init(type: ServiceType = .sessionMesh, interface: String? = nil) {
@@ -32,25 +35,14 @@
             self.interface = interface
         }
 
-        deinit { state.withLock { $0.thread }?.post(.stop(nil)) }
+        deinit { thread.stop(nil) }
 
         /// - Throws: `DiscoveryError` with `noInterface` when there is none of that name, `alreadyStarted`, or
         ///   `systemCallFailed` when there is no thread or pipe to be had.
         public func start(_ observer: any ServiceObserver) throws {
             let interfaceIndex = try interface.map(Self.index) ?? 0
-            try state.withLock { state in
-                guard !state.hasStarted, !state.hasStopped else {
-                    throw DiscoveryError(.alreadyStarted, "a discovery starts once")
-                }
-                let tally = tally
-                let type = type
-                let thread = try ResponderThread { wake in
-                    ResponderLoop(
-                        type: type, interfaceIndex: interfaceIndex, observer: observer, tally: tally, wake: wake)
-                }
-                state.hasStarted = true
-                state.thread = thread
-                if let announcement = state.announcement { thread.post(.announce(announcement)) }
+            try thread.start { [type, tally] in
+                ResponderLoop(type: type, interfaceIndex: interfaceIndex, observer: observer, tally: tally)
             }
         }
 
@@ -61,25 +53,15 @@
                 tally.withLock { $0.dropped += 1 }
                 return announce(nil)
             }
-            state.withLock { state in
-                state.announcement = announcement
-                state.thread?.post(.announce(announcement))
-            }
+            thread.announce(announcement)
         }
 
-        public func stop() async {
-            let thread = state.withLock { state in
-                state.hasStopped = true
-                return state.thread
-            }
-            guard let thread else { return }
-            await withCheckedContinuation { thread.post(.stop($0)) }
-        }
+        public func stop() async { await thread.stop() }
 
         public var statistics: DiscoveryStatistics { tally.withLock { $0 } }
 
         private static func index(of name: String) throws(DiscoveryError) -> UInt32 {
-            let index = interfaceIndex(named: name)
+            let index = if_nametoindex(name)
             guard index > 0 else { throw DiscoveryError(.noInterface, "no interface is called \(name)") }
             return index
         }

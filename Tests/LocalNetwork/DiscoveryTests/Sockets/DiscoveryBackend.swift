@@ -1,9 +1,8 @@
 #if UDP
     import Foundation
-    import MeshDiscovery
     import Testing
 
-    @testable import MeshUDPTransport
+    @testable import MeshDiscovery
 
     let needsResponder: Comment = "runs in Tests/Network/with-avahi"
 

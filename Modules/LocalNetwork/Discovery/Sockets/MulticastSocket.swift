@@ -1,6 +1,4 @@
 #if UDP
-    internal import MeshDiscovery
-
     #if canImport(Darwin)
         import Darwin
     #elseif canImport(Glibc)
@@ -22,7 +20,7 @@
 
         static func group(_ family: IPAddress.Family) -> IPAddress { family == .v4 ? group4 : group6 }
 
-        private(set) var descriptor: Int32
+        let descriptor: Int32
 
         /// - Throws: `DiscoveryError` with `portTaken`, `notPermitted`, `noInterface` or `systemCallFailed`.
         convenience init(
@@ -54,12 +52,6 @@
 
         deinit { if descriptor >= 0 { systemClose(descriptor) } }
 
-        /// Gives the descriptor to somebody else to close.
-        func release() -> Int32 {
-            defer { descriptor = -1 }
-            return descriptor
-        }
-
         private func join4(_ interface: NetworkInterface) throws(DiscoveryError) {
             let level = Int32(IPPROTO_IP)
             var request = ip_mreqn()
@@ -74,6 +66,7 @@
             try set(level, IP_MULTICAST_TTL, UInt8(255), "IP_MULTICAST_TTL")
             try set(level, IP_MULTICAST_LOOP, UInt8(1), "IP_MULTICAST_LOOP")
             try set(level, IP_TTL, Int32(255), "IP_TTL")
+            try set(level, IP_PKTINFO, Int32(1), "IP_PKTINFO")
         }
 
         private func join6(_ interface: NetworkInterface) throws(DiscoveryError) {
@@ -86,6 +79,7 @@
             try set(level, IPV6_MULTICAST_HOPS, Int32(255), "IPV6_MULTICAST_HOPS")
             try set(level, IPV6_MULTICAST_LOOP, Int32(1), "IPV6_MULTICAST_LOOP")
             try set(level, IPV6_UNICAST_HOPS, Int32(255), "IPV6_UNICAST_HOPS")
+            try set(level, PacketInfo.request6, Int32(1), "IPV6_RECVPKTINFO")
         }
 
         private func set<Value>(

@@ -1,9 +1,8 @@
 #if UDP
-    import MeshDiscovery
     import MeshTestSupport
     import Testing
 
-    @testable import MeshUDPTransport
+    @testable import MeshDiscovery
 
     /// Our multicast DNS and that of others, on the loopback interface.
     @Suite struct DiscoveryInteropTests {

@@ -1,5 +1,6 @@
 import MeshBus
 import MeshDiscovery
+import MeshTestSupport
 
 /// Writes down what a discovery tells, and lets a test wait for it.
 final class DiscoveryRecorder: ServiceObserver {

@@ -1,8 +1,7 @@
 #if UDP
-    import MeshDiscovery
     import Testing
 
-    @testable import MeshUDPTransport
+    @testable import MeshDiscovery
 
     /// What every backend of `ServiceDiscovery` owes, on the real network of this machine.
     @Suite struct ServiceDiscoveryTests {

@@ -1,6 +1,4 @@
 #if UDP
-    internal import MeshDiscovery
-
     #if canImport(Darwin)
         import Darwin
     #elseif canImport(Glibc)
@@ -153,10 +151,11 @@
         private func begin(_ interface: NetworkInterface, _ family: IPAddress.Family) throws(DiscoveryError) -> Trial {
             let socket = try MulticastSocket(on: interface, family, port: port)
             var trial = Trial(interface: interface, family: family, socket: socket, query: Self.makeQuery())
-            let sent = MulticastSocket.group(family).withSocketAddress(port: port, scope: interface.index) {
-                sendto(socket.descriptor, trial.query, trial.query.count, 0, $0, $1)
+            do throws(DiscoveryError) {
+                try socket.send(trial.query, to: MulticastSocket.group(family), port: port, scope: interface.index)
+            } catch {
+                trial.failure = error
             }
-            if sent < 0 { trial.failure = DiscoveryError(call: "sending", errno) }
             return trial
         }
 
@@ -190,17 +189,10 @@
 
         private func receive(_ trial: inout Trial) {
             var bytes = [UInt8](repeating: 0, count: 9000)
-            var from = sockaddr_storage()
-            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-            let (count, sender) = withUnsafeMutablePointer(to: &from) { from in
-                from.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                    (recvfrom(trial.socket.descriptor, &bytes, bytes.count, 0, address, &length), IPAddress(address))
-                }
-            }
-            guard count >= 12, let sender else { return }
-            if bytes.prefix(count).elementsEqual(trial.query) { trial.hasReturned = true }
+            guard let packet = try? trial.socket.receive(into: &bytes), packet.count >= 12 else { return }
+            if bytes.prefix(packet.count).elementsEqual(trial.query) { trial.hasReturned = true }
             let isAnswer = bytes[2] & 0x80 != 0
-            if isAnswer, trial.neighbours.count < Self.neighboursMax { trial.neighbours.insert(sender) }
+            if isAnswer, trial.neighbours.count < Self.neighboursMax { trial.neighbours.insert(packet.source) }
         }
 
         /// - Parameter isAlone: the other version of IP does not work there either.

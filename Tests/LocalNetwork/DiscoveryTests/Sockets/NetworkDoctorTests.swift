@@ -1,9 +1,8 @@
 #if UDP
     import Foundation
-    import MeshDiscovery
     import Testing
 
-    @testable import MeshUDPTransport
+    @testable import MeshDiscovery
 
     @Suite struct NetworkDoctorTests {
         @Test("whatever it finds on this machine, it says in single lines, and its findings survive JSON")

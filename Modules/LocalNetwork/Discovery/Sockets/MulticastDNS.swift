@@ -1,33 +1,26 @@
 #if UDP
     internal import MeshBus
-    public import MeshDiscovery
-    internal import NIOPosix
 
     /// Announces and finds services by a multicast DNS responder of our own (RFC 6762, RFC 6763), on port 5353 beside
     /// whoever else shares it.
     ///
-    /// `MulticastDNSCore` decides everything; this is its sockets, its clock and its list of interfaces, on one of NIO's
-    /// event loops. Interfaces that come, go or change are noticed within two seconds. Of each socket at most 16 packets
-    /// are read in one turn.
+    /// `MulticastDNSCore` decides everything; this is its sockets, its clock and its list of interfaces, on one thread of its
+    /// own, which ends with `stop`. Interfaces that come, go or change are noticed within two seconds. Of each socket at most
+    /// 16 packets are read in one turn.
     ///
     /// Not for Apple systems, where port 5353 is not ours to take: see `SystemDiscovery`.
     public final class MulticastDNS: ServiceDiscovery {
-        private struct State {
-            var hasStopped = false
-            var shell: MulticastDNSShell?
-            var announcement: ServiceAnnouncement?
-        }
-
         private let type: ServiceType
         private let options: MulticastDNSOptions
-        private let state = Locked(State())
+        private let tally = Locked(DiscoveryStatistics())
+        private let thread = DiscoveryThread()
 
         public init(type: ServiceType = .sessionMesh, options: MulticastDNSOptions = MulticastDNSOptions()) {
             self.type = type
             self.options = options
         }
 
-        deinit { state.withLock { $0.shell }?.stop(nil) }
+        deinit { thread.stop(nil) }
 
         /// Without an interface that can be used it waits for one.
         /// - Throws: `DiscoveryError` with `noInterface` when one that the options name does not exist, `portTaken`,
@@ -36,39 +29,16 @@
         public func start(_ observer: any ServiceObserver) throws {
             try checkInterfaces()
             try checkPort()
-            try state.withLock { state in
-                guard state.shell == nil, !state.hasStopped else {
-                    throw DiscoveryError(.alreadyStarted, "a discovery starts once")
-                }
-                let core = try MulticastDNSCore(
-                    type: type, configuration: options.configuration, seed: .random(in: .min ... .max))
-                let shell = MulticastDNSShell(
-                    core, options, observer, on: MultiThreadedEventLoopGroup.singleton.next())
-                state.shell = shell
-                shell.start()
-                if let announcement = state.announcement { shell.announce(announcement) }
-            }
+            let core = try MulticastDNSCore(
+                type: type, configuration: options.configuration, seed: .random(in: .min ... .max))
+            try thread.start { [options, tally] in MulticastDNSLoop(core, options, observer, tally) }
         }
 
-        public func announce(_ announcement: ServiceAnnouncement?) {
-            state.withLock { state in
-                state.announcement = announcement
-                state.shell?.announce(announcement)
-            }
-        }
+        public func announce(_ announcement: ServiceAnnouncement?) { thread.announce(announcement) }
 
-        public func stop() async {
-            let shell = state.withLock { state in
-                state.hasStopped = true
-                return state.shell
-            }
-            guard let shell else { return }
-            await withCheckedContinuation { shell.stop($0) }
-        }
+        public func stop() async { await thread.stop() }
 
-        public var statistics: DiscoveryStatistics {
-            state.withLock { $0.shell }?.statistics ?? DiscoveryStatistics()
-        }
+        public var statistics: DiscoveryStatistics { tally.withLock { $0 } }
 
         /// A name that is spelled wrong would otherwise be waited for.
         private func checkInterfaces() throws(DiscoveryError) {

@@ -1,8 +1,7 @@
 #if UDP
-    import MeshDiscovery
     import Testing
 
-    @testable import MeshUDPTransport
+    @testable import MeshDiscovery
 
     struct NetworkInterfacesTests {
         @Test("the loopback interface of this machine is listed with its address and prefix") func loopback() throws {

@@ -1,6 +1,5 @@
 #if UDP
-    internal import MeshDiscovery
-    internal import NIOPosix
+    internal import MeshBus
 
     /// Finds out what keeps peers of the local network from finding each other.
     ///
@@ -40,11 +39,16 @@
             self.port = port
         }
 
-        /// Runs every check, in an order in which the first fault explains those that follow. Waits on a thread of NIO's
-        /// pool.
+        /// Runs every check, in an order in which the first fault explains those that follow. Waits on a thread of its own;
+        /// finds nothing where there is none to be had.
         public func examine() async -> [Finding] {
-            let findings = try? await NIOThreadPool.singleton.runIfActive { examineNow() }
-            return findings ?? []
+            await withCheckedContinuation { findings in
+                do throws(SystemCallError) {
+                    try BlockingThread.start { findings.resume(returning: examineNow()) }
+                } catch {
+                    findings.resume(returning: [])
+                }
+            }
         }
 
         func examineNow() -> [Finding] {

@@ -1,20 +1,6 @@
 import Foundation
 import MeshTestSupport
 
-extension Program {
-    /// As `line()`; nil also when patience is at an end.
-    func nextLine() async -> String? { await patiently { await self.line() } }
-
-    /// Everything that it still says.
-    func allLines() async -> [String] {
-        var lines: [String] = []
-        while let line = await nextLine() { lines.append(line) }
-        return lines
-    }
-}
-
-// MARK: - python-zeroconf
-
 /// What `Tests/Interop/zeroconf_peer.py` says.
 struct ZeroconfEvent: Decodable, Hashable, Sendable {
     var event: String

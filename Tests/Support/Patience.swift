@@ -1,0 +1,47 @@
+/// How long tests wait for what real sockets and other programs do. Only a test that fails waits for so long, so
+/// that no verdict depends on how busy the machine is.
+package let patience = Duration.seconds(180)
+
+package struct WaitedInVain: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(description: String) { self.description = description }
+}
+
+/// Returns as soon as the condition holds.
+/// - Throws: `WaitedInVain` when patience is at an end.
+package func eventually(_ expectation: String, _ condition: () -> Bool) async throws {
+    let end = ContinuousClock.now + patience
+    while ContinuousClock.now < end {
+        if condition() { return }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+    if !condition() { throw WaitedInVain(description: "waited in vain for \(expectation)") }
+}
+
+/// Cancels what has not returned when patience is at an end.
+package func patiently<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
+    let work = Task { await body() }
+    let end = Task {
+        try await Task.sleep(for: patience)
+        work.cancel()
+    }
+    defer { end.cancel() }
+    return await withTaskCancellationHandler {
+        await work.value
+    } onCancel: {
+        work.cancel()
+    }
+}
+
+extension Program {
+    /// As `line()`; nil also when patience is at an end.
+    package func nextLine() async -> String? { await patiently { await self.line() } }
+
+    /// Everything that it still says.
+    package func allLines() async -> [String] {
+        var lines: [String] = []
+        while let line = await nextLine() { lines.append(line) }
+        return lines
+    }
+}
