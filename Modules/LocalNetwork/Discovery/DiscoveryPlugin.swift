@@ -8,6 +8,12 @@ public struct DiscoveryPlugin: Plugin {
         PluginDescriptor(
             id: "core.discovery", kind: .core, module: "MeshDiscovery", version: "0.1.0",
             summary: "Finds services on the local network and announces own ones, by multicast DNS",
-            requires: ["core.bus"])
+            requires: ["core.bus"], capabilities: Self.capabilities)
     }
+
+    #if SystemDiscovery || canImport(Darwin)
+        private static let capabilities = ["own-sockets", "system-responder", "network-doctor"]
+    #else
+        private static let capabilities = ["own-sockets", "network-doctor"]
+    #endif
 }

@@ -1,232 +1,230 @@
-#if UDP
-    #if canImport(Darwin)
-        import Darwin
-    #elseif canImport(Glibc)
-        import Glibc
-    #elseif canImport(Musl)
-        import Musl
-    #elseif canImport(Android)
-        import Android
-    #endif
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
 
-    extension NetworkDoctor {
-        func checkInterfaces(_ all: [NetworkInterfaces.Entry], _ usable: [NetworkInterfaces.Entry]) -> [Finding] {
-            let unknown = (interfaces ?? []).subtracting(all.map(\.interface.name)).sorted()
-            if !unknown.isEmpty {
-                return [
-                    Finding(
-                        id: "interface", verdict: .blocked,
-                        found: "no interface is called \(unknown.joined(separator: ", "))",
-                        advice: "use one of \(Self.list(all))")
-                ]
-            }
-            guard !usable.isEmpty else {
-                return [
-                    Finding(
-                        id: "interface", verdict: .blocked,
-                        found: "no interface is up and has an address (\(Self.list(all)))",
-                        advice: "connect to a network, or switch an interface on")
-                ]
-            }
-            let isAlone = usable.allSatisfy(\.interface.isLoopback)
+extension NetworkDoctor {
+    func checkInterfaces(_ all: [NetworkInterfaces.Entry], _ usable: [NetworkInterfaces.Entry]) -> [Finding] {
+        let unknown = (interfaces ?? []).subtracting(all.map(\.interface.name)).sorted()
+        if !unknown.isEmpty {
             return [
                 Finding(
-                    id: "interface", verdict: isAlone ? .warning : .fine,
-                    found: isAlone
-                        ? "only the loopback interface is up; peers on this machine can be found" : Self.list(usable),
-                    advice: isAlone
-                        ? "connect to a network that carries multicast to find peers on other machines" : nil)
+                    id: "interface", verdict: .blocked,
+                    found: "no interface is called \(unknown.joined(separator: ", "))",
+                    advice: "use one of \(Self.list(all))")
             ]
         }
-
-        func checkAddress(_ entry: NetworkInterfaces.Entry) -> Finding {
-            let interface = entry.interface
-            let addresses = interface.addresses.map(\.ip)
-            let hasFour = addresses.contains { $0.family == .v4 }
-            let isOnlySelfAssigned = addresses.allSatisfy { $0.isLinkLocal }
-            var finding = Finding(
-                id: "address", verdict: .fine, interface: interface.name,
-                found: addresses.map(\.description).joined(separator: ", "))
-            if !hasFour {
-                finding.verdict = .warning
-                finding.found = "IPv6 only: " + finding.found
-                finding.advice = "peers that have IPv4 only cannot be reached"
-            } else if isOnlySelfAssigned {
-                finding.found = "addresses of this link only: " + finding.found
-            }
-            return finding
+        guard !usable.isEmpty else {
+            return [
+                Finding(
+                    id: "interface", verdict: .blocked,
+                    found: "no interface is up and has an address (\(Self.list(all)))",
+                    advice: "connect to a network, or switch an interface on")
+            ]
         }
-
-        /// Sockets of this package name their interface and need no route; other programs on this machine do.
-        func checkRoute() -> Finding {
-            guard let socket = try? MulticastSocket(boundTo: 0, .v4) else {
-                return Finding(id: "route", verdict: .warning, found: "this machine has no IPv4")
-            }
-            let status = MulticastSocket.group4.withSocketAddress(port: port) { connect(socket.descriptor, $0, $1) }
-            guard status != 0 else {
-                return Finding(id: "route", verdict: .fine, found: "there is a route for multicast")
-            }
-            return Finding(
-                id: "route", verdict: .warning,
-                found: "no route for multicast (\(DiscoveryError(call: "connect", errno).message))",
-                advice: "connect to a network, or: ip route add 224.0.0.0/4 dev INTERFACE")
-        }
-
-        func checkPort() -> Finding {
-            do throws(DiscoveryError) {
-                _ = try MulticastSocket(boundTo: port, .v4)
-            } catch {
-                let isTaken = error.code == .portTaken
-                return Finding(
-                    id: "port", verdict: .blocked,
-                    found: isTaken ? "a program has UDP port \(port) and does not share it" : error.message,
-                    advice: isTaken ? "end that program; `ss -ulpn sport = :\(port)` names it" : nil)
-            }
-            let isAlone = (try? MulticastSocket(boundTo: port, .v4, shares: false)) != nil
-            return Finding(
-                id: "port", verdict: .fine,
-                found: isAlone ? "UDP port \(port) is free" : "UDP port \(port) is shared with another responder")
-        }
-
-        /// Nothing depends on the clock, since the dates of certificates do not count for peers that are paired; but times
-        /// of events will be odd.
-        func checkClock() -> Finding {
-            let secondsIn2025 = 1_735_689_600
-            guard time(nil) < secondsIn2025 else {
-                return Finding(id: "clock", verdict: .fine, found: "the clock is set")
-            }
-            return Finding(
-                id: "clock", verdict: .warning, found: "the clock has not been set",
-                advice: "set it; events carry its time")
-        }
-
-        static func list(_ entries: [NetworkInterfaces.Entry]) -> String {
-            entries.map(\.interface.name).joined(separator: ", ")
-        }
+        let isAlone = usable.allSatisfy(\.interface.isLoopback)
+        return [
+            Finding(
+                id: "interface", verdict: isAlone ? .warning : .fine,
+                found: isAlone
+                    ? "only the loopback interface is up; peers on this machine can be found" : Self.list(usable),
+                advice: isAlone
+                    ? "connect to a network that carries multicast to find peers on other machines" : nil)
+        ]
     }
 
-    // MARK: - A packet on each interface
-
-    extension NetworkDoctor {
-        /// A packet sent on one interface, and what came back.
-        private struct Trial {
-            let interface: NetworkInterface
-            let family: IPAddress.Family
-            let socket: MulticastSocket
-            let query: [UInt8]
-            var failure: DiscoveryError?
-            var hasReturned = false
-            var neighbours: Set<IPAddress> = []
+    func checkAddress(_ entry: NetworkInterfaces.Entry) -> Finding {
+        let interface = entry.interface
+        let addresses = interface.addresses.map(\.ip)
+        let hasFour = addresses.contains { $0.family == .v4 }
+        let isOnlySelfAssigned = addresses.allSatisfy { $0.isLinkLocal }
+        var finding = Finding(
+            id: "address", verdict: .fine, interface: interface.name,
+            found: addresses.map(\.description).joined(separator: ", "))
+        if !hasFour {
+            finding.verdict = .warning
+            finding.found = "IPv6 only: " + finding.found
+            finding.advice = "peers that have IPv4 only cannot be reached"
+        } else if isOnlySelfAssigned {
+            finding.found = "addresses of this link only: " + finding.found
         }
+        return finding
+    }
 
-        private static let waitMilliseconds: Int32 = 700
-        private static let lateRoundsMax = 64
-        private static let neighboursMax = 64
-
-        func checkMulticast(_ usable: [NetworkInterfaces.Entry]) -> [Finding] {
-            var findings: [Finding] = []
-            var trials: [Trial] = []
-            for entry in usable {
-                let families = Set(entry.interface.addresses.map(\.ip.family))
-                for family in families.sorted(by: { $0.rawValue < $1.rawValue })
-                where family == .v4 || entry.carriesMulticast {
-                    do throws(DiscoveryError) {
-                        trials.append(try begin(entry.interface, family))
-                    } catch {
-                        findings.append(
-                            Finding(
-                                id: "multicast", verdict: .blocked, interface: entry.interface.name,
-                                found: "the group cannot be joined: \(error.message)"))
-                    }
-                }
-            }
-            listen(&trials)
-            return findings
-                + trials.map { trial in
-                    multicastFinding(
-                        trial, isAlone: !trials.contains { $0.interface == trial.interface && $0.hasReturned })
-                } + [neighbourFinding(trials)].compactMap(\.self)
+    /// Sockets of this package name their interface and need no route; other programs on this machine do.
+    func checkRoute() -> Finding {
+        guard let socket = try? MulticastSocket(boundTo: 0, .v4) else {
+            return Finding(id: "route", verdict: .warning, found: "this machine has no IPv4")
         }
-
-        private func begin(_ interface: NetworkInterface, _ family: IPAddress.Family) throws(DiscoveryError) -> Trial {
-            let socket = try MulticastSocket(on: interface, family, port: port)
-            var trial = Trial(interface: interface, family: family, socket: socket, query: Self.makeQuery())
-            do throws(DiscoveryError) {
-                try socket.send(trial.query, to: MulticastSocket.group(family), port: port, scope: interface.index)
-            } catch {
-                trial.failure = error
-            }
-            return trial
+        let status = MulticastSocket.group4.withSocketAddress(port: port) { connect(socket.descriptor, $0, $1) }
+        guard status != 0 else {
+            return Finding(id: "route", verdict: .fine, found: "there is a route for multicast")
         }
+        return Finding(
+            id: "route", verdict: .warning,
+            found: "no route for multicast (\(DiscoveryError(call: "connect", errno).message))",
+            advice: "connect to a network, or: ip route add 224.0.0.0/4 dev INTERFACE")
+    }
 
-        /// A question that nobody has an answer to, to know the packet by, and one that every responder answers.
-        private static func makeQuery() -> [UInt8] {
-            func name(_ labels: [String]) -> [UInt8] {
-                labels.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0]
-            }
-            let nobody = "doctor-" + String(UInt64.random(in: .min ... .max), radix: 16)
-            let header: [UInt8] = [0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0]
-            return header + name([nobody, "local"]) + [0, 16, 0, 1]
-                + name(["_services", "_dns-sd", "_udp", "local"]) + [0, 12, 0, 1]
+    func checkPort() -> Finding {
+        do throws(DiscoveryError) {
+            _ = try MulticastSocket(boundTo: port, .v4)
+        } catch {
+            let isTaken = error.code == .portTaken
+            return Finding(
+                id: "port", verdict: .blocked,
+                found: isTaken ? "a program has UDP port \(port) and does not share it" : error.message,
+                advice: isTaken ? "end that program; `ss -ulpn sport = :\(port)` names it" : nil)
         }
+        let isAlone = (try? MulticastSocket(boundTo: port, .v4, shares: false)) != nil
+        return Finding(
+            id: "port", verdict: .fine,
+            found: isAlone ? "UDP port \(port) is free" : "UDP port \(port) is shared with another responder")
+    }
 
-        private func listen(_ trials: inout [Trial]) {
-            let clock = ContinuousClock()
-            let deadline = clock.now + .milliseconds(Int(Self.waitMilliseconds))
-            var rounds = 0
-            // A thread that was put aside meanwhile still reads what had come in time.
-            while clock.now < deadline || rounds < Self.lateRoundsMax {
-                rounds += 1
-                var waiting = trials.map { pollfd(fd: $0.socket.descriptor, events: Int16(POLLIN), revents: 0) }
-                let left = max(.zero, clock.now.duration(to: deadline)) / Duration.milliseconds(1)
-                if poll(&waiting, nfds_t(waiting.count), Int32(left.rounded(.up))) > 0 {
-                    for index in waiting.indices where waiting[index].revents != 0 { receive(&trials[index]) }
-                } else if clock.now >= deadline {
-                    return
+    /// Nothing depends on the clock, since the dates of certificates do not count for peers that are paired; but times
+    /// of events will be odd.
+    func checkClock() -> Finding {
+        let secondsIn2025 = 1_735_689_600
+        guard time(nil) < secondsIn2025 else {
+            return Finding(id: "clock", verdict: .fine, found: "the clock is set")
+        }
+        return Finding(
+            id: "clock", verdict: .warning, found: "the clock has not been set",
+            advice: "set it; events carry its time")
+    }
+
+    static func list(_ entries: [NetworkInterfaces.Entry]) -> String {
+        entries.map(\.interface.name).joined(separator: ", ")
+    }
+}
+
+// MARK: - A packet on each interface
+
+extension NetworkDoctor {
+    /// A packet sent on one interface, and what came back.
+    private struct Trial {
+        let interface: NetworkInterface
+        let family: IPAddress.Family
+        let socket: MulticastSocket
+        let query: [UInt8]
+        var failure: DiscoveryError?
+        var hasReturned = false
+        var neighbours: Set<IPAddress> = []
+    }
+
+    private static let waitMilliseconds: Int32 = 700
+    private static let lateRoundsMax = 64
+    private static let neighboursMax = 64
+
+    func checkMulticast(_ usable: [NetworkInterfaces.Entry]) -> [Finding] {
+        var findings: [Finding] = []
+        var trials: [Trial] = []
+        for entry in usable {
+            let families = Set(entry.interface.addresses.map(\.ip.family))
+            for family in families.sorted(by: { $0.rawValue < $1.rawValue })
+            where family == .v4 || entry.carriesMulticast {
+                do throws(DiscoveryError) {
+                    trials.append(try begin(entry.interface, family))
+                } catch {
+                    findings.append(
+                        Finding(
+                            id: "multicast", verdict: .blocked, interface: entry.interface.name,
+                            found: "the group cannot be joined: \(error.message)"))
                 }
             }
         }
+        listen(&trials)
+        return findings
+            + trials.map { trial in
+                multicastFinding(
+                    trial, isAlone: !trials.contains { $0.interface == trial.interface && $0.hasReturned })
+            } + [neighbourFinding(trials)].compactMap(\.self)
+    }
 
-        private func receive(_ trial: inout Trial) {
-            var bytes = [UInt8](repeating: 0, count: 9000)
-            guard let packet = try? trial.socket.receive(into: &bytes), packet.count >= 12 else { return }
-            if bytes.prefix(packet.count).elementsEqual(trial.query) { trial.hasReturned = true }
-            let isAnswer = bytes[2] & 0x80 != 0
-            if isAnswer, trial.neighbours.count < Self.neighboursMax { trial.neighbours.insert(packet.source) }
+    private func begin(_ interface: NetworkInterface, _ family: IPAddress.Family) throws(DiscoveryError) -> Trial {
+        let socket = try MulticastSocket(on: interface, family, port: port)
+        var trial = Trial(interface: interface, family: family, socket: socket, query: Self.makeQuery())
+        do throws(DiscoveryError) {
+            try socket.send(trial.query, to: MulticastSocket.group(family), port: port, scope: interface.index)
+        } catch {
+            trial.failure = error
         }
+        return trial
+    }
 
-        /// - Parameter isAlone: the other version of IP does not work there either.
-        private func multicastFinding(_ trial: Trial, isAlone: Bool) -> Finding {
-            let version = trial.family == .v4 ? "IPv4" : "IPv6"
-            var finding = Finding(
-                id: "multicast", verdict: .fine, interface: trial.interface.name,
-                found: "a packet to the group of \(version) comes back")
-            if trial.failure != nil || !trial.hasReturned { finding.verdict = isAlone ? .blocked : .warning }
-            if let failure = trial.failure {
-                finding.found = "no packet to the group of \(version) leaves: \(failure.message)"
-                finding.advice =
-                    failure.code == .notPermitted
-                    ? "a firewall of this machine forbids it; allow outgoing UDP to port \(port)"
-                    : "an address that is new is not ready for a second; else look at the interface's addresses and routes"
-            } else if !trial.hasReturned {
-                finding.found = "a packet to the group of \(version) does not come back"
-                finding.advice =
-                    "most likely a firewall, whose rules only root can read; allow UDP to port \(port) in and out"
-            }
-            return finding
+    /// A question that nobody has an answer to, to know the packet by, and one that every responder answers.
+    private static func makeQuery() -> [UInt8] {
+        func name(_ labels: [String]) -> [UInt8] {
+            labels.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) } + [0]
         }
+        let nobody = "doctor-" + String(UInt64.random(in: .min ... .max), radix: 16)
+        let header: [UInt8] = [0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0]
+        return header + name([nobody, "local"]) + [0, 16, 0, 1]
+            + name(["_services", "_dns-sd", "_udp", "local"]) + [0, 12, 0, 1]
+    }
 
-        /// Being alone is no fault, yet it is what a network looks like that keeps its devices apart.
-        private func neighbourFinding(_ trials: [Trial]) -> Finding? {
-            guard trials.contains(where: \.hasReturned) else { return nil }
-            let neighbours = trials.reduce(into: Set<IPAddress>()) { $0.formUnion($1.neighbours) }
-            guard neighbours.isEmpty else {
-                return Finding(
-                    id: "neighbours", verdict: .fine, found: "responders at \(neighbours.count) addresses answer")
+    private func listen(_ trials: inout [Trial]) {
+        let clock = ContinuousClock()
+        let deadline = clock.now + .milliseconds(Int(Self.waitMilliseconds))
+        var rounds = 0
+        // A thread that was put aside meanwhile still reads what had come in time.
+        while clock.now < deadline || rounds < Self.lateRoundsMax {
+            rounds += 1
+            var waiting = trials.map { pollfd(fd: $0.socket.descriptor, events: Int16(POLLIN), revents: 0) }
+            let left = max(.zero, clock.now.duration(to: deadline)) / Duration.milliseconds(1)
+            if poll(&waiting, nfds_t(waiting.count), Int32(left.rounded(.up))) > 0 {
+                for index in waiting.indices where waiting[index].revents != 0 { receive(&trials[index]) }
+            } else if clock.now >= deadline {
+                return
             }
-            return Finding(
-                id: "neighbours", verdict: .fine, found: "no other responder answers",
-                advice: "if there are others, the network may keep devices apart (client isolation of an access point)")
         }
     }
-#endif
+
+    private func receive(_ trial: inout Trial) {
+        var bytes = [UInt8](repeating: 0, count: 9000)
+        guard let packet = try? trial.socket.receive(into: &bytes), packet.count >= 12 else { return }
+        if bytes.prefix(packet.count).elementsEqual(trial.query) { trial.hasReturned = true }
+        let isAnswer = bytes[2] & 0x80 != 0
+        if isAnswer, trial.neighbours.count < Self.neighboursMax { trial.neighbours.insert(packet.source) }
+    }
+
+    /// - Parameter isAlone: the other version of IP does not work there either.
+    private func multicastFinding(_ trial: Trial, isAlone: Bool) -> Finding {
+        let version = trial.family == .v4 ? "IPv4" : "IPv6"
+        var finding = Finding(
+            id: "multicast", verdict: .fine, interface: trial.interface.name,
+            found: "a packet to the group of \(version) comes back")
+        if trial.failure != nil || !trial.hasReturned { finding.verdict = isAlone ? .blocked : .warning }
+        if let failure = trial.failure {
+            finding.found = "no packet to the group of \(version) leaves: \(failure.message)"
+            finding.advice =
+                failure.code == .notPermitted
+                ? "a firewall of this machine forbids it; allow outgoing UDP to port \(port)"
+                : "an address that is new is not ready for a second; else look at the interface's addresses and routes"
+        } else if !trial.hasReturned {
+            finding.found = "a packet to the group of \(version) does not come back"
+            finding.advice =
+                "most likely a firewall, whose rules only root can read; allow UDP to port \(port) in and out"
+        }
+        return finding
+    }
+
+    /// Being alone is no fault, yet it is what a network looks like that keeps its devices apart.
+    private func neighbourFinding(_ trials: [Trial]) -> Finding? {
+        guard trials.contains(where: \.hasReturned) else { return nil }
+        let neighbours = trials.reduce(into: Set<IPAddress>()) { $0.formUnion($1.neighbours) }
+        guard neighbours.isEmpty else {
+            return Finding(
+                id: "neighbours", verdict: .fine, found: "responders at \(neighbours.count) addresses answer")
+        }
+        return Finding(
+            id: "neighbours", verdict: .fine, found: "no other responder answers",
+            advice: "if there are others, the network may keep devices apart (client isolation of an access point)")
+    }
+}

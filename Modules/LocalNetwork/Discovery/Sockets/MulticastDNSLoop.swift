@@ -1,166 +1,164 @@
-#if UDP
-    internal import MeshBus
+internal import MeshBus
 
-    /// Runs a `MulticastDNSCore`: gives it packets, interfaces and the time, and does what it directs.
-    final class MulticastDNSLoop: DiscoveryLoop {
-        private struct Line: Hashable {
-            var interfaceIndex: UInt32
-            var family: IPAddress.Family
+/// Runs a `MulticastDNSCore`: gives it packets, interfaces and the time, and does what it directs.
+final class MulticastDNSLoop: DiscoveryLoop {
+    private struct Line: Hashable {
+        var interfaceIndex: UInt32
+        var family: IPAddress.Family
+    }
+
+    /// Of one socket in one turn.
+    private static let packetsMax = 16
+    private static let packetBytesMax = 9000
+
+    private let options: MulticastDNSOptions
+    private let observer: any ServiceObserver
+    private let tally: Locked<DiscoveryStatistics>
+    private let began = SuspendingClock.now
+
+    private var core: MulticastDNSCore
+    private var interfaces: [UInt32: NetworkInterface] = [:]
+    private var lines: [Line: MulticastSocket] = [:]
+    private var buffer = [UInt8](repeating: 0, count: packetBytesMax)
+    private var checkAt = Duration.zero
+    private var wakeAt: Duration?
+
+    init(
+        _ core: MulticastDNSCore, _ options: MulticastDNSOptions, _ observer: any ServiceObserver,
+        _ tally: Locked<DiscoveryStatistics>
+    ) {
+        self.core = core
+        self.options = options
+        self.observer = observer
+        self.tally = tally
+        self.core.browse(.zero)
+    }
+
+    func announce(_ announcement: ServiceAnnouncement?) { core.announce(announcement, now) }
+
+    func advance() -> Bool {
+        if checkAt <= now {
+            checkInterfaces()
+            checkAt = now + options.interfaceCheck
         }
+        core.tick(now)
+        perform()
+        return true
+    }
 
-        /// Of one socket in one turn.
-        private static let packetsMax = 16
-        private static let packetBytesMax = 9000
-
-        private let options: MulticastDNSOptions
-        private let observer: any ServiceObserver
-        private let tally: Locked<DiscoveryStatistics>
-        private let began = SuspendingClock.now
-
-        private var core: MulticastDNSCore
-        private var interfaces: [UInt32: NetworkInterface] = [:]
-        private var lines: [Line: MulticastSocket] = [:]
-        private var buffer = [UInt8](repeating: 0, count: packetBytesMax)
-        private var checkAt = Duration.zero
-        private var wakeAt: Duration?
-
-        init(
-            _ core: MulticastDNSCore, _ options: MulticastDNSOptions, _ observer: any ServiceObserver,
-            _ tally: Locked<DiscoveryStatistics>
-        ) {
-            self.core = core
-            self.options = options
-            self.observer = observer
-            self.tally = tally
-            self.core.browse(.zero)
+    var sources: [DiscoverySource] {
+        lines.map { line, socket in
+            DiscoverySource(descriptor: socket.descriptor) { [self] in receive(from: socket, line) }
         }
+    }
 
-        func announce(_ announcement: ServiceAnnouncement?) { core.announce(announcement, now) }
+    var nextDue: SuspendingClock.Instant? { began + min(checkAt, wakeAt ?? checkAt) }
 
-        func advance() -> Bool {
-            if checkAt <= now {
-                checkInterfaces()
-                checkAt = now + options.interfaceCheck
+    func end() {
+        core.farewell(now)
+        perform()
+        lines = [:]
+    }
+
+    private var now: Duration { began.duration(to: .now) }
+
+    private func perform() {
+        let directives = core.takeDirectives()
+        for packet in directives.packets { send(packet) }
+        tally.withLock { $0 = core.statistics }
+        wakeAt = directives.wakeAt
+        for event in directives.events {
+            switch event {
+            case .found(let service): observer.found(service)
+            case .lost(let instance): observer.lost(instance: instance)
+            case .renamed(let instance): observer.renamed(to: instance)
             }
-            core.tick(now)
-            perform()
-            return true
         }
+    }
+}
 
-        var sources: [DiscoverySource] {
-            lines.map { line, socket in
-                DiscoverySource(descriptor: socket.descriptor) { [self] in receive(from: socket, line) }
-            }
+// MARK: - Packets
+
+extension MulticastDNSLoop {
+    private func send(_ packet: MulticastDNSPacket) {
+        let family: IPAddress.Family
+        let (ip, port): (IPAddress, UInt16)
+        switch packet.destination {
+        case .multicast(let group): (family, ip, port) = (group, MulticastSocket.group(group), options.port)
+        case .unicast(let to, let toPort): (family, ip, port) = (to.family, to, toPort)
         }
+        // Where a family does not work, as IPv6 on Linux's loopback interface, nobody else has it either. What the system
+        // does not take is lost, as on any network.
+        try? lines[Line(interfaceIndex: packet.interfaceIndex, family: family)]?
+            .send(packet.bytes, to: ip, port: port, scope: packet.interfaceIndex)
+    }
 
-        var nextDue: SuspendingClock.Instant? { began + min(checkAt, wakeAt ?? checkAt) }
-
-        func end() {
-            core.farewell(now)
-            perform()
-            lines = [:]
-        }
-
-        private var now: Duration { began.duration(to: .now) }
-
-        private func perform() {
-            let directives = core.takeDirectives()
-            for packet in directives.packets { send(packet) }
-            tally.withLock { $0 = core.statistics }
-            wakeAt = directives.wakeAt
-            for event in directives.events {
-                switch event {
-                case .found(let service): observer.found(service)
-                case .lost(let instance): observer.lost(instance: instance)
-                case .renamed(let instance): observer.renamed(to: instance)
-                }
+    private func receive(from socket: MulticastSocket, _ line: Line) {
+        for _ in 0..<Self.packetsMax {
+            do throws(DiscoveryError) {
+                guard let packet = try socket.receive(into: &buffer) else { return }
+                take(packet, line.interfaceIndex)
+            } catch {
+                // A new one is opened at the next look at the interfaces.
+                lines[line] = nil
+                return
             }
         }
     }
 
-    // MARK: - Packets
-
-    extension MulticastDNSLoop {
-        private func send(_ packet: MulticastDNSPacket) {
-            let family: IPAddress.Family
-            let (ip, port): (IPAddress, UInt16)
-            switch packet.destination {
-            case .multicast(let group): (family, ip, port) = (group, MulticastSocket.group(group), options.port)
-            case .unicast(let to, let toPort): (family, ip, port) = (to.family, to, toPort)
-            }
-            // Where a family does not work, as IPv6 on Linux's loopback interface, nobody else has it either. What the system
-            // does not take is lost, as on any network.
-            try? lines[Line(interfaceIndex: packet.interfaceIndex, family: family)]?
-                .send(packet.bytes, to: ip, port: port, scope: packet.interfaceIndex)
+    private func take(_ packet: MulticastSocket.Packet, _ line: UInt32) {
+        let interfaceIndex = packet.way?.interfaceIndex ?? line
+        let wasMulticast = packet.way?.destination.isGroup ?? true
+        // A socket for IPv6 also gets what comes to the group on other interfaces, which have their own.
+        if wasMulticast, interfaceIndex != line { return }
+        let source = MulticastDNSSource(
+            ip: packet.source, port: packet.port, interfaceIndex: interfaceIndex, wasMulticast: wasMulticast)
+        buffer.withUnsafeBytes {
+            core.receive(UnsafeRawBufferPointer(rebasing: $0.prefix(packet.count)), from: source, now)
         }
+    }
+}
 
-        private func receive(from socket: MulticastSocket, _ line: Line) {
-            for _ in 0..<Self.packetsMax {
-                do throws(DiscoveryError) {
-                    guard let packet = try socket.receive(into: &buffer) else { return }
-                    take(packet, line.interfaceIndex)
-                } catch {
-                    // A new one is opened at the next look at the interfaces.
-                    lines[line] = nil
-                    return
-                }
-            }
+// MARK: - Interfaces
+
+extension MulticastDNSLoop {
+    private func checkInterfaces() {
+        // What cannot be listed now is listed the next time.
+        guard let all = try? NetworkInterfaces.all() else { return }
+        let usable = NetworkInterfaces.usable(all, names: options.interfaces)
+        for index in interfaces.keys.sorted() where !usable.contains(where: { $0.interface.index == index }) {
+            drop(index)
         }
-
-        private func take(_ packet: MulticastSocket.Packet, _ line: UInt32) {
-            let interfaceIndex = packet.way?.interfaceIndex ?? line
-            let wasMulticast = packet.way?.destination.isGroup ?? true
-            // A socket for IPv6 also gets what comes to the group on other interfaces, which have their own.
-            if wasMulticast, interfaceIndex != line { return }
-            let source = MulticastDNSSource(
-                ip: packet.source, port: packet.port, interfaceIndex: interfaceIndex, wasMulticast: wasMulticast)
-            buffer.withUnsafeBytes {
-                core.receive(UnsafeRawBufferPointer(rebasing: $0.prefix(packet.count)), from: source, now)
-            }
+        for entry in usable {
+            let isNew = interfaces[entry.interface.index] == nil
+            if isNew, interfaces.count >= options.configuration.interfaceLimit { continue }
+            openMissingLines(entry)
+            adopt(entry.interface)
         }
     }
 
-    // MARK: - Interfaces
+    /// Uses the interface from now on, if there is a socket for it.
+    private func adopt(_ interface: NetworkInterface) {
+        let hasLine = lines.keys.contains { $0.interfaceIndex == interface.index }
+        guard hasLine, interfaces[interface.index] != interface else { return }
+        interfaces[interface.index] = interface
+        core.interfaceUp(interface, now)
+    }
 
-    extension MulticastDNSLoop {
-        private func checkInterfaces() {
-            // What cannot be listed now is listed the next time.
-            guard let all = try? NetworkInterfaces.all() else { return }
-            let usable = NetworkInterfaces.usable(all, names: options.interfaces)
-            for index in interfaces.keys.sorted() where !usable.contains(where: { $0.interface.index == index }) {
-                drop(index)
-            }
-            for entry in usable {
-                let isNew = interfaces[entry.interface.index] == nil
-                if isNew, interfaces.count >= options.configuration.interfaceLimit { continue }
-                openMissingLines(entry)
-                adopt(entry.interface)
-            }
-        }
+    private func drop(_ index: UInt32) {
+        interfaces[index] = nil
+        for family in IPAddress.Family.allCases { lines[Line(interfaceIndex: index, family: family)] = nil }
+        core.interfaceDown(index, now)
+    }
 
-        /// Uses the interface from now on, if there is a socket for it.
-        private func adopt(_ interface: NetworkInterface) {
-            let hasLine = lines.keys.contains { $0.interfaceIndex == interface.index }
-            guard hasLine, interfaces[interface.index] != interface else { return }
-            interfaces[interface.index] = interface
-            core.interfaceUp(interface, now)
-        }
-
-        private func drop(_ index: UInt32) {
-            interfaces[index] = nil
-            for family in IPAddress.Family.allCases { lines[Line(interfaceIndex: index, family: family)] = nil }
-            core.interfaceDown(index, now)
-        }
-
-        private func openMissingLines(_ entry: NetworkInterfaces.Entry) {
-            let interface = entry.interface
-            for family in Set(interface.addresses.map(\.ip.family)) {
-                let line = Line(interfaceIndex: interface.index, family: family)
-                // IPv6 has no route for groups on an interface that does not claim to carry multicast.
-                guard lines[line] == nil, family == .v4 || entry.carriesMulticast else { continue }
-                // What does not work now is tried again at the next look.
-                lines[line] = try? MulticastSocket(on: interface, family, port: options.port)
-            }
+    private func openMissingLines(_ entry: NetworkInterfaces.Entry) {
+        let interface = entry.interface
+        for family in Set(interface.addresses.map(\.ip.family)) {
+            let line = Line(interfaceIndex: interface.index, family: family)
+            // IPv6 has no route for groups on an interface that does not claim to carry multicast.
+            guard lines[line] == nil, family == .v4 || entry.carriesMulticast else { continue }
+            // What does not work now is tried again at the next look.
+            lines[line] = try? MulticastSocket(on: interface, family, port: options.port)
         }
     }
-#endif
+}

@@ -1,135 +1,133 @@
-#if UDP
-    #if canImport(Darwin)
-        import Darwin
-    #elseif canImport(Glibc)
-        import Glibc
-    #elseif canImport(Musl)
-        import Musl
-    #elseif canImport(Android)
-        import Android
-    #endif
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
 
-    extension MulticastSocket {
-        /// What is known of a packet; its bytes are where it was received.
-        struct Packet {
-            var count: Int
-            var source: IPAddress
-            var port: UInt16
-            /// nil where the system does not tell.
-            var way: Way?
+extension MulticastSocket {
+    /// What is known of a packet; its bytes are where it was received.
+    struct Packet {
+        var count: Int
+        var source: IPAddress
+        var port: UInt16
+        /// nil where the system does not tell.
+        var way: Way?
+    }
+
+    /// How a packet came here.
+    struct Way: Hashable {
+        var interfaceIndex: UInt32
+        var destination: IPAddress
+    }
+
+    /// Does not wait.
+    /// - Parameter scope: the number of the interface to which a link-local address or a group belongs.
+    /// - Throws: `DiscoveryError` when the packet does not leave.
+    func send(_ bytes: [UInt8], to ip: IPAddress, port: UInt16, scope: UInt32) throws(DiscoveryError) {
+        let scope = ip.isLinkLocal || ip.isGroup ? scope : 0
+        let count = ip.withSocketAddress(port: port, scope: scope) {
+            sendto(descriptor, bytes, bytes.count, 0, $0, $1)
         }
+        guard count >= 0 else { throw DiscoveryError(call: "sendto", errno) }
+    }
 
-        /// How a packet came here.
-        struct Way: Hashable {
-            var interfaceIndex: UInt32
-            var destination: IPAddress
-        }
-
-        /// Does not wait.
-        /// - Parameter scope: the number of the interface to which a link-local address or a group belongs.
-        /// - Throws: `DiscoveryError` when the packet does not leave.
-        func send(_ bytes: [UInt8], to ip: IPAddress, port: UInt16, scope: UInt32) throws(DiscoveryError) {
-            let scope = ip.isLinkLocal || ip.isGroup ? scope : 0
-            let count = ip.withSocketAddress(port: port, scope: scope) {
-                sendto(descriptor, bytes, bytes.count, 0, $0, $1)
-            }
-            guard count >= 0 else { throw DiscoveryError(call: "sendto", errno) }
-        }
-
-        /// Does not wait. What the buffer does not hold of the packet is lost.
-        /// - Returns: nil when there is none now.
-        /// - Throws: `DiscoveryError` when there will be no more.
-        func receive(into buffer: inout [UInt8]) throws(DiscoveryError) -> Packet? {
-            var from = sockaddr_in6()
-            var control = PacketInfo()
-            let count = withUnsafeMutableBytes(of: &from) { from in
-                control.withBuffer { control, controlCount in
-                    buffer.withUnsafeMutableBytes { bytes in
-                        var piece = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
-                        return withUnsafeMutablePointer(to: &piece) { piece in
-                            var message = msghdr()
-                            message.msg_name = from.baseAddress
-                            message.msg_namelen = numericCast(from.count)
-                            message.msg_iov = piece
-                            message.msg_iovlen = 1
-                            message.msg_control = control.baseAddress
-                            message.msg_controllen = numericCast(control.count)
-                            let count = recvmsg(descriptor, &message, 0)
-                            controlCount = count < 0 ? 0 : Int(message.msg_controllen)
-                            return count
-                        }
+    /// Does not wait. What the buffer does not hold of the packet is lost.
+    /// - Returns: nil when there is none now.
+    /// - Throws: `DiscoveryError` when there will be no more.
+    func receive(into buffer: inout [UInt8]) throws(DiscoveryError) -> Packet? {
+        var from = sockaddr_in6()
+        var control = PacketInfo()
+        let count = withUnsafeMutableBytes(of: &from) { from in
+            control.withBuffer { control, controlCount in
+                buffer.withUnsafeMutableBytes { bytes in
+                    var piece = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+                    return withUnsafeMutablePointer(to: &piece) { piece in
+                        var message = msghdr()
+                        message.msg_name = from.baseAddress
+                        message.msg_namelen = numericCast(from.count)
+                        message.msg_iov = piece
+                        message.msg_iovlen = 1
+                        message.msg_control = control.baseAddress
+                        message.msg_controllen = numericCast(control.count)
+                        let count = recvmsg(descriptor, &message, 0)
+                        controlCount = count < 0 ? 0 : Int(message.msg_controllen)
+                        return count
                     }
                 }
             }
-            guard count >= 0 else {
-                switch errno {
-                // An answer of somebody's to an earlier packet, or no memory just now: the next may be fine.
-                case EAGAIN, EINTR, ECONNREFUSED, ENOMEM, ENOBUFS: return nil
-                default: throw DiscoveryError(call: "recvmsg", errno)
-                }
+        }
+        guard count >= 0 else {
+            switch errno {
+            // An answer of somebody's to an earlier packet, or no memory just now: the next may be fine.
+            case EAGAIN, EINTR, ECONNREFUSED, ENOMEM, ENOBUFS: return nil
+            default: throw DiscoveryError(call: "recvmsg", errno)
             }
-            return withUnsafeBytes(of: &from) { from in
-                // The port is at the same place in both versions.
-                let place = from.baseAddress?.assumingMemoryBound(to: sockaddr.self)
-                guard let place, let source = IPAddress(place) else { return nil }
-                return Packet(
-                    count: count, source: source, port: UInt16(from[2]) << 8 | UInt16(from[3]), way: control.way)
+        }
+        return withUnsafeBytes(of: &from) { from in
+            // The port is at the same place in both versions.
+            let place = from.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+            guard let place, let source = IPAddress(place) else { return nil }
+            return Packet(
+                count: count, source: source, port: UInt16(from[2]) << 8 | UInt16(from[3]), way: control.way)
+        }
+    }
+}
+
+/// What the system tells of a packet beside its bytes: ip(7), and RFC 3542 section 6. Read as bytes, which are the same
+/// everywhere save for where they begin.
+struct PacketInfo {
+    #if canImport(Darwin)
+        // Swift does not see those of RFC 3542.
+        static let request6: Int32 = 61
+        private static let type6: Int32 = 46
+        private static let alignment = 4
+    #else
+        static let request6 = IPV6_RECVPKTINFO
+        private static let type6 = IPV6_PKTINFO
+        private static let alignment = MemoryLayout<Int>.size
+    #endif
+    private static let headerSize = aligned(MemoryLayout<cmsghdr>.size)
+
+    private var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
+    private var count = 0
+
+    /// - Parameter body: writes there, and says how much.
+    mutating func withBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer, inout Int) -> Result) -> Result {
+        withUnsafeMutableBytes(of: &words) { body($0, &count) }
+    }
+
+    var way: MulticastSocket.Way? {
+        withUnsafeBytes(of: words) { buffer in
+            var rest = buffer.prefix(count)
+            while rest.count >= Self.headerSize {
+                let header = UnsafeRawBufferPointer(rebasing: rest).loadUnaligned(as: cmsghdr.self)
+                let length = Int(header.cmsg_len)
+                guard length >= Self.headerSize, length <= rest.count else { return nil }
+                let data = UnsafeRawBufferPointer(rebasing: rest.prefix(length).dropFirst(Self.headerSize))
+                if let way = Self.way(data, header.cmsg_level, header.cmsg_type) { return way }
+                rest = rest.dropFirst(Self.aligned(length))
             }
+            return nil
         }
     }
 
-    /// What the system tells of a packet beside its bytes: ip(7), and RFC 3542 section 6. Read as bytes, which are the same
-    /// everywhere save for where they begin.
-    struct PacketInfo {
-        #if canImport(Darwin)
-            // Swift does not see those of RFC 3542.
-            static let request6: Int32 = 61
-            private static let type6: Int32 = 46
-            private static let alignment = 4
-        #else
-            static let request6 = IPV6_RECVPKTINFO
-            private static let type6 = IPV6_PKTINFO
-            private static let alignment = MemoryLayout<Int>.size
-        #endif
-        private static let headerSize = aligned(MemoryLayout<cmsghdr>.size)
-
-        private var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
-        private var count = 0
-
-        /// - Parameter body: writes there, and says how much.
-        mutating func withBuffer<Result>(_ body: (UnsafeMutableRawBufferPointer, inout Int) -> Result) -> Result {
-            withUnsafeMutableBytes(of: &words) { body($0, &count) }
+    private static func way(_ data: UnsafeRawBufferPointer, _ level: Int32, _ type: Int32) -> MulticastSocket.Way? {
+        let index: Int
+        let address: Range<Int>
+        switch (level, type) {
+        case (Int32(IPPROTO_IP), IP_PKTINFO): (index, address) = (0, 8..<12)
+        case (Int32(IPPROTO_IPV6), type6): (index, address) = (16, 0..<16)
+        default: return nil
         }
-
-        var way: MulticastSocket.Way? {
-            withUnsafeBytes(of: words) { buffer in
-                var rest = buffer.prefix(count)
-                while rest.count >= Self.headerSize {
-                    let header = UnsafeRawBufferPointer(rebasing: rest).loadUnaligned(as: cmsghdr.self)
-                    let length = Int(header.cmsg_len)
-                    guard length >= Self.headerSize, length <= rest.count else { return nil }
-                    let data = UnsafeRawBufferPointer(rebasing: rest.prefix(length).dropFirst(Self.headerSize))
-                    if let way = Self.way(data, header.cmsg_level, header.cmsg_type) { return way }
-                    rest = rest.dropFirst(Self.aligned(length))
-                }
-                return nil
-            }
-        }
-
-        private static func way(_ data: UnsafeRawBufferPointer, _ level: Int32, _ type: Int32) -> MulticastSocket.Way? {
-            let index: Int
-            let address: Range<Int>
-            switch (level, type) {
-            case (Int32(IPPROTO_IP), IP_PKTINFO): (index, address) = (0, 8..<12)
-            case (Int32(IPPROTO_IPV6), type6): (index, address) = (16, 0..<16)
-            default: return nil
-            }
-            guard data.count >= max(index + 4, address.upperBound), let destination = IPAddress(bytes: data[address])
-            else { return nil }
-            return MulticastSocket.Way(
-                interfaceIndex: data.loadUnaligned(fromByteOffset: index, as: UInt32.self), destination: destination)
-        }
-
-        private static func aligned(_ count: Int) -> Int { (count + alignment - 1) / alignment * alignment }
+        guard data.count >= max(index + 4, address.upperBound), let destination = IPAddress(bytes: data[address])
+        else { return nil }
+        return MulticastSocket.Way(
+            interfaceIndex: data.loadUnaligned(fromByteOffset: index, as: UInt32.self), destination: destination)
     }
-#endif
+
+    private static func aligned(_ count: Int) -> Int { (count + alignment - 1) / alignment * alignment }
+}

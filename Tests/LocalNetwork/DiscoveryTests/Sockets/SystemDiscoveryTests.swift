@@ -1,4 +1,4 @@
-#if UDP && SystemDiscovery && os(Linux)
+#if SystemDiscovery && os(Linux)
     import Foundation
     import MeshDiscovery
     import MeshTestSupport

@@ -1,0 +1,93 @@
+import MeshBus
+import MeshTestSupport
+import Testing
+
+@testable import MeshDiscovery
+
+@Suite struct MulticastSocketTests {
+    private static let home = IPAddress.v4(0x7F00_0001)
+    private let port = UInt16.random(in: 20_000...60_000)
+
+    @Test("Of a packet is told who sent it, over which interface it came and to whom", arguments: [true, false])
+    func way(isToGroup: Bool) async throws {
+        let socket = try MulticastSocket(on: loopback(), .v4, port: port)
+        let destination = isToGroup ? MulticastSocket.group4 : Self.home
+        try socket.send([1, 2, 3], to: destination, port: port, scope: 0)
+        var buffer = [UInt8](repeating: 0, count: 8)
+        let packet = try await arrival(at: socket, &buffer)
+        #expect(buffer.prefix(packet.count) == [1, 2, 3])
+        #expect(packet.source == Self.home)
+        #expect(packet.port == port)
+        let index = try loopback().index
+        #expect(packet.way == MulticastSocket.Way(interfaceIndex: index, destination: destination))
+    }
+
+    @Test("The same with IPv6, where this machine has it") func six() async throws {
+        let home = IPAddress.v6(0, 1)
+        guard let socket = try? MulticastSocket(on: loopback(), .v6, port: port),
+            (try? socket.send([7], to: home, port: port, scope: 0)) != nil
+        else { return }
+        var buffer = [UInt8](repeating: 0, count: 8)
+        let packet = try await arrival(at: socket, &buffer)
+        #expect(packet.source == home && packet.port == port)
+        let index = try loopback().index
+        #expect(packet.way == MulticastSocket.Way(interfaceIndex: index, destination: home))
+    }
+
+    @Test("What the system tells beside a packet may be cut at every length") func cuts() {
+        let header = MemoryLayout<Int>.size == 8 ? 16 : 12
+        for (level, type, bytes) in [(0, 8, 12), (41, 50, 20), (0, 8, 40), (77, 1, 20)] as [(UInt8, UInt8, Int)] {
+            var whole = [UInt8](repeating: 0, count: header) + [UInt8](repeating: 1, count: bytes)
+            whole[0] = UInt8(whole.count)
+            (whole[header - 8], whole[header - 4]) = (level, type)
+            for count in 0...64 {
+                for length in 0...UInt8(64) {
+                    whole[0] = length
+                    var info = PacketInfo()
+                    info.withBuffer { buffer, written in
+                        buffer.copyBytes(from: whole.prefix(buffer.count))
+                        written = count
+                    }
+                    if count < header || Int(length) > count { #expect(info.way == nil) }
+                }
+            }
+        }
+    }
+
+    @Test("Of a flood at most sixteen packets are read in one turn, and all in the end") func flood() async throws {
+        let flood = 100
+        var options = MulticastDNSOptions(interfaces: [DiscoveryBackend.loopback])
+        options.port = port
+        let tally = Locked(DiscoveryStatistics())
+        let core = try MulticastDNSCore(type: .unique(), seed: 1)
+        let loop = MulticastDNSLoop(core, options, DiscoveryRecorder(), tally)
+        _ = loop.advance()
+        let sender = try MulticastSocket(on: loopback(), .v4, port: port)
+        for _ in 0..<flood { try sender.send([0], to: MulticastSocket.group4, port: port, scope: 0) }
+        var pieces: [UInt64] = []
+        try await eventually("the flood") {
+            let before = tally.withLock { $0.packetsReceived }
+            for source in loop.sources { source.read() }
+            _ = loop.advance()
+            pieces.append(tally.withLock { $0.packetsReceived } - before)
+            return tally.withLock { $0.malformed } == UInt64(flood)
+        }
+        #expect(pieces.max() == 16)
+        loop.end()
+        #expect(loop.sources.isEmpty)
+    }
+
+    private func loopback() throws -> NetworkInterface {
+        try #require(NetworkInterfaces.all().first { $0.interface.name == DiscoveryBackend.loopback }).interface
+    }
+
+    private func arrival(
+        at socket: MulticastSocket, _ buffer: inout [UInt8]
+    ) async throws -> MulticastSocket.Packet {
+        for _ in 0..<100_000 {
+            if let packet = try socket.receive(into: &buffer) { return packet }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        throw WaitedInVain(description: "waited in vain for a packet")
+    }
+}
