@@ -55,7 +55,6 @@ let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: 
 let dnssd = Target.Dependency.target(name: "CDNSSD", condition: .when(traits: ["SystemDiscovery"]))
 
 // Modules of ours that are needed under its trait only, by one that does without it too.
-let discovery = Target.Dependency.target(name: "MeshDiscovery", condition: .when(traits: ["UDP"]))
 let security = Target.Dependency.target(name: "MeshSecurity", condition: .when(traits: ["UDP"]))
 let udpTransport = Target.Dependency.target(name: "MeshUDPTransport", condition: .when(traits: ["UDP"]))
 let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", condition: .when(traits: ["SQLite"]))
@@ -290,9 +289,9 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshCodecBenchmark", "WorkoutExample", "MeshBus", "MeshBenchmarks",
             "MeshIdentity",
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
-            "MeshPipeTransport", "MeshSession", "MeshSQLiteStorage",
+            "MeshDiscovery", "MeshPipeTransport", "MeshSession", "MeshSQLiteStorage",
         ],
-        needs: [argumentParser, discovery, security, udpTransport]),
+        needs: [argumentParser, security, udpTransport]),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: [

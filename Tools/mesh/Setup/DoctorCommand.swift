@@ -1,11 +1,8 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
+    import MeshDiscovery
     import MeshToolOutput
-
-    #if UDP
-        import MeshDiscovery
-    #endif
 
     struct DoctorCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -19,42 +16,36 @@
         var json = false
 
         func run() async throws {
-            #if UDP
-                let report = DoctorReport(
-                    findings: await NetworkDoctor(interfaces: interface.map { [$0] }).examine())
-                try json ? ToolOutput.print(json: try report.json()) : ToolOutput.print(report.text())
-                if report.blocked { throw ExitCode.failure }
-            #else
-                throw ToolError.needsUDP
-            #endif
+            let report = DoctorReport(
+                findings: await NetworkDoctor(interfaces: interface.map { [$0] }).examine())
+            try json ? ToolOutput.print(json: try report.json()) : ToolOutput.print(report.text())
+            if report.blocked { throw ExitCode.failure }
         }
     }
 
-    #if UDP
-        /// What `mesh doctor` prints. The keys are a contract with scripts: more may come, none goes.
-        private struct DoctorReport: Encodable {
-            let blocked: Bool
-            let findings: [NetworkDoctor.Finding]
-            /// The findings again: every result of the tools has rows.
-            let rows: [NetworkDoctor.Finding]
+    /// What `mesh doctor` prints. The keys are a contract with scripts: more may come, none goes.
+    private struct DoctorReport: Encodable {
+        let blocked: Bool
+        let findings: [NetworkDoctor.Finding]
+        /// The findings again: every result of the tools has rows.
+        let rows: [NetworkDoctor.Finding]
 
-            init(findings: [NetworkDoctor.Finding]) {
-                self.findings = findings
-                rows = findings
-                // Nothing at all is no good sign either.
-                blocked = findings.isEmpty || findings.contains { $0.verdict == .blocked }
-            }
-
-            func text() -> String {
-                let table = Table(
-                    columns: ["check", "verdict", "interface", "found"],
-                    rows: findings.map { [$0.id, $0.verdict.rawValue, $0.interface ?? "", $0.found] })
-                let advice = findings.compactMap { finding in
-                    finding.advice.map { "\(finding.interface.map { "\($0): " } ?? "")\($0)" }
-                }
-                let verdict = blocked ? "Peers cannot be found on this network." : "Peers can be found on this network."
-                return ([table.text()] + advice.map { "→ \($0)" } + [verdict]).joined(separator: "\n")
-            }
+        init(findings: [NetworkDoctor.Finding]) {
+            self.findings = findings
+            rows = findings
+            // Nothing at all is no good sign either.
+            blocked = findings.isEmpty || findings.contains { $0.verdict == .blocked }
         }
-    #endif
+
+        func text() -> String {
+            let table = Table(
+                columns: ["check", "verdict", "interface", "found"],
+                rows: findings.map { [$0.id, $0.verdict.rawValue, $0.interface ?? "", $0.found] })
+            let advice = findings.compactMap { finding in
+                finding.advice.map { "\(finding.interface.map { "\($0): " } ?? "")\($0)" }
+            }
+            let verdict = blocked ? "Peers cannot be found on this network." : "Peers can be found on this network."
+            return ([table.text()] + advice.map { "→ \($0)" } + [verdict]).joined(separator: "\n")
+        }
+    }
 #endif
