@@ -135,7 +135,7 @@ let modules: [Module] = [
         ], needs: nio + [tls],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshDiscovery",
-            "MeshSecurity", "MeshTesting", "MeshTestSupport",
+            "MeshSecurity", "MeshLocalNetworkLab", "MeshTesting", "MeshTestSupport",
         ]),
 
     // Watch: a phone and its watches
@@ -228,6 +228,9 @@ let modules: [Module] = [
             "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport",
         ]),
     Module(
+        "MeshLocalNetworkLab", "Modules/Lab/LocalNetwork", floor: 6, form: .internalLibrary,
+        uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshUDPTransport"]),
+    Module(
         "MeshSimulation", "Modules/Lab/Simulation", floor: 7, form: .internalLibrary,
         uses: [
             "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
@@ -281,7 +284,7 @@ let modules: [Module] = [
             "PluginsToolKit", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "SessionMesh",
             "SessionMeshWatchConnectivity",
             "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation",
-            "WorkoutExample",
+            "MeshLocalNetworkLab", "WorkoutExample",
         ], needs: nio),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,

@@ -15,6 +15,8 @@ import WorkoutExample
 #endif
 
 #if UDP
+    import MeshLocalNetworkLab
+
     // The other process of `bench datagrams`.
     if CommandLine.arguments.dropFirst().first == DatagramSink.command { await DatagramSink.main() }
 #endif
@@ -35,7 +37,7 @@ await PluginsTool.main {
     DiscoveryPlugin()
     #if UDP
         SecurityPlugin()
-        UDPTransportPlugin()
+        ExaminableUDPTransportPlugin()
     #endif
     LoopbackTransportPlugin()
     ScenarioTransportPlugin()

@@ -15,10 +15,6 @@ public struct UDPTransportPlugin: Plugin {
 
     #if UDP
         private static let limits: [PayloadLimit] = [.udpStream, .udpSealed]
-
-        public func contribute(to registry: inout ExtensionRegistry) {
-            registry.add(.udp, to: .linkFixtures)
-        }
     #else
         private static let limits: [PayloadLimit] = []
     #endif

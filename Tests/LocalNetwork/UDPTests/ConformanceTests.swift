@@ -1,6 +1,7 @@
 #if UDP
     import MeshBus
     import MeshDelivery
+    import MeshLocalNetworkLab
     import MeshTesting
     import MeshTransport
     import Testing

@@ -2,6 +2,7 @@
     import Foundation
     import MeshBus
     import MeshDiscovery
+    import MeshLocalNetworkLab
     import MeshSecurity
     import MeshTestSupport
     import NIOCore

@@ -1,6 +1,7 @@
 #if UDP
     import Foundation
     import MeshBus
+    import MeshLocalNetworkLab
     import MeshSecurity
     import MeshTestSupport
     import MeshTransport

@@ -1,11 +1,12 @@
 #if UDP
-    import MeshDelivery
+    package import MeshDelivery
     import MeshSecurity
     import MeshTransport
+    import MeshUDPTransport
 
     extension LinkFixture {
         /// Links at the loopback address that trust each other and find each other on a network in memory.
-        static let udp: LinkFixture = {
+        package static let udp: LinkFixture = {
             // The same at every call: a peer that is relaunched has the key that it had.
             let identities = (0..<countMax).map { _ in PeerIdentity() }
             return LinkFixture(countMax: countMax, patience: 50_000) { count in
