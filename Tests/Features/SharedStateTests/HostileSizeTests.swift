@@ -79,6 +79,8 @@ struct HostileSizeTests {
         for number in 0..<12 {
             try await liar.say(lie.message(number), to: world["phone"].peer)
             await world.run(for: .milliseconds(300))
+            // Before anybody's change replaces it.
+            for state in states { expectBounds(of: state.replica.register, lie) }
             // One that may have seen none of it.
             if number == 6 { try states[1].update(edit(states[1].value, number)) }
         }
@@ -98,16 +100,22 @@ struct HostileSizeTests {
 
     private func expectBounds<State>(of replica: StateReplica<State>, _ lie: Lie) throws {
         let register = replica.register
-        #expect(register.entries("").count <= StateLimits.siblingsMax, "\(lie)")
-        #expect(register.byteCount <= StateLimits.bytesMax, "\(lie)")
-        let vectors = [register.vector, register.forgotten] + replica.peers.values.map(\.known)
-        for vector in vectors {
-            #expect(vector.stamps.count <= StateLimits.authorsMax, "\(lie)")
-            #expect(vector.stamps.keys.reduce(0) { $0 + $1.utf8.count } <= StateLimits.authorsBytesMax, "\(lie)")
-        }
+        expectBounds(of: register, lie)
+        for vector in replica.peers.values.map(\.known) { expectBounds(of: vector, lie) }
         let archive = StateArchive(author: replica.author, register: register, peers: replica.peers)
         let count = try archive.encoded().count
         #expect(count <= 2 << 20, "\(lie)")
+    }
+
+    private func expectBounds(of register: StateRegister, _ lie: Lie) {
+        #expect(register.entries("").count <= StateLimits.siblingsMax, "\(lie)")
+        #expect(register.byteCount <= StateLimits.bytesMax, "\(lie)")
+        for vector in [register.vector, register.forgotten] { expectBounds(of: vector, lie) }
+    }
+
+    private func expectBounds(of vector: StateVector, _ lie: Lie) {
+        #expect(vector.stamps.count <= StateLimits.authorsMax, "\(lie)")
+        #expect(vector.stamps.keys.reduce(0) { $0 + $1.utf8.count } <= StateLimits.authorsBytesMax, "\(lie)")
     }
 
     @Test func `A message that would make it larger than can be sent is refused, and told`() async throws {
