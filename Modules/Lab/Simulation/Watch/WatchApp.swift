@@ -73,6 +73,10 @@ final class WatchApp: Sendable {
             for await batch in batches where !app.isDead.withLock({ $0 }) {
                 app.progress.withLock { progress in
                     for envelope in batch {
+                        if envelope.metadata.featureID == Self.chatterID {
+                            progress.hear(envelope.metadata.sequence, of: envelope.metadata.sourcePeerID)
+                            continue
+                        }
                         progress.take(envelope.metadata.sequence, on: envelope.metadata.featureID, at: app.device)
                     }
                 }
@@ -153,15 +157,21 @@ final class WatchApp: Sendable {
         }
     }
 
-    /// Best effort, for everybody: what comes of it is not looked at.
+    private static let chatterID = "chatter"
+
+    /// Best effort, for everybody. Where nothing goes wrong it is taken at every moment, since the platform has a queue.
     func chatter() {
         run { app in
-            let metadata = app.metadata(1, "chatter")
-            guard
-                let envelope = try? AnySessionSyncEnvelope(
-                    SessionSyncEnvelope(metadata: metadata, payload: UInt64(1)))
-            else { return }
-            try? await app.transport.send(envelope, mode: .realtimeBestEffort, to: nil)
+            let number = app.progress.withLock { $0.say(at: app.device) }
+            do {
+                let metadata = app.metadata(number, Self.chatterID)
+                let envelope = try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: number))
+                try await app.transport.send(envelope, mode: .realtimeBestEffort, to: nil)
+            } catch {
+                app.progress.withLock { progress in
+                    if progress.isCalm { progress.failure = "best effort \(number) was refused: \(error)" }
+                }
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 import MeshBus
+import MeshIdentity
 import MeshSimulatedWatch
 
 /// Sends reliable envelopes between a phone and its watches, through whole transports over WatchConnectivity's stand-in, in
@@ -6,7 +7,8 @@ import MeshSimulatedWatch
 ///
 /// With `hasFaults`, apps are suspended, killed and launched anew with their stores, by the user and by the system; they
 /// crash while they are handed something; sessions say of reachability what is not true; transfers fail, messages are lost;
-/// watches go out of range, and the user switches between two of them. Everything follows from the seed.
+/// watches go out of range, and the user switches between two of them. Every eighth seed is a good day all the same: then all
+/// best effort has to arrive too, that of the first moments included. Everything follows from the seed.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct WatchSimulation: Sendable {
     /// On each way.
@@ -78,11 +80,35 @@ struct WatchWay: Sendable {
 }
 
 /// What the apps have done, over all their lives.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 struct WatchProgress: Sendable {
     var ways: [WatchWay]
     /// Of each device the newest snapshot that was accepted.
     var published: [UInt64]
+    /// Nothing goes wrong.
+    let isCalm: Bool
+    /// Of each device the last that it has said as best effort, and what of it was heard.
+    private(set) var said: [UInt64]
+    private(set) var heard: [Set<UInt64>]
     var failure: String?
+
+    init(ways: [WatchWay], devices: Int, isCalm: Bool) {
+        self.ways = ways
+        self.isCalm = isCalm
+        published = [UInt64](repeating: 0, count: devices)
+        said = published
+        heard = [Set<UInt64>](repeating: [], count: devices)
+    }
+
+    mutating func say(at device: Int) -> UInt64 {
+        said[device] += 1
+        return said[device]
+    }
+
+    mutating func hear(_ number: UInt64, of peerID: String) {
+        guard let device = heard.indices.first(where: { WatchApp.peer($0).id == peerID }) else { return }
+        heard[device].insert(number)
+    }
 
     mutating func take(_ sequence: UInt64, on featureID: String, at device: Int) {
         guard let way = ways.firstIndex(where: { $0.featureID == featureID }), ways[way].to == device else { return }
