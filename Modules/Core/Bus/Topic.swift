@@ -82,6 +82,11 @@ public final class Topic<Element: Sendable>: Sendable {
 
     deinit { finish() }
 
+    /// What the fullest buffer weighs; for whoever examines it.
+    package var waitingBytes: Int {
+        state.withLock { state in state.subscriptions.reduce(state.kept.bytes) { max($0, $1.waitingBytes) } }
+    }
+
     /// Hands `element` to every subscriber, in the order in which calls enter. Does nothing once finished.
     @inlinable
     public func publish(_ element: Element) {

@@ -102,6 +102,8 @@ extension TopicSubscription {
         return count
     }
 
+    var waitingBytes: Int { state.withLock { $0.buffer.bytes } }
+
     /// What fits; nil for a subscriber that nobody waits for.
     var room: TopicRoom? {
         state.withLock { state in

@@ -157,6 +157,14 @@ extension TransportInbox {
     }
 }
 
+extension TransportInbox {
+    /// What the fullest buffer of payloads weighs, and all of the newest snapshots; for whoever examines it.
+    package var heldBytes: (waiting: Int, newest: Int) {
+        let newest = retained.withLock { $0.snapshots.values.reduce(0) { $0 + $1.heldBytes } }
+        return (max(envelopes.waitingBytes, snapshots.waitingBytes), newest)
+    }
+}
+
 // MARK: - Room for durable envelopes
 
 extension TransportInbox {

@@ -133,5 +133,11 @@ extension DeliveryCore {
 }
 
 extension LinkTransport {
-    package var isWithinBudgets: Bool { shell.state.withLock { $0.core.isWithinBudgets } }
+    package var isWithinBudgets: Bool {
+        let held = shell.inbox.heldBytes
+        // What is promised, and one message beyond it; a bound that grew by mistake shows as one that is not kept.
+        let inboxBytesMax = 66 << 20
+        return shell.state.withLock { $0.core.isWithinBudgets } && held.waiting <= inboxBytesMax
+            && held.newest <= inboxBytesMax
+    }
 }

@@ -13,7 +13,9 @@ package struct LyingPeer: Sendable {
     private static let numbers: [UInt64] = [
         0, 1, 2, 3, 60, 4095, 4096, 1 << 32, (1 << 62) - 1, 1 << 62, UInt64(Int64.max), .max - 1, .max,
     ]
-    private static let sizes = [0, 14, 1000, 60_000]
+    private static let sizes = [0, 14, 1000, 60_000, 0, 14, 1000, 1_000_000]
+    /// Of payloads in one run: more than any budget.
+    private static let runPayloadMax = 128_000_000
     package static let runBytes = 7
 
     package let peer: SessionPeer
@@ -33,9 +35,9 @@ package struct LyingPeer: Sendable {
         func choose<Value>(_ values: [Value], _ byte: UInt8) -> Value { values[Int(byte) % values.count] }
         let (first, step) = (choose(Self.numbers, run[2]), UInt64(run[3] % 3))
         let (features, outbox) = (UInt64(run[4] & 63) * 20 + 1, UInt32(run[4] >> 6))
-        let payload = EncodedPayload(
-            bytes: [UInt8](repeating: 1, count: choose(Self.sizes, run[6])), codec: CompactCodec())
-        return (0...UInt64(run[1]) * 8).flatMap { index in
+        let size = choose(Self.sizes, run[6])
+        let payload = EncodedPayload(bytes: [UInt8](repeating: 1, count: size), codec: CompactCodec())
+        return (0...min(UInt64(run[1]) * 8, UInt64(Self.runPayloadMax / max(size, 1)))).flatMap { index in
             let metadata = SessionSyncMetadata(
                 sessionID: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)),
                 featureID: "\(index % features)", sourcePeerID: choose(names, run[5]),
