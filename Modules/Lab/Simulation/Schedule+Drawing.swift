@@ -7,13 +7,15 @@ extension Schedule {
         self.seed = seed
         peerCount = seed % 5 == 0 ? 3 + Int(seed / 5 % 3) : 2
         let isPaired = peerCount > 2 || random.happens(rate: 0.3)
+        let hasNewLife = stores == .faulty && peerCount == 2 && [0, 3].contains(seed % 8)
         // Who belongs to no group folds at its bound, and what it folds is not for those whom it meets later.
-        self.isPaired = isPaired || setting == .late
+        self.isPaired = (isPaired && !hasNewLife) || setting == .late
         conditions = Conditions(peerCount: peerCount, random: &random)
         taps = Self.taps(peerCount: peerCount, random: &random)
         faults = Self.faults(peerCount: peerCount, random: &random)
         self.stores = stores
         if stores == .faulty { spoilCommits(random: &random) }
+        if hasNewLife { beginNewLife(random: &random) }
         self.setting = setting
         switch setting {
         case .ordinary, .lives: break
@@ -77,6 +79,22 @@ extension Schedule {
             conditions.forgetful = 1 << UInt8(restored?.peer ?? random.below(2))
         }
         conditions.silentStart = random.element([0, 0, 200, 800])
+    }
+
+    /// Who will found shows events of two lives of the other before either makes a control, of the second one with gaps;
+    /// and what the second issues again after joining comes with gaps too.
+    private mutating func beginNewLife(random: inout SplitMix64) {
+        conditions.silentStart = 800
+        conditions.loss = max(conditions.loss, 0.2)
+        conditions.lostSync = 0
+        faults.removeAll {
+            switch $0.fault {
+            case .loseStore, .restoreStore: true
+            default: false
+            }
+        }
+        faults.append(PlannedFault(at: 100 + random.below(400), duration: 0, peer: 1, fault: .loseStore))
+        faults.sort { $0.at < $1.at }
     }
 
     private static func taps(peerCount: Int, random: inout SplitMix64) -> [Tap] {

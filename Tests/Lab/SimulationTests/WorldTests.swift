@@ -36,12 +36,12 @@ struct WorldTests {
         #expect(outcome.forks > 0, "seed \(seed) has no fork any more: look for another one")
     }
 
-    /// Beside the first: sequences that a join passed over (402, 1126), forks while a join is forgotten (66, 76, 101),
-    /// events of two stores under one name (151, 879), a store older than a join that was replaced since (1108), and one
-    /// that joins again with more than it had (9036).
+    /// Beside the first: first events of a new life with gaps (282, 531), sequences that a join passed over (402,
+    /// 1126), forks while a join is forgotten (66, 76, 101), events of two stores under one name (151, 879), a store older
+    /// than a join that was replaced since (1108), and one that joins again with more than it had (9036).
     @Test(
         "stores that refuse, tear and forget commits",
-        arguments: Array(0..<24) + [66, 76, 101, 151, 402, 879, 1108, 1126, 1369, 9036])
+        arguments: Array(0..<24) + [282, 531, 66, 76, 101, 151, 402, 879, 1108, 1126, 1369, 9036])
     func faultyStores(seed: UInt64) {
         let subjects = [SimulationSubject(ListFeature.self), SimulationSubject(TextFeature.self)]
         let simulation = Simulation(subjects: subjects, options: SimulationOptions(stores: .faulty))
