@@ -72,7 +72,7 @@ package final class WakePipe: Sendable {
 
     /// Waits for a signal, or until one of these can be read.
     /// - Parameter timeoutMilliseconds: nil waits for ever.
-    /// - Returns: the indexes of those that can be read; none when a signal or the time has ended the wait.
+    /// - Returns: the indexes of those that can be read; none when a signal alone or the time has ended the wait.
     package func wait(for descriptors: [Int32], timeoutMilliseconds: Int32?) -> [Int] {
         var waiting = ([input] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         guard poll(&waiting, nfds_t(waiting.count), timeoutMilliseconds ?? -1) > 0 else { return [] }
