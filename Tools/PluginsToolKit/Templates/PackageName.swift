@@ -50,15 +50,14 @@ struct PackageName: Equatable {
     /// Ours without their prefix, since `XPlugin`, `XCodec` and `XLink` would be the same; the language's; and modules
     /// that the package imports.
     private static let reserved: Set<String> = [
-        "Bus", "CBOR", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery", "Diagnostics",
-        "Discovery",
-        "Engine", "FileTransfer", "Fixtures", "GPX", "Identity", "JSON", "JSONCodec", "Libdeflate", "Loopback",
-        "LoopbackTransport", "Payload", "Pipe", "PipeTransport", "PluginsTool", "PluginsToolKit", "Requests",
-        "Scenario", "ScenarioTransport", "Security", "Session", "SessionMesh", "SessionMeshWatchConnectivity",
-        "SharedState", "SimulatedWatch", "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TestSupport",
-        "TimerAnchor", "ToolOutput", "Transport", "UDP", "UDPTransport", "WatchConnectivity",
-        "WatchConnectivityTransport",
-        "Wire", "WorkoutExample", "CDNSSD", "CZlib", "CLibdeflate", "CSQLite",
+        "Benchmarks", "Bus", "CBOR", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery",
+        "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GPX", "Identity", "JSON", "JSONCodec",
+        "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport", "Payload", "Pipe", "PipeTransport",
+        "PluginsTool", "PluginsToolKit", "Requests", "Scenario", "ScenarioTransport", "Security", "Session",
+        "SessionMesh", "SessionMeshWatchConnectivity", "SharedState", "SimulatedWatch", "Simulation", "SQLite",
+        "SQLiteStorage", "Storage", "Testing", "TestSupport", "TimerAnchor", "ToolOutput", "Transport", "UDP",
+        "UDPTransport", "VirtualTime", "WatchConnectivity", "WatchConnectivityTransport", "Wire", "WorkoutExample",
+        "CDNSSD", "CZlib", "CLibdeflate", "CSQLite",
         "Any", "Foundation", "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest",
         "ArgumentParser", "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "TextTable", "X509",
     ]
