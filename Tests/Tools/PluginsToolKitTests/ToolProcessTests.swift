@@ -46,13 +46,17 @@
         #if UDP
             @Test("the cost of sealing has a row for every size")
             func sealing() async throws {
-                struct Row: Decodable {
-                    let bytes: Int
-                    let sealNanoseconds: Double
+                struct Report: Decodable {
+                    struct Row: Decodable {
+                        let bytes: Int
+                        let sealNanoseconds: Double
+                    }
+
+                    let rows: [Row]
                 }
                 let (output, status) = try await run(#""$@" 2>/dev/null"#, ["bench", "sealing", "--json"])
                 #expect(status == 0)
-                let rows = try JSONDecoder().decode([Row].self, from: Data(output.utf8))
+                let rows = try JSONDecoder().decode(Report.self, from: Data(output.utf8)).rows
                 #expect(rows.map(\.bytes) == [0, 64, 256, 1200])
                 #expect(rows.allSatisfy { $0.sealNanoseconds > 0 })
             }
