@@ -12,10 +12,10 @@ import MeshWire
 /// What carries out what the core wants: holds the lock, the link, the lines and the subscribers.
 ///
 /// Every call is one or more turns. A turn works on the core under the lock and collects what has to be done outside; with
-/// the lock let go it wakes those who wait, and the call then settles the rest: handing packets to the link (for one
-/// address only ever one caller; another one leaves its packets to that), whose own turns add to what is to be settled,
-/// and asking the clock. So a link may call the observer from within `send`, whoever is woken may call the transport, and
-/// nothing runs but on the threads of callers, of the link and of the clock.
+/// the lock let go it wakes those who wait and asks the clock, and enters the addresses to send to in the call's agenda.
+/// The call then hands packets to the link (for one address only ever one caller; another one leaves its packets to
+/// that), by turns that enter more, until the agenda is empty. So a link may call the observer from within `send`, whoever
+/// is woken may call the transport, and nothing runs but on the threads of callers, of the link and of the clock.
 final class DeliveryShell: LinkObserver {
     struct State: ~Copyable, Sendable {
         var core: DeliveryCore
@@ -77,10 +77,25 @@ final class DeliveryShell: LinkObserver {
         var hasChanges = false
         var isStalled = false
         var abandonsFull = false
+    }
 
-        /// What a turn of a packet that was taken alone leaves.
-        var isNothing: Bool {
-            addresses.isEmpty && diagnostics.isEmpty && wakesAt == nil && !hasChanges && !isStalled && !abandonsFull
+    /// Addresses to which there is something to send, in the order in which that was found, each once.
+    private struct Agenda {
+        private var addresses = FirstInFirstOut<LinkAddress>()
+        private var hopeless: [LinkAddress] = []
+
+        mutating func enter(_ work: Work) {
+            for address in work.addresses where !addresses.contains(address) { addresses.append(address) }
+            hopeless += work.hopeless
+        }
+
+        mutating func next() -> LinkAddress? { addresses.takeFirst() }
+
+        /// Whether the address was to be disconnected once it has its goodbye.
+        mutating func isHopeless(_ address: LinkAddress) -> Bool {
+            guard let index = hopeless.firstIndex(of: address) else { return false }
+            hopeless.remove(at: index)
+            return true
         }
     }
 
@@ -90,18 +105,19 @@ final class DeliveryShell: LinkObserver {
     func perform<Result>(
         passesOn: Bool = false, _ body: (inout State, DeliveryTime) throws -> Result
     ) rethrows -> Result {
-        var work = Work()
-        defer { settle(work) }
-        return try turn(passesOn: passesOn, &work, body)
+        var agenda = Agenda()
+        defer { settle(agenda) }
+        return try turn(passesOn: passesOn, &agenda, body)
     }
 
-    /// Calls `body` on the state and wakes whoever waits for what came of it.
+    /// Calls `body` on the state and does at once what follows, save to send.
     private func turn<Result>(
-        passesOn: Bool = false, _ work: inout Work, _ body: (inout State, DeliveryTime) throws -> Result
+        passesOn: Bool = false, _ agenda: inout Agenda, _ body: (inout State, DeliveryTime) throws -> Result
     ) rethrows -> Result {
+        var work = Work()
         defer {
-            work.handover.complete()
-            for waiter in work.waiters { waiter.resume() }
+            carryOut(work)
+            agenda.enter(work)
         }
         return try state.withLock { state in
             // Read under the lock: what the core is told never goes back.
@@ -181,19 +197,22 @@ final class DeliveryShell: LinkObserver {
         return handover
     }
 
-    /// Does what turns have left, and what the turns of handing packets to the link leave, until nothing is.
-    private func settle(_ first: Work) {
-        var (work, later) = (first, FirstInFirstOut<Work>())
-        while true {
-            if work.hasChanges { store() }
-            for address in work.addresses { send(to: address, &later) }
-            for address in work.hopeless { link.disconnect(address) }
-            if work.abandonsFull { inbox.abandonFullSubscribers() }
-            if work.isStalled { inbox.whenDurableRoom { [weak self] in self?.tick() } }
-            for event in work.diagnostics { diagnostics.publish(event) }
-            if let time = work.wakesAt { scheduleWake(at: time) }
-            guard let next = later.takeFirst() else { return }
-            work = next
+    private func carryOut(_ work: Work) {
+        work.handover.complete()
+        for waiter in work.waiters { waiter.resume() }
+        if let time = work.wakesAt { scheduleWake(at: time) }
+        if work.hasChanges { store() }
+        if work.abandonsFull { inbox.abandonFullSubscribers() }
+        if work.isStalled { inbox.whenDurableRoom { [weak self] in self?.tick() } }
+        for event in work.diagnostics { diagnostics.publish(event) }
+    }
+
+    /// Sends until there is nothing left that this call has found.
+    private func settle(_ first: Agenda) {
+        var agenda = first
+        while let address = agenda.next() {
+            send(to: address, &agenda)
+            if agenda.isHopeless(address) { link.disconnect(address) }
         }
     }
 
@@ -219,27 +238,21 @@ final class DeliveryShell: LinkObserver {
 
     /// Hands what there is for these addresses to the link.
     func flush(_ addresses: [LinkAddress]) {
-        var work = Work()
+        var (work, agenda) = (Work(), Agenda())
         work.addresses = addresses
-        settle(work)
+        agenda.enter(work)
+        settle(agenda)
     }
 
     /// Hands packets to the link until there are none or it has no room. One caller for an address at a time: another one
     /// leaves its packets to that.
-    private func send(to address: LinkAddress, _ later: inout FirstInFirstOut<Work>) {
+    private func send(to address: LinkAddress, _ agenda: inout Agenda) {
         guard let line = beginSending(address) else { return }
-        while true {
-            var work = Work()
-            let packet = nextPacket(of: line, address, &work)
-            if !work.isNothing { later.append(work) }
-            guard let packet else { return }
+        while let packet = nextPacket(of: line, address, &agenda) {
             do throws(LinkError) {
                 try link.send(packet, to: address)
             } catch {
-                var work = Work()
-                let goesOn = goesOn(after: error, packet, line, address, &work)
-                if !work.isNothing { later.append(work) }
-                guard goesOn else { return }
+                guard goesOn(after: error, packet, line, address, &agenda) else { return }
             }
         }
     }
@@ -256,8 +269,8 @@ final class DeliveryShell: LinkObserver {
     }
 
     /// - Returns: nil when nothing is to be sent, or another connection has the address now; the turn is over then.
-    private func nextPacket(of line: DeliveryLine, _ address: LinkAddress, _ work: inout Work) -> LinkPacket? {
-        turn(&work) { state, now in
+    private func nextPacket(of line: DeliveryLine, _ address: LinkAddress, _ agenda: inout Agenda) -> LinkPacket? {
+        turn(&agenda) { state, now in
             guard state.lines[address] === line else { return nil }
             if line.outgoing.packets.isEmpty {
                 for (message, error) in line.makePackets(&state.core, for: address, now) {
@@ -272,9 +285,10 @@ final class DeliveryShell: LinkObserver {
     }
 
     private func goesOn(
-        after error: LinkError, _ packet: LinkPacket, _ line: DeliveryLine, _ address: LinkAddress, _ work: inout Work
+        after error: LinkError, _ packet: LinkPacket, _ line: DeliveryLine, _ address: LinkAddress,
+        _ agenda: inout Agenda
     ) -> Bool {
-        turn(&work) { state, now in
+        turn(&agenda) { state, now in
             guard state.lines[address] === line else { return false }
             switch error.code {
             case .full:

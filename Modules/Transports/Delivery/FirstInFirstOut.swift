@@ -25,6 +25,11 @@ package struct FirstInFirstOut<Element> {
         return first
     }
 
+    /// O(count).
+    package func contains(_ element: Element) -> Bool where Element: Equatable {
+        elements[head...].contains { $0 == element }
+    }
+
     @inlinable package mutating func removeLast() {
         if !isEmpty { elements.removeLast() }
     }
