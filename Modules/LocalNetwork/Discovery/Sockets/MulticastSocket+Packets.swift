@@ -105,7 +105,7 @@ struct PacketInfo {
             var rest = buffer.prefix(count)
             while rest.count >= Self.headerSize {
                 let header = UnsafeRawBufferPointer(rebasing: rest).loadUnaligned(as: cmsghdr.self)
-                let length = Int(header.cmsg_len)
+                let length = Int(clamping: header.cmsg_len)
                 guard length >= Self.headerSize, length <= rest.count else { return nil }
                 let data = UnsafeRawBufferPointer(rebasing: rest.prefix(length).dropFirst(Self.headerSize))
                 if let way = Self.way(data, header.cmsg_level, header.cmsg_type) { return way }

@@ -14,7 +14,6 @@
         }
 
         private static let retryAfter = Duration.seconds(10)
-        private static let backoffMax = Duration.seconds(30)
         private static let namesMax = 16
 
         private let type: ServiceType
@@ -31,7 +30,7 @@
         private var inquiries: [ServicePlace: Inquiry] = [:]
         private var directory = ServiceDirectory()
         private var hasWorked = false
-        private var backoff = Duration.seconds(1)
+        private var backoff = Backoff(from: .seconds(1), to: .seconds(30))
         private var retryAt: SuspendingClock.Instant?
 
         init(
@@ -113,6 +112,7 @@
             guard browse != nil, registration == nil, let announcement else { return }
             do {
                 registration = try register(announcement)
+                retryAt = nil
             } catch {
                 registrationFailed(error)
             }
@@ -232,13 +232,12 @@
                 }
             }
             register()
-            if retryAt == nil { backoff = .seconds(1) }
+            if retryAt == nil { backoff.reset() }
             return true
         }
 
         private func scheduleRetry() {
-            retryAt = clock.now + backoff
-            backoff = min(backoff * 2, Self.backoffMax)
+            retryAt = clock.now + backoff.next()
         }
 
         private func lose() {
