@@ -213,7 +213,7 @@ let modules: [Module] = [
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshVirtualTime"],
         tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshTestSupport"]),
     Module(
-        "MeshVirtualTime", "Modules/Lab/VirtualTime", floor: 1, form: .internalLibrary, uses: ["MeshBus"],
+        "MeshVirtualTime", "Modules/Lab/VirtualTime", floor: 1, form: .internalLibrary,
         tests: ["MeshBus"]),
     Module("MeshBenchmarks", "Modules/Lab/Benchmarks", floor: 1, uses: ["MeshBus"]),
     Module("MeshFixtures", "Modules/Lab/Fixtures", floor: 5, uses: ["MeshBus", "MeshWire"]),

@@ -28,7 +28,7 @@ import Testing
         await eventually { executor.isIdle }
         executor.onWake {
             Thread.detachNewThread { subscriber.cancel() }
-            hasCalled.wait()
+            _ = hasCalled.wait(timeout: .now() + 600)
         }
         try await pair.left.send(envelope(1), mode: .reliableEventually, to: nil)
         await subscriber.value
