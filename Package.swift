@@ -285,7 +285,7 @@ let modules: [Module] = [
             "SessionMeshWatchConnectivity",
             "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation",
             "MeshLocalNetworkLab", "WorkoutExample",
-        ], needs: nio),
+        ], needs: nio + [security]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
         uses: [
