@@ -106,6 +106,8 @@ public struct TransportFaults: Sendable {
     public let disturb: @Sendable (_ probability: Double) -> Void
     /// Moves the clock on the wall of both ends, either way.
     public let jumpClock: @Sendable (Duration) -> Void
+    /// While held, no time passes for both ends: what they do after a time is not done, however busy the machine is.
+    public let holdTime: @Sendable (Bool) -> Void
 
     public init(
         lanes: Set<LinkLane>, cut: @escaping @Sendable () -> Void, mend: @escaping @Sendable () -> Void,
@@ -113,7 +115,8 @@ public struct TransportFaults: Sendable {
         setRoom: @escaping @Sendable (_ packets: Int?) -> Void,
         inject: @escaping @Sendable (_ bytes: [UInt8], LinkLane) -> Void,
         disturb: @escaping @Sendable (_ probability: Double) -> Void,
-        jumpClock: @escaping @Sendable (Duration) -> Void
+        jumpClock: @escaping @Sendable (Duration) -> Void,
+        holdTime: @escaping @Sendable (Bool) -> Void = { _ in }
     ) {
         self.lanes = lanes
         self.cut = cut
@@ -123,6 +126,7 @@ public struct TransportFaults: Sendable {
         self.inject = inject
         self.disturb = disturb
         self.jumpClock = jumpClock
+        self.holdTime = holdTime
     }
 }
 

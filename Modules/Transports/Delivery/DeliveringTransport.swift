@@ -20,7 +20,6 @@ extension DeliveringTransport {
     public var capabilities: SessionTransportCapabilities { delivery.capabilities }
     public var payloadLimit: PayloadLimit? { delivery.payloadLimit }
 
-    public func start() throws { try delivery.start() }
     public func close() async { await delivery.close() }
 
     public func health(of peer: SessionPeer) -> DeliveryHealth? { delivery.health(of: peer) }

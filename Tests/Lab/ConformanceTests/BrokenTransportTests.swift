@@ -165,7 +165,7 @@ private func decorated(_ pair: TransportPair, _ fault: Fault?, isRelaunched: Boo
             jumpClock: { duration in
                 faults.jumpClock(duration)
                 first.memory.jump()
-            })
+            }, holdTime: faults.holdTime)
     }
     if let makeDurable = pair.makeDurable { result.makeDurable = { decorated(try await makeDurable(), fault) } }
     if let relaunch = pair.relaunch {

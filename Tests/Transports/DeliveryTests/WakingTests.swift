@@ -16,6 +16,7 @@ import Testing
         pair.settle()
         let executor = WatchedExecutor()
         let hasCalled = DispatchSemaphore(value: 0)
+        let inTime = Locked(false)
         let (envelopes, right) = (pair.right.receiveEnvelopes(), pair.right)
         let subscriber = Task(executorPreference: executor) {
             await withTaskCancellationHandler {
@@ -28,11 +29,14 @@ import Testing
         await eventually { executor.isIdle }
         executor.onWake {
             Thread.detachNewThread { subscriber.cancel() }
-            _ = hasCalled.wait(timeout: .now() + 600)
+            // Only who waits for itself takes so long.
+            let isInTime = hasCalled.wait(timeout: .now() + 600) == .success
+            inTime.withLock { $0 = isInTime }
         }
         try await pair.left.send(envelope(1), mode: .reliableEventually, to: nil)
         await subscriber.value
         #expect(executor.hasWoken, "the subscriber was not waiting")
+        #expect(inTime.withLock { $0 }, "the transport's lock is held while a subscriber is woken")
     }
 }
 

@@ -22,15 +22,16 @@ extension TransportConformance {
             let faults = try bench.faults()
             try await bench.connect()
             let received = bench.record(bench.second.receiveEnvelopes())
+            faults.holdTime(true)
             faults.setRoom(0)
             let (sending, accepted) = flood(bench, mode: .reliableEventually)
             try await waitUntilStill(accepted)
             sending.cancel()
-            // Without letting the transports' time pass: they would find out that the peer does not answer.
             try require(
                 try await Patience.sleep { accepted.hasEnded }, "the cancelled send had not thrown at once")
             let count = accepted.count
             faults.setRoom(nil)
+            faults.holdTime(false)
             try await bench.wait(for: "\(count) envelopes") { received.count >= count }
             await bench.settle()
             try requireEqual(received.count, count, "the number of envelopes that arrived")
@@ -39,9 +40,11 @@ extension TransportConformance {
             bench in
             let faults = try bench.faults()
             try await bench.connect()
+            faults.holdTime(true)
             faults.setRoom(0)
             let (sending, accepted) = flood(bench, mode: .reliableEventually)
             try await waitUntilStill(accepted)
+            faults.holdTime(false)
             guard await withDeadline(Patience.closing, { await bench.first.close() }) != nil else {
                 throw ConformanceFailure("close had not returned after \(Patience.closing)")
             }
@@ -180,6 +183,7 @@ extension TransportConformance {
         let faults = try bench.faults()
         try await bench.connect()
         let received = bench.record(bench.second.receiveEnvelopes())
+        faults.holdTime(true)
         faults.setRoom(0)
         let (sending, accepted) = flood(bench, mode: mode)
         try await waitUntilStill(accepted)
@@ -187,6 +191,7 @@ extension TransportConformance {
         try require(accepted.count < floodLimit, "\(accepted.count) sends were accepted by a link that takes nothing")
         let count = accepted.count
         faults.setRoom(nil)
+        faults.holdTime(false)
         try await bench.wait(for: "sends to go on") { accepted.count > count }
         sending.cancel()
         try await bench.wait(for: "the cancelled task to end") { accepted.hasEnded }
@@ -225,7 +230,7 @@ extension TransportConformance {
         return (task, progress)
     }
 
-    /// Until nothing more is accepted for a while. The transports' own time stands still: in it they would find out that
+    /// Until nothing more is accepted for a while. The transports' time is held meanwhile: in it they would find out that
     /// the peer does not answer.
     private static func waitUntilStill(_ progress: Progress) async throws {
         var (last, stillCount) = (0, 0)

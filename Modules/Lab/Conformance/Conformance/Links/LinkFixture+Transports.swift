@@ -41,7 +41,8 @@ extension LinkFixture {
             lanes: Set(links[0].lanes.keys), cut: { faults.cut() }, mend: { faults.mend() },
             swallow: { faults.swallow(afterBytes: $0) }, setRoom: { faults.setRoom($0) },
             inject: { faults.inject($0, on: $1, into: transports.count > 1 ? 1 : 0, from: 0) },
-            disturb: { faults.disturb(probability: $0) }, jumpClock: { clock.jump(by: $0) })
+            disturb: { faults.disturb(probability: $0) }, jumpClock: { clock.jump(by: $0) },
+            holdTime: { clock.hold($0) })
         pair.makeDurable = { try await makePair(codec, stores: [CrashingStore(), CrashingStore()]) }
         if let stores {
             pair.relaunch = {

@@ -48,17 +48,56 @@ public final class ManualClock: DeliveryClock {
     }
 }
 
-/// Another clock with a wall that can be moved.
+/// Another clock with a wall that can be moved and a hand that can be held.
 final class AdjustableClock: DeliveryClock {
+    private typealias Call = (deadline: Duration, body: @Sendable () -> Void)
+
+    private struct State {
+        var wallOffset = Duration.zero
+        /// What has passed on the other clock while this one was held.
+        var lag = Duration.zero
+        var heldAt: Duration?
+        /// What became due, or was to be called, while it was held.
+        var waiting: [Call] = []
+
+        func elapsed(_ base: Duration) -> Duration { (heldAt ?? base) - lag }
+    }
+
     private let base: any DeliveryClock
-    private let offset = Locked(Duration.zero)
+    private let state = Locked(State())
 
     init(_ base: any DeliveryClock) { self.base = base }
 
-    var elapsed: Duration { base.elapsed }
-    var wall: Date { base.wall.addingTimeInterval(offset.withLock { $0 }.seconds) }
+    var elapsed: Duration { state.withLock { $0.elapsed(base.elapsed) } }
+    var wall: Date { base.wall.addingTimeInterval(state.withLock { $0.wallOffset }.seconds) }
     var passesByItself: Bool { base.passesByItself }
 
-    func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) { base.wake(at: deadline, body) }
-    func jump(by duration: Duration) { offset.withLock { $0 += duration } }
+    func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {
+        let lag: Duration? = state.withLock { state in
+            guard state.heldAt != nil else { return state.lag }
+            state.waiting.append((deadline, body))
+            return nil
+        }
+        guard let lag else { return }
+        base.wake(at: deadline + lag) {
+            if self.elapsed < deadline { self.wake(at: deadline, body) } else { body() }
+        }
+    }
+
+    func jump(by duration: Duration) { state.withLock { $0.wallOffset += duration } }
+
+    func hold(_ isHeld: Bool) {
+        let now = base.elapsed
+        let waiting: [Call] = state.withLock { state in
+            if isHeld {
+                state.heldAt = state.heldAt ?? now
+                return []
+            }
+            guard let heldAt = state.heldAt.take() else { return [] }
+            state.lag += now - heldAt
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for call in waiting { wake(at: call.deadline, call.body) }
+    }
 }
