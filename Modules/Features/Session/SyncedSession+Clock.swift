@@ -30,11 +30,11 @@ extension SyncedSession {
     /// The session's clock as it is known now. The members may find a better one when they meet: until then it is the
     /// device's own.
     public var clock: SessionClock {
-        let lowest = engine.membership.open.map(\.source.peerID).min { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        let peerID = lowest ?? engine.localPeerID
-        let isLocal = peerID == engine.localPeerID
+        let lowest = core.engine.membership.open.map(\.source.peerID).min { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let peerID = lowest ?? core.engine.localPeerID
+        let isLocal = peerID == core.engine.localPeerID
         return SessionClock(
-            peerID: peerID, offset: isLocal ? nil : engine.clockOffset(of: peerID), isLocal: isLocal)
+            peerID: peerID, offset: isLocal ? nil : core.engine.clockOffset(of: peerID), isLocal: isLocal)
     }
 
     /// The session's time now: what to give an event, and what to read an anchor at.

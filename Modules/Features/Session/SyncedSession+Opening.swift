@@ -45,7 +45,7 @@ extension SyncedSession {
     }
 
     private func keep(in archive: SessionArchive<State, Event>, _ writer: StoreWriter) {
-        self.archive = archive
+        core.archive = archive
         self.writer = writer
         durability = writer.store.durability
     }
@@ -56,18 +56,18 @@ extension SyncedSession {
         restoring image: SessionEngineImage<State, Event>, transport: any SessionSyncTransport, reducer: Reducer,
         conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init()
     ) throws {
-        let engine = try Engine(
+        let engine = try Core.Engine(
             restoring: image, reducer: reducer, conflictPolicy: conflictPolicy, seed: configuration.randomSeed(),
             options: configuration.engineOptions)
         self.init(engine: engine, transport: transport, configuration: configuration)
-        indexOwnEvents()
-        deliveries.accept(through: image.head.sequence)
-        queueEffectsDue()
+        core.indexOwnEvents()
+        core.deliveries.accept(through: image.head.sequence)
+        core.queueEffectsDue()
     }
 
     /// Everything that outlives the process, for an app that keeps it in a place of its own.
     ///
     /// What was submitted since the last send is in it. An image that is older than what was sent must not be opened:
     /// that is a restored backup, and costs a new name. Complexity: O(events that are not confirmed).
-    public var image: SessionEngineImage<State, Event> { engine.image }
+    public var image: SessionEngineImage<State, Event> { core.engine.image }
 }

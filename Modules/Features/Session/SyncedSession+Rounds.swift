@@ -5,38 +5,15 @@ import MeshIdentity
 import MeshStorage
 import MeshTransport
 
-/// What was decided in one turn of the main actor: written together, then sent.
-struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
-    /// nil when nothing is to be written.
-    var batch: Result<StoreBatch, any Error>?
-    /// The own sequence up to which the batch has everything.
-    var sequence: UInt64
-    var directives: SessionDirectives<State, Event>
-    var events: [SessionSyncEnvelope<Event>]
-    /// Made together with the batch, so that it shows nothing that a crash could take back.
-    var snapshot: SessionSyncSnapshot<State>?
-    var snapshotReceivers: SnapshotReceivers
-    var asksForSnapshot: Bool
-}
-
-/// What a store has not taken yet.
-struct UnsavedWork<Event: Codable & Sendable> {
-    var changes: SessionPersistence?
-    var confirmed: [SessionConfirmedEvent<Event>] = []
-}
-
-/// Directives are carried out in rounds: collect, write, confirm, send. What happens in between waits for the next
-/// round, so that one write serves everything that came while the last one was under way.
+/// Carries out the core's rounds: write, then send.
 extension SyncedSession {
-    /// Something may have to be written or sent.
-    func wake() {
-        outgoing.needsRound = true
-        guard phase == .running, !outgoing.isDraining else { return }
-        outgoing.isDraining = true
+    func beginRounds() {
+        guard phase == .running, !isDraining else { return }
+        isDraining = true
         // Writes must not overlap, not even after a stop and a start.
         let task = Task { [weak self, earlier = drain] in
             await earlier?.value
-            while let self, let round = self.collectRound() { await self.perform(round) }
+            while let self, let round = self.nextRound() { await self.perform(round) }
         }
         drain = task
         drainOwner.hold([task])
@@ -44,134 +21,182 @@ extension SyncedSession {
 
     /// Returns when everything that waits has been handed to the transport.
     func drained() async {
-        while phase == .running, outgoing.isDraining { await drain?.value }
+        while phase == .running, isDraining { await drain?.value }
     }
 
-    /// One turn: nothing changes the engine between the directives, the snapshot and the image.
-    private func collectRound() -> OutgoingRound<State, Event>? {
+    private func nextRound() -> OutgoingRound<State, Event>? {
         guard !Task.isCancelled else { return nil }
-        guard phase == .running, outgoing.needsRound else {
-            outgoing.isDraining = false
-            return nil
-        }
-        outgoing.needsRound = false
-        var outgoing = outgoing.takeAll()
-        let snapshot = outgoing.snapshotReceivers.isEmpty ? nil : engine.makeSnapshot(at: configuration.now())
-        var directives = engine.takeDirectives()
-        directives.confirmed = unsaved.confirmed + directives.confirmed
-        unsaved.confirmed = []
-        var batch: Result<StoreBatch, any Error>?
-        if archive != nil, var changes = directives.persist ?? unsaved.changes {
-            // After a failure nobody knows what the store has.
-            if unsaved.changes != nil { changes.replacesEverything = true }
-            directives.persist = changes
-            batch = Result { try archive?.batch(changes, of: engine) ?? StoreBatch() }
-        }
-        if directives.alarms.contains(where: isOwnFork) { outgoing.events = [] }
-        return OutgoingRound(
-            batch: batch, sequence: engine.held[engine.source], directives: directives, events: outgoing.events,
-            snapshot: snapshot, snapshotReceivers: outgoing.snapshotReceivers,
-            asksForSnapshot: outgoing.asksForSnapshot)
+        let round = turn { $0.takeRound() }
+        if round == nil { isDraining = false }
+        return round
     }
 
     private func perform(_ round: OutgoingRound<State, Event>) async {
-        if let batch = round.batch, let changes = round.directives.persist, let writer {
+        if let batch = round.batch, let writer {
             do {
                 try await writer.commit(batch.get())
-                unsaved.changes = nil
                 if storeError != nil { storeError = nil }
             } catch {
-                return putBack(round, changes, after: error)
+                return putBack(round, after: error)
             }
         }
-        settle(round)
+        turn { $0.settle(round) }
         await send(round)
     }
 
-    /// The store has not taken it: nothing of the round may be seen outside. Controls and answers are made again with
-    /// the next exchange, which is also when the store is tried again.
-    private func putBack(
-        _ round: OutgoingRound<State, Event>, _ changes: SessionPersistence, after error: any Error
-    ) {
-        if !Task.isCancelled {
-            storeError = error
-            statistics.storeFailures += 1
+    private func putBack(_ round: OutgoingRound<State, Event>, after error: any Error) {
+        let isFailure = !Task.isCancelled
+        let leavesStore = isFailure && configuration.storeFailure == .continueInMemory
+        if isFailure { storeError = error }
+        if leavesStore {
+            writer = nil
+            durability = .memory
         }
-        unsaved.changes = changes
-        unsaved.confirmed = round.directives.confirmed
-        outgoing.putBack(round.events)
-        if round.snapshot != nil { outgoing.snapshotReceivers.merge(round.snapshotReceivers) }
-        if round.asksForSnapshot { outgoing.asksForSnapshot = true }
-        heed(round.directives.alarms)
-        if configuration.storeFailure == .continueInMemory, !Task.isCancelled { return leaveStore() }
-        scheduleExchange(.regular)
-    }
-
-    /// The store has an older session from now on. It must not be continued under the name under which this one goes on.
-    private func leaveStore() {
-        archive = nil
-        writer = nil
-        durability = .memory
-        unsaved.changes = nil
-        reincarnate()
-        wake()
-    }
-
-    /// What was written counts now.
-    private func settle(_ round: OutgoingRound<State, Event>) {
-        deliveries.accept(through: round.sequence)
-        if !round.directives.confirmed.isEmpty { settle(round.directives.confirmed) }
-        heed(round.directives.alarms)
-        refreshStatus()
+        turn { core in
+            if isFailure { core.statistics.storeFailures += 1 }
+            core.putBack(round, leavesStore: leavesStore)
+        }
     }
 }
 
-extension SyncedSession {
-    private func settle(_ confirmed: [SessionConfirmedEvent<Event>]) {
-        // Each access of an observed property of a generic class costs microseconds.
-        statistics.confirmed += confirmed.count
-        let localPeerID = engine.localPeerID
-        deliveries.confirm(confirmed.map(\.envelope.metadata).filter { $0.sourcePeerID == localPeerID }.map(\.eventID))
-        confirmedTopic.publish(contentsOf: confirmed)
-        if configuration.onConfirmed != nil {
-            for event in confirmed { effects.append(event) }
-        }
-        runEffects()
-    }
-}
-
-// MARK: - Alarms
+// MARK: - Sending
 
 extension SyncedSession {
-    private func isOwnFork(_ alarm: SessionAlarm) -> Bool {
-        if case .forked(let place) = alarm { place.source == engine.source } else { false }
-    }
-
-    private func heed(_ alarms: [SessionAlarm]) {
-        for alarm in alarms {
-            if case .notAdmitted(let source) = alarm {
-                // Said with every control of that peer; told once.
-                guard heard[source.peerID]?.isNotAdmitted != true else { continue }
-                remember(source.peerID) { $0.isNotAdmitted = true }
+    private func send(_ round: OutgoingRound<State, Event>) async {
+        let windowEnd = core.windowEnd
+        let ready = round.events.prefix { $0.metadata.sequence <= windowEnd }
+        // What is put back leaves when a member has acknowledged more, or after the next start.
+        let isSent = await send(ready)
+        core.outgoing.putBack(round.events[(isSent ? ready.endIndex : 0)...])
+        guard !Task.isCancelled else { return }
+        for message in round.directives.outgoing { await send(message) }
+        if round.asksForSnapshot {
+            await attempt(counting: \.snapshotRequestsSent) {
+                try await transport.requestSnapshot(sessionID: sessionID, from: nil)
             }
-            statistics.alarms += 1
-            alarmTopic.publish(alarm)
-            if isOwnFork(alarm) { reincarnate() }
+        }
+        if let snapshot = round.snapshot { await send(snapshot, to: round.snapshotReceivers) }
+    }
+
+    /// - Returns: false when the session was stopped before the events could be handed over.
+    private func send(_ events: ArraySlice<SessionSyncEnvelope<Event>>) async -> Bool {
+        guard !events.isEmpty else { return true }
+        guard !Task.isCancelled else { return false }
+        let isSent = await attempt {
+            let erased = try events.map { try AnySessionSyncEnvelope($0) }
+            try await sendToAudience { peer in
+                try await waitingForRoom {
+                    try await transport.send(erased, mode: configuration.eventDelivery, to: peer)
+                }
+            }
+        }
+        if isSent { turn { $0.markSent(events) } }
+        return isSent || !Task.isCancelled
+    }
+
+    private func send(_ message: SessionOutgoing<State, Event>) async {
+        switch message {
+        case .control(var control, let peerID):
+            // The round trip is measured from here, not from before the write.
+            control.metadata.causalTimestamp = configuration.now()
+            await attempt(isVital: false, counting: \.controlsSent) {
+                let erased = try AnySessionSyncEnvelope(control)
+                try await transport.send(erased, mode: .acknowledgement, to: peer(peerID))
+            }
+        case .events(let events, let peerID):
+            for event in events {
+                let isSent = await attempt(isVital: false, counting: \.resent) {
+                    let erased = try AnySessionSyncEnvelope(event)
+                    try await transport.send(erased, mode: configuration.eventDelivery, to: peer(peerID))
+                }
+                // A peer that lacks the rest asks again.
+                guard isSent else { return }
+                turn { $0.markSent(CollectionOfOne(event)) }
+            }
+        case .checkpoint(let checkpoint, let metadata, let peerID):
+            await attempt(counting: \.copiesSent) {
+                let snapshot = try turn { try $0.makeCopy(checkpoint, metadata) }
+                do {
+                    // Not as the latest snapshot: the next state would take its place on the way.
+                    try await transport.sendSnapshot(snapshot, mode: .realtimeBestEffort, to: peer(peerID))
+                } catch SessionSyncError.unsupportedDeliveryMode {
+                    try await transport.sendSnapshot(snapshot, mode: .latestSnapshot, to: peer(peerID))
+                }
+            }
         }
     }
 
-    /// Another has written in this store's name, or it is an older copy of itself: it goes on under a new one.
-    private func reincarnate() {
-        guard
-            let engine = try? engine.reincarnated(
-                as: UInt32(truncatingIfNeeded: configuration.randomSeed() | 1), seed: configuration.randomSeed())
-        else { return }
-        self.engine = engine
-        statistics.reincarnations += 1
-        outgoing.events = []
-        effects.forgetPositions()
-        indexOwnEvents()
-        showState()
-        exchangeNow()
+    private func send(_ snapshot: SessionSyncSnapshot<State>, to receivers: SnapshotReceivers) async {
+        let peers: [SessionPeer?] =
+            receivers.isEverybody ? audience(isKept: true) : receivers.peers.sorted { $0.id < $1.id }
+        for peer in peers {
+            await attempt(counting: \.snapshotsSent) {
+                try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
+            }
+        }
     }
+
+    /// Whom to send what is for all; nil is everybody, also where the transport cannot tell peers apart.
+    private func audience(isKept: Bool) -> [SessionPeer?] {
+        guard transport.capabilities.supportsPeerDiscovery else { return [nil] }
+        return core.audience(of: transport.knownPeers, isKept: isKept)
+    }
+
+    /// Succeeds when one of them could be sent it.
+    private func sendToAudience(_ send: (SessionPeer?) async throws -> Void) async throws {
+        var failure: (any Error)? = SessionSyncError.notReachable
+        for peer in audience(isKept: false) {
+            do {
+                try await send(peer)
+                failure = nil
+            } catch {
+                failure = failure == nil ? nil : error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// nil is everybody: where the transport cannot tell peers apart, each takes what is for it.
+    private func peer(_ id: String?) -> SessionPeer? { id.flatMap { id in transport.knownPeers.first { $0.id == id } } }
+
+    /// - Parameter isVital: whether a user should know that it failed; what is not is said again with the next exchange.
+    @discardableResult
+    private func attempt(
+        isVital: Bool = true, counting count: WritableKeyPath<SessionStatistics, Int>? = nil,
+        _ send: () async throws -> Void
+    ) async -> Bool {
+        do {
+            try await send()
+            if isVital, lastSendError != nil { lastSendError = nil }
+            if let count { turn { $0.statistics[keyPath: count] += 1 } }
+            return true
+        } catch {
+            // What was not sent is in the log, and sent when a peer's engine says that it lacks it; the state travels
+            // again with the next snapshot: on request, or when a peer becomes reachable.
+            if isVital, !Task.isCancelled {
+                turn { $0.statistics.sendFailures += 1 }
+                lastSendError = error
+            }
+            return false
+        }
+    }
+
+    /// Waits while the transport's queue is full, so that a burst is slowed down and not dropped: events gather in
+    /// `outgoing` until `submit` throws `queueFull`.
+    private func waitingForRoom(_ send: () async throws -> Void) async throws {
+        var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(20))
+        var waited = Duration.zero
+        while true {
+            do {
+                return try await send()
+            } catch SessionSyncError.queueFull where waited < Self.roomPatience && phase == .running {
+                let wait = backoff.next()
+                try await configuration.wait(wait)
+                waited += wait
+            }
+        }
+    }
+
+    /// A queue that stays full for longer belongs to a peer that has stopped reading.
+    private static var roomPatience: Duration { .seconds(2) }
 }

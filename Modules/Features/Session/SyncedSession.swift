@@ -36,21 +36,21 @@ where
         case closed
     }
 
-    typealias Engine = SessionSyncEngine<State, Event, Reducer, ConflictPolicy>
+    typealias Core = SessionCore<State, Event, Reducer, ConflictPolicy>
 
     /// The feature's state as this peer sees it now, local events included.
-    public internal(set) var state: State
-    public internal(set) var phase = Phase.stopped
+    public private(set) var state: State
+    public private(set) var phase = Phase.stopped
     /// How every known peer stands, in the order of their ids.
-    public internal(set) var peers: [SessionPeerStatus] = []
+    public private(set) var peers: [SessionPeerStatus] = []
     /// In a group for good: events are confirmed from here on.
-    public internal(set) var isMember = false
+    public private(set) var isMember = false
     /// The state is a peer's, of which the events are not held here.
-    public internal(set) var isProvisional = false
+    public private(set) var isProvisional = false
     /// Events whose place will never change, since the group began.
-    public internal(set) var confirmedCount: UInt64 = 0
+    public private(set) var confirmedCount: UInt64 = 0
     /// Peers that the transport calls reachable.
-    public internal(set) var reachablePeerIDs: Set<String> = []
+    public private(set) var reachablePeerIDs: Set<String> = []
     /// Why the last send did not succeed; nil after one that did.
     public internal(set) var lastSendError: (any Error)?
     /// Why the store could not be read or written; nil once it could. Until then nothing is sent or confirmed, unless
@@ -58,43 +58,25 @@ where
     public internal(set) var storeError: (any Error)?
     /// What an accepted event survives.
     public internal(set) var durability = StoreDurability.memory
-    public internal(set) var statistics = SessionStatistics()
+    public private(set) var statistics = SessionStatistics()
+    /// Moves on when `delivery(of:)` may say something else.
+    private var deliveryTurn: UInt64 = 0
 
     @ObservationIgnored public let transport: any SessionSyncTransport
     @ObservationIgnored public let configuration: SyncedSessionConfiguration<State, Event>
-    @ObservationIgnored var engine: Engine
-    @ObservationIgnored let checkpoints: CheckpointCoding
-    var deliveries = DeliveryLedger()
-
-    // Where it is kept.
-    @ObservationIgnored var archive: SessionArchive<State, Event>?
+    /// What is decided, is decided there.
+    @ObservationIgnored var core: Core
     @ObservationIgnored var writer: StoreWriter?
 
-    // What is on its way out.
-    @ObservationIgnored var outgoing = OutgoingQueue<Event>()
-    @ObservationIgnored var unsaved = UnsavedWork<Event>()
-    @ObservationIgnored var drain: Task<Void, Never>?
-    @ObservationIgnored let drainOwner = OwnedTasks()
-    @ObservationIgnored var effects = EffectQueue<Event>()
-    @ObservationIgnored let effectTask = OwnedTasks()
-
-    // What is known of peers beside the engine.
-    @ObservationIgnored var heard: [String: HeardPeer] = [:]
-    @ObservationIgnored var shownPeerID: String?
-    /// Whether the transport names who is reachable.
-    @ObservationIgnored var tellsReachability = false
-    @ObservationIgnored var retainedSnapshot: AnySessionSyncSnapshot?
-    /// The retained snapshot, while it is too old for want of a live peer.
-    @ObservationIgnored var staleSnapshot: AnySessionSyncSnapshot?
-
-    // Time.
-    @ObservationIgnored var exchange = ExchangeSchedule()
-    @ObservationIgnored let exchangeTimer = OwnedTasks()
-    @ObservationIgnored var lastRequestAt: Date?
-    @ObservationIgnored var isRequestOwed = false
-    @ObservationIgnored let owedRequest = OwnedTasks()
-
     @ObservationIgnored private let listeners = OwnedTasks()
+    @ObservationIgnored private let exchangeTimer = OwnedTasks()
+    @ObservationIgnored private let requestTimer = OwnedTasks()
+    @ObservationIgnored let effectTask = OwnedTasks()
+    @ObservationIgnored var isRunningEffects = false
+    @ObservationIgnored let drainOwner = OwnedTasks()
+    @ObservationIgnored var drain: Task<Void, Never>?
+    @ObservationIgnored var isDraining = false
+
     @ObservationIgnored let stateTopic = Topic<State>(bufferLimit: 1)
     @ObservationIgnored let statusTopic = Topic<[SessionPeerStatus]>(bufferLimit: 1)
     @ObservationIgnored let remoteEventTopic = Topic<SessionSyncEnvelope<Event>>(bufferLimit: 1024)
@@ -107,7 +89,7 @@ where
         sessionID: UUID, featureID: String, transport: any SessionSyncTransport, initialState: State, reducer: Reducer,
         conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init()
     ) {
-        let engine = Engine(
+        let engine = Core.Engine(
             sessionID: sessionID, featureID: featureID, localPeerID: transport.localPeer.id,
             payloadType: configuration.payloadType ?? "\(featureID).event",
             snapshotPayloadType: configuration.snapshotPayloadType ?? "\(featureID).state",
@@ -118,31 +100,31 @@ where
     }
 
     init(
-        engine: Engine, transport: any SessionSyncTransport, configuration: SyncedSessionConfiguration<State, Event>
+        engine: Core.Engine, transport: any SessionSyncTransport,
+        configuration: SyncedSessionConfiguration<State, Event>
     ) {
         self.transport = transport
         self.configuration = configuration
-        self.engine = engine
-        checkpoints = CheckpointCoding(codec: configuration.checkpointCodec)
+        core = Core(
+            engine: engine, configuration: configuration,
+            at: Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers))
         state = engine.state
-        refreshStatus()
+        showStatus()
     }
 
-    public var sessionID: UUID { engine.sessionID }
-    public var featureID: String { engine.featureID }
+    public var sessionID: UUID { core.engine.sessionID }
+    public var featureID: String { core.engine.featureID }
     /// This peer's store, as it signs its events.
-    public var source: SessionSource { engine.source }
+    public var source: SessionSource { core.engine.source }
 
     /// Begins to listen, takes the newest snapshot that the transport has kept, and asks the peers for theirs.
     /// Idempotent; does nothing once closed.
     public func start() {
         guard phase == .stopped else { return }
         phase = .running
-        retainedSnapshot = transport.latestPeerSnapshot(featureID: featureID)
+        let retained = transport.latestPeerSnapshot(featureID: featureID)
         listen()
-        requestSnapshot()
-        if engine.hasHistory { publishSnapshot() }
-        exchangeNow()
+        turn { $0.start(retained: retained) }
     }
 
     /// Stops listening and sending; what waits to be sent stays and leaves after the next `start`.
@@ -160,7 +142,7 @@ where
         guard phase != .closed else { return }
         if let finalEvent { try submit(finalEvent, at: moment ?? now) }
         if phase == .running {
-            if engine.hasHistory { publishSnapshot() }
+            if core.engine.hasHistory { turn { $0.publishSnapshot() } }
             await drained()
             await acknowledged()
         }
@@ -174,6 +156,22 @@ where
         alarmTopic.finish()
     }
 
+    /// Returns when reachable members have acknowledged every own event, and have been told what is held here; or when
+    /// patience is at its end.
+    private func acknowledged() async {
+        let step = Duration.milliseconds(100)
+        var waited = Duration.zero
+        while phase == .running, waited < configuration.closePatience, core.isSomebodyBehind {
+            turn { $0.exchangeNow() }
+            await drained()
+            try? await configuration.wait(step)
+            waited += step
+        }
+        turn { $0.exchangeNow() }
+        await drained()
+        await effectTask.finished()
+    }
+
     /// Applies a local event at once, then writes it, sends it and, unless it is of a high rate, the new state.
     ///
     /// - Parameter moment: the time of the tap, by the session's clock (`now`) where devices compare times.
@@ -182,19 +180,7 @@ where
     @discardableResult
     public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         guard phase != .closed else { throw SessionSyncError.closed }
-        guard outgoing.events.count < configuration.outgoingMax else {
-            throw SessionSyncError.queueFull(limit: configuration.outgoingMax)
-        }
-        let envelope = try engine.submitLocal(event, at: moment)
-        weigh(envelope)
-        showState()
-        statistics.submitted += 1
-        deliveries.add(envelope.metadata)
-        outgoing.events.append(envelope)
-        if !configuration.isHighRate(event) { publishSnapshot() }
-        wake()
-        scheduleExchange(.regular)
-        return envelope
+        return try turn { try $0.submit(event, at: moment) }
     }
 
     /// The same, now.
@@ -208,27 +194,13 @@ where
         return try submit(event(moment), at: moment)
     }
 
-    /// Encodes an event once for the log's bound and for the store.
-    private func weigh(_ envelope: SessionSyncEnvelope<Event>) {
-        // What cannot be encoded is an error where it is to be written or sent.
-        guard engine.options.eventBytes == nil, let bytes = try? CompactCodec().encode(envelope.payload) else { return }
-        engine.weighLastSubmitted(bytes.count)
-        if archive != nil { archive?.keep(bytes, of: engine.source, envelope.metadata.sequence) }
-    }
-
-    func showState() {
-        state = engine.state
-        stateTopic.publish(state)
-    }
-
     private func cancelTasks() {
+        core.stop()
         listeners.cancel()
-        owedRequest.cancel()
-        isRequestOwed = false
+        requestTimer.cancel()
         exchangeTimer.cancel()
-        exchange = ExchangeSchedule()
         drain?.cancel()
-        outgoing.isDraining = false
+        isDraining = false
     }
 
     private func listen() {
@@ -237,10 +209,100 @@ where
         let requests = transport.receiveSnapshotRequests()
         let reachability = transport.reachabilityChanges()
         listeners.hold([
-            Task { [weak self] in for await change in reachability { self?.receive(change) } },
-            Task { [weak self] in for await batch in envelopes { self?.receive(batch) } },
-            Task { [weak self] in for await snapshot in snapshots { self?.receive(snapshot) } },
-            Task { [weak self] in for await request in requests { self?.receive(request) } },
+            Task { [weak self] in for await change in reachability { self?.turn { $0.receive(change) } } },
+            Task { [weak self] in for await batch in envelopes { self?.turn { $0.receive(batch) } } },
+            Task { [weak self] in for await snapshot in snapshots { self?.turn { $0.receive(snapshot) } } },
+            Task { [weak self] in for await request in requests { self?.turn { $0.receive(request) } } },
         ])
     }
+}
+
+// MARK: - Turns
+
+extension SyncedSession {
+    /// Tells the core something, and does at once what it asks for.
+    func turn<Result>(_ body: (inout Core) throws -> Result) rethrows -> Result {
+        core.moment = Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers)
+        defer { carryOut(core.takeDirectives()) }
+        return try body(&core)
+    }
+
+    private func carryOut(_ directives: Core.Directives) {
+        if directives.showsState {
+            state = core.engine.state
+            stateTopic.publish(state)
+        }
+        // Each access of an observed property of a generic class costs microseconds.
+        if statistics != core.statistics { statistics = core.statistics }
+        if directives.showsDeliveries { deliveryTurn &+= 1 }
+        if directives.showsStatus { showStatus() }
+        remoteEventTopic.publish(contentsOf: directives.remoteEvents)
+        remoteSnapshotTopic.publish(contentsOf: directives.remoteSnapshots)
+        confirmedTopic.publish(contentsOf: directives.confirmed)
+        alarmTopic.publish(contentsOf: directives.alarms)
+        if let delay = directives.exchangeIn { set(exchangeTimer, delay) { $0.exchangeNow() } }
+        if let delay = directives.requestIn { set(requestTimer, delay) { $0.sendOwedRequest() } }
+        if directives.hasRound { beginRounds() }
+        if directives.runsEffects { runEffects() }
+    }
+
+    private func set(_ timer: OwnedTasks, _ delay: Duration, _ body: @escaping @MainActor (inout Core) -> Void) {
+        timer.cancel()
+        guard phase == .running else { return }
+        timer.hold([
+            Task { [weak self, wait = configuration.wait] in
+                try? await wait(delay)
+                if !Task.isCancelled { self?.turn(body) }
+            }
+        ])
+    }
+
+    /// What observers see beside the state, where it has changed.
+    private func showStatus() {
+        if isMember != core.engine.isSealed { isMember.toggle() }
+        if isProvisional != core.engine.isProvisional { isProvisional.toggle() }
+        if confirmedCount != core.engine.confirmedCount { confirmedCount = core.engine.confirmedCount }
+        if reachablePeerIDs != core.reachablePeerIDs { reachablePeerIDs = core.reachablePeerIDs }
+        let statuses = core.peers
+        guard peers != statuses else { return }
+        peers = statuses
+        statusTopic.publish(statuses)
+    }
+
+    /// Runs what is confirmed, unless that is under way.
+    private func runEffects() {
+        guard let run = configuration.onConfirmed, !isRunningEffects else { return }
+        isRunningEffects = true
+        effectTask.hold([
+            Task { [weak self] in
+                while let event = self?.turn({ $0.nextEffect() }) {
+                    do {
+                        try await run(event)
+                        self?.turn { $0.finishEffect() }
+                    } catch {
+                        self?.turn { $0.statistics.effectFailures += 1 }
+                        break
+                    }
+                }
+                self?.isRunningEffects = false
+            }
+        ])
+    }
+}
+
+// MARK: - How things stand
+
+extension SyncedSession {
+    /// How that peer stands; nil when nothing is known of it.
+    public func status(of peerID: String) -> SessionPeerStatus? { peers.first { $0.peerID == peerID } }
+
+    /// How far an own event has come, by its id; nil for what is none, or lies further back than the newest 16,384.
+    public func delivery(of eventID: UUID) -> SessionEventDelivery? {
+        // Reading these lets a view follow.
+        _ = (peers, deliveryTurn)
+        return core.delivery(of: eventID)
+    }
+
+    /// The last event held of a peer without a gap, the local one included; 0 when nothing is.
+    public func heldSequence(of peerID: String) -> UInt64 { core.heldSequence(of: peerID) }
 }

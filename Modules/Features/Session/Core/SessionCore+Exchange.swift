@@ -1,5 +1,4 @@
 import Foundation
-import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshTransport
@@ -44,11 +43,11 @@ struct HeardPeer {
     static var countMax: Int { 256 }
 }
 
-extension SyncedSession {
+extension SessionCore {
     /// Tells the peers what is held here, and goes on doing so.
-    func exchangeNow() {
-        guard phase == .running else { return }
-        engine.tick(at: configuration.now())
+    mutating func exchangeNow() {
+        guard isRunning else { return }
+        engine.tick(at: moment.now)
         exchange = ExchangeSchedule()
         wake()
         runEffects()
@@ -56,7 +55,7 @@ extension SyncedSession {
     }
 
     /// After a turn that has added to `exchange.unacknowledgedCount`.
-    func acknowledgeSoon() {
+    mutating func acknowledgeSoon() {
         // While something is missing: as soon as what was asked for last may have come.
         let limit = engine.gapCount > 0 || isLagging ? engine.options.rangeMax : ExchangeSchedule.unacknowledgedMax
         if exchange.unacknowledgedCount >= limit { return exchangeNow() }
@@ -64,16 +63,10 @@ extension SyncedSession {
     }
 
     /// Makes the next exchange come that soon, unless it comes sooner anyway.
-    func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
-        guard phase == .running, exchange.scheduled ?? .idle < pace || exchange.scheduled == nil else { return }
+    mutating func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
+        guard isRunning, exchange.scheduled.map({ $0 < pace }) ?? true else { return }
         exchange.scheduled = pace
-        exchangeTimer.cancel()
-        exchangeTimer.hold([
-            Task { [weak self, wait = configuration.wait, interval = configuration.exchangeInterval] in
-                try? await wait(pace.interval(interval))
-                if !Task.isCancelled { self?.exchangeNow() }
-            }
-        ])
+        directives.exchangeIn = pace.interval(configuration.exchangeInterval)
     }
 
     var exchangePace: ExchangeSchedule.Pace {
@@ -82,6 +75,25 @@ extension SyncedSession {
         return isSettled ? .idle : .regular
     }
 
+    mutating func receive(_ change: SessionPeerReachability) {
+        guard isRunning else { return }
+        if let peer = change.peer {
+            tellsReachability = true
+            if change.isReachable { reachablePeerIDs.insert(peer.id) } else { reachablePeerIDs.remove(peer.id) }
+        }
+        directives.showsStatus = true
+        guard change.isReachable else { return }
+        if let staleSnapshot {
+            // Now a live peer stands behind it.
+            self.staleSnapshot = nil
+            receive(staleSnapshot)
+        }
+        if engine.hasHistory { answer(change.peer) }
+        exchangeNow()
+    }
+
+    // MARK: - How things stand
+
     /// The last events of a peer are missing: no later one shows a gap, but the peer has said how far it is.
     private var isLagging: Bool {
         heard.contains { $0.value.lostThrough > 0 && $0.value.lostThrough > heldSequence(of: $0.key) }
@@ -89,7 +101,7 @@ extension SyncedSession {
 
     /// Nobody can be reached, as far as the transport tells; when that changes, an exchange follows at once.
     private var isAlone: Bool {
-        reachablePeerIDs.isEmpty && (tellsReachability || (heard.isEmpty && transport.knownPeers.isEmpty))
+        reachablePeerIDs.isEmpty && (tellsReachability || (heard.isEmpty && moment.knownPeers.isEmpty))
     }
 
     /// Nothing is to be said: every member holds and has confirmed everything, and has said so.
@@ -102,26 +114,14 @@ extension SyncedSession {
         }
     }
 
-    /// Returns when reachable members have acknowledged every own event, and have been told what is held here; or when
-    /// patience is at its end.
-    func acknowledged() async {
-        let step = Duration.milliseconds(100)
-        var waited = Duration.zero
-        while phase == .running, waited < configuration.closePatience, isSomebodyBehind {
-            exchangeNow()
-            await drained()
-            try? await configuration.wait(step)
-            waited += step
-        }
-        exchangeNow()
-        await drained()
-        await effectsRun()
+    /// A member that can be reached has not acknowledged every own event.
+    var isSomebodyBehind: Bool {
+        acknowledgedByReachableMembers.contains { $0 < engine.held[engine.source] }
     }
 
-    private var isSomebodyBehind: Bool {
-        engine.membership.open.contains { member in
-            member.source != engine.source && reachablePeerIDs.contains(member.source.peerID)
-                && engine.acknowledged(by: member.source)[engine.source] < engine.held[engine.source]
-        }
+    var acknowledgedByReachableMembers: [UInt64] {
+        engine.membership.open
+            .filter { $0.source != engine.source && reachablePeerIDs.contains($0.source.peerID) }
+            .map { engine.acknowledged(by: $0.source)[engine.source] }
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import MeshBus
 import MeshEngine
 import MeshIdentity
 
@@ -17,7 +16,6 @@ struct EffectQueue<Event: Codable & Sendable> {
     /// The newest ids that ran: an event that is confirmed again under another name has had its effect.
     private var done: Set<UUID> = []
     private var doneOrder: ArraySlice<UUID> = []
-    var isRunning = false
 
     static var doneMax: Int { 4096 }
 
@@ -43,39 +41,34 @@ struct EffectQueue<Event: Codable & Sendable> {
 }
 
 /// Confirm, write, run, mark: by the time an effect runs, its event is in the store as confirmed.
-extension SyncedSession {
+extension SessionCore {
     /// What had not been marked when the process ended. It is in the store: that is where it comes from.
-    func queueEffectsDue() {
+    mutating func queueEffectsDue() {
         guard configuration.onConfirmed != nil else { return }
         for event in engine.sideEffectsDue { effects.append(event) }
     }
 
-    /// Runs what waits, unless that is under way; what threw the last time is tried again.
-    func runEffects() {
-        guard let run = configuration.onConfirmed, !effects.isRunning, effects.next != nil else { return }
-        effects.isRunning = true
-        effectTask.hold([
-            Task { [weak self] in
-                while let item = self?.effects.next {
-                    do {
-                        if self?.effects.hasRun(item) == false {
-                            try await run(item.event)
-                            self?.statistics.effects += 1
-                        }
-                        self?.markEffect()
-                    } catch {
-                        self?.statistics.effectFailures += 1
-                        break
-                    }
-                }
-                self?.effects.isRunning = false
-            }
-        ])
+    /// What waits is to run; what threw the last time is tried again.
+    mutating func runEffects() {
+        if effects.next != nil { directives.runsEffects = true }
     }
 
-    func effectsRun() async { await effectTask.finished() }
+    /// The next event whose effect has not run. Those that ran under another name are marked on the way.
+    mutating func nextEffect() -> SessionConfirmedEvent<Event>? {
+        while let item = effects.next {
+            guard effects.hasRun(item) else { return item.event }
+            markEffect()
+        }
+        return nil
+    }
 
-    private func markEffect() {
+    /// The effect of `nextEffect` has run.
+    mutating func finishEffect() {
+        statistics.effects += 1
+        markEffect()
+    }
+
+    private mutating func markEffect() {
         guard let position = effects.finishNext()?.position else { return }
         engine.markSideEffects(through: position)
         wake()

@@ -1,0 +1,202 @@
+import Foundation
+import MeshEngine
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+
+/// What waits for the next round, coalesced but for the events.
+struct OutgoingQueue<Event: Codable & Sendable> {
+    /// Own events in order.
+    var events: [SessionSyncEnvelope<Event>] = []
+    var snapshotReceivers = SnapshotReceivers()
+    var asksForSnapshot = false
+    var needsRound = false
+
+    mutating func takeAll() -> Self {
+        defer { self = Self() }
+        return self
+    }
+
+    mutating func putBack(_ unsent: some Collection<SessionSyncEnvelope<Event>>) {
+        events.insert(contentsOf: unsent, at: 0)
+    }
+}
+
+/// Who is to be sent the state: each peer once, however often it asks.
+struct SnapshotReceivers {
+    var isEverybody = false
+    var peers: Set<SessionPeer> = []
+
+    var isEmpty: Bool { !isEverybody && peers.isEmpty }
+
+    mutating func merge(_ other: SnapshotReceivers) {
+        isEverybody = isEverybody || other.isEverybody
+        peers.formUnion(other.peers)
+    }
+}
+
+/// What a store has not taken yet.
+struct UnsavedWork<Event: Codable & Sendable> {
+    var changes: SessionPersistence?
+    var confirmed: [SessionConfirmedEvent<Event>] = []
+}
+
+/// What was decided up to one moment: written together, then sent.
+struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
+    /// nil when nothing is to be written.
+    var batch: Result<StoreBatch, any Error>?
+    /// The own sequence up to which the batch has everything.
+    var sequence: UInt64
+    var directives: SessionDirectives<State, Event>
+    var events: [SessionSyncEnvelope<Event>]
+    /// Made together with the batch, so that it shows nothing that a crash could take back.
+    var snapshot: SessionSyncSnapshot<State>?
+    var snapshotReceivers: SnapshotReceivers
+    var asksForSnapshot: Bool
+}
+
+/// Rounds: taken, written, settled, sent. What happens in between waits for the next one, so that one write serves
+/// everything that came while the last one was under way.
+extension SessionCore {
+    /// Nothing changes the engine between the directives, the snapshot and the batch.
+    /// - Returns: nil when there is nothing to do.
+    mutating func takeRound() -> OutgoingRound<State, Event>? {
+        guard isRunning, outgoing.needsRound else { return nil }
+        var outgoing = outgoing.takeAll()
+        let snapshot = outgoing.snapshotReceivers.isEmpty ? nil : engine.makeSnapshot(at: moment.now)
+        var decided = engine.takeDirectives()
+        decided.confirmed = unsaved.confirmed + decided.confirmed
+        unsaved.confirmed = []
+        var batch: Result<StoreBatch, any Error>?
+        if archive != nil, var changes = decided.persist ?? unsaved.changes {
+            // After a failure nobody knows what the store has.
+            if unsaved.changes != nil { changes.replacesEverything = true }
+            decided.persist = changes
+            batch = Result { try archive?.batch(changes, of: engine) ?? StoreBatch() }
+        }
+        if decided.alarms.contains(where: isOwnFork) { outgoing.events = [] }
+        return OutgoingRound(
+            batch: batch, sequence: engine.held[engine.source], directives: decided, events: outgoing.events,
+            snapshot: snapshot, snapshotReceivers: outgoing.snapshotReceivers,
+            asksForSnapshot: outgoing.asksForSnapshot)
+    }
+
+    /// What was written counts now.
+    mutating func settle(_ round: OutgoingRound<State, Event>) {
+        if round.batch != nil { unsaved.changes = nil }
+        deliveries.accept(through: round.sequence)
+        confirm(round.directives.confirmed)
+        heed(round.directives.alarms)
+        directives.showsStatus = true
+        directives.showsDeliveries = true
+    }
+
+    /// The store has not taken it: nothing of the round may be seen outside. Controls and answers are made again with
+    /// the next exchange, which is also when the store is tried again.
+    /// - Parameter leavesStore: the session goes on in memory.
+    mutating func putBack(_ round: OutgoingRound<State, Event>, leavesStore: Bool) {
+        unsaved.changes = round.directives.persist
+        unsaved.confirmed = round.directives.confirmed
+        outgoing.putBack(round.events)
+        if round.snapshot != nil { outgoing.snapshotReceivers.merge(round.snapshotReceivers) }
+        if round.asksForSnapshot { outgoing.asksForSnapshot = true }
+        heed(round.directives.alarms)
+        if leavesStore { leaveStore() } else { scheduleExchange(.regular) }
+    }
+
+    /// The store has an older session from now on. It must not be continued under the name under which this one goes on.
+    private mutating func leaveStore() {
+        archive = nil
+        unsaved.changes = nil
+        reincarnate()
+        wake()
+    }
+
+    private mutating func confirm(_ confirmed: [SessionConfirmedEvent<Event>]) {
+        guard !confirmed.isEmpty else { return }
+        statistics.confirmed += confirmed.count
+        deliveries.confirm(
+            confirmed.map(\.envelope.metadata).filter { $0.sourcePeerID == engine.localPeerID }.map(\.eventID))
+        directives.confirmed += confirmed
+        if configuration.onConfirmed != nil {
+            for event in confirmed { effects.append(event) }
+        }
+        runEffects()
+    }
+
+    // MARK: - Sending
+
+    /// The last own sequence that may be under way: a member that reads slowly must not lose what its transport cannot
+    /// keep. Members that are away do not count; they get from the log what they lack.
+    var windowEnd: UInt64 {
+        acknowledgedByReachableMembers.min().map { $0 + min(Self.windowMax, .max - $0) } ?? .max
+    }
+
+    /// Half of what a transport keeps for a subscriber.
+    private static var windowMax: UInt64 { 2048 }
+
+    /// Whether what is said here is for that peer.
+    func mayKnow(_ peer: SessionPeer) -> Bool { configuration.audience == .everyPeer || engine.hears(peer.id) }
+
+    /// Whom to send what is for all. nil is everybody: before the group is for good, and where the transport connects
+    /// nobody who may not know.
+    /// - Parameter isKept: the transport keeps it for peers that it does not know yet.
+    func audience(of known: [SessionPeer], isKept: Bool) -> [SessionPeer?] {
+        guard configuration.audience == .members, engine.isSealed else { return [nil] }
+        let members = known.filter { engine.hears($0.id) }
+        return isKept || members.count < known.count ? members : [nil]
+    }
+
+    /// The state with a copy of the whole session.
+    mutating func makeCopy(
+        _ checkpoint: SessionCheckpoint<State, Event>, _ metadata: SessionSyncMetadata
+    ) throws -> AnySessionSyncSnapshot {
+        var metadata = metadata
+        metadata.causalTimestamp = moment.now
+        let store = engine.store
+        var snapshot = try AnySessionSyncSnapshot(
+            SessionSyncSnapshot(
+                metadata: metadata, revision: engine.allocateOutgoingSnapshotRevision(), state: store.state,
+                peerSequenceVector: store.lastSequenceByPeerID))
+        snapshot.checkpoint = try checkpoints.bytes(of: checkpoint)
+        return snapshot
+    }
+
+    // MARK: - Alarms
+
+    mutating func tell(_ alarm: SessionAlarm) {
+        statistics.alarms += 1
+        directives.alarms.append(alarm)
+    }
+
+    private func isOwnFork(_ alarm: SessionAlarm) -> Bool {
+        if case .forked(let place) = alarm { place.source == engine.source } else { false }
+    }
+
+    private mutating func heed(_ alarms: [SessionAlarm]) {
+        for alarm in alarms {
+            if case .notAdmitted(let source) = alarm {
+                // Said with every control of that peer; told once.
+                guard heard[source.peerID]?.isNotAdmitted != true else { continue }
+                remember(source.peerID) { $0.isNotAdmitted = true }
+            }
+            tell(alarm)
+            if isOwnFork(alarm) { reincarnate() }
+        }
+    }
+
+    /// Another has written in this store's name, or it is an older copy of itself: it goes on under a new one.
+    private mutating func reincarnate() {
+        guard
+            let engine = try? engine.reincarnated(
+                as: UInt32(truncatingIfNeeded: configuration.randomSeed() | 1), seed: configuration.randomSeed())
+        else { return }
+        self.engine = engine
+        statistics.reincarnations += 1
+        outgoing.events = []
+        effects.forgetPositions()
+        indexOwnEvents()
+        directives.showsState = true
+        exchangeNow()
+    }
+}

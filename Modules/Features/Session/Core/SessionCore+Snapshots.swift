@@ -1,0 +1,138 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshTransport
+
+/// Peers' states and copies, and what is asked and answered about them.
+extension SessionCore {
+    mutating func receive(_ erased: AnySessionSyncSnapshot) {
+        guard isRunning, isMine(erased.metadata), erased.metadata.sourcePeerID != engine.localPeerID else { return }
+        do {
+            guard !isStale(erased) else {
+                staleSnapshot = erased
+                return refuseSnapshot()
+            }
+            let snapshot = SessionSyncSnapshot(
+                metadata: erased.metadata, revision: erased.revision, state: try erased.decodeState(as: State.self),
+                peerSequenceVector: erased.peerSequenceVector)
+            if try !adopt(erased.checkpoint, with: snapshot) { try show(snapshot) }
+        } catch {
+            reject(erased.metadata, error)
+        }
+        wake()
+    }
+
+    /// - Returns: whether the copy became this session's.
+    private mutating func adopt(_ bytes: [UInt8]?, with snapshot: SessionSyncSnapshot<State>) throws -> Bool {
+        guard let bytes else { return false }
+        let checkpoint: SessionCheckpoint<State, Event>
+        do {
+            checkpoint = try checkpoints.checkpoint(SessionCheckpoint<State, Event>.self, from: bytes)
+        } catch {
+            // The state beside it can still be read.
+            statistics.rejected += 1
+            return false
+        }
+        let wasProvisional = engine.isProvisional
+        guard try engine.adopt(checkpoint, from: snapshot.metadata, at: moment.now) else {
+            announceApplied()
+            if engine.isProvisional != wasProvisional { directives.showsState = true }
+            return false
+        }
+        statistics.copiesAdopted += 1
+        note(checkpoint.control, from: snapshot.metadata)
+        effects.forgetPositions()
+        indexOwnEvents()
+        tellReplaced(by: snapshot)
+        exchangeNow()
+        return true
+    }
+
+    private mutating func show(_ snapshot: SessionSyncSnapshot<State>) throws {
+        guard !configuration.isIdle(snapshot.state) else { return refuseSnapshot() }
+        switch try engine.applySnapshot(snapshot) {
+        case .applied:
+            statistics.snapshotsApplied += 1
+            shownPeerID = snapshot.metadata.sourcePeerID
+            tellReplaced(by: snapshot)
+        case .staleIgnored: statistics.snapshotsStale += 1
+        }
+    }
+
+    /// What came with it is told as one.
+    private mutating func tellReplaced(by snapshot: SessionSyncSnapshot<State>) {
+        _ = engine.takeApplied()
+        directives.showsState = true
+        directives.remoteSnapshots.append(snapshot)
+    }
+
+    private mutating func refuseSnapshot() {
+        statistics.snapshotsRefused += 1
+        if !engine.isSealed { requestSnapshot() }
+    }
+
+    /// Only a retained snapshot without a live peer behind it can be too old: a workout may be paused for an hour.
+    private func isStale(_ snapshot: AnySessionSyncSnapshot) -> Bool {
+        guard isRetained(snapshot), reachablePeerIDs.isEmpty else { return false }
+        let measured = engine.clockOffset(of: snapshot.metadata.sourcePeerID)?.offsetSeconds
+        let sentAt = snapshot.metadata.causalTimestamp
+            .addingTimeInterval(-(measured ?? configuration.clockOffsetSeconds))
+        return moment.now.timeIntervalSince(sentAt) > configuration.stalenessBudget.seconds
+    }
+
+    private func isRetained(_ snapshot: AnySessionSyncSnapshot) -> Bool {
+        guard let retained = retainedSnapshot else { return false }
+        return retained.revision == snapshot.revision
+            && retained.metadata.sourcePeerID == snapshot.metadata.sourcePeerID
+            && retained.metadata.incarnation == snapshot.metadata.incarnation
+    }
+
+    // MARK: - Answering
+
+    mutating func receive(_ request: SessionSnapshotRequest) {
+        guard isRunning, request.sessionID == engine.sessionID, engine.hasHistory else { return }
+        guard request.requester.map(mayKnow) ?? true else {
+            statistics.rejected += 1
+            return
+        }
+        answer(request.requester)
+    }
+
+    mutating func answer(_ peer: SessionPeer?) {
+        guard let peer else { return publishSnapshot() }
+        guard mayKnow(peer) else { return }
+        outgoing.snapshotReceivers.peers.insert(peer)
+        wake()
+    }
+
+    /// Sends the state to everybody; once, however often it is asked for.
+    mutating func publishSnapshot() {
+        outgoing.snapshotReceivers.isEverybody = true
+        wake()
+    }
+
+    // MARK: - Asking
+
+    /// Asks the peers for their state, at most once in `requestInterval`; what is asked sooner is asked when that is
+    /// over. The answer under way may be older than what is missing now, and no later event may come to show the gap.
+    mutating func requestSnapshot() {
+        let sinceLast = lastRequestAt.map { moment.now.timeIntervalSince($0) } ?? .infinity
+        let remaining = configuration.requestInterval.seconds - sinceLast
+        guard sinceLast >= 0, remaining > 0 else { return sendRequest() }
+        guard !isRequestOwed else { return }
+        isRequestOwed = true
+        directives.requestIn = .seconds(remaining)
+    }
+
+    mutating func sendOwedRequest() {
+        if isRequestOwed { sendRequest() }
+    }
+
+    private mutating func sendRequest() {
+        isRequestOwed = false
+        lastRequestAt = moment.now
+        outgoing.asksForSnapshot = true
+        wake()
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+import MeshWire
+
+/// A session as a value: what the app, the transport and the timers tell goes in, each with its time; what is to be shown,
+/// written, sent and waited for comes out. It owns the engine. No task, no clock, no transport; `SyncedSession` has those
+/// and drives it, and so may a test.
+struct SessionCore<State, Event, Reducer, ConflictPolicy>
+where
+    Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
+    State: Codable & Sendable, Event: Codable & Sendable
+{
+    typealias Engine = SessionSyncEngine<State, Event, Reducer, ConflictPolicy>
+
+    /// When a turn takes place, and whom the transport knows then.
+    struct Moment {
+        var now: Date
+        var knownPeers: [SessionPeer] = []
+    }
+
+    /// What a turn asks of whoever drives the session.
+    struct Directives {
+        var showsState = false
+        var showsStatus = false
+        var showsDeliveries = false
+        /// What is to be told, in order.
+        var remoteEvents: [SessionSyncEnvelope<Event>] = []
+        var remoteSnapshots: [SessionSyncSnapshot<State>] = []
+        var confirmed: [SessionConfirmedEvent<Event>] = []
+        var alarms: [SessionAlarm] = []
+        /// `takeRound` has something.
+        var hasRound = false
+        var runsEffects = false
+        /// In how long to call `exchange` and `sendOwedRequest`, and no longer when it was to be before; nil leaves it.
+        var exchangeIn: Duration?
+        var requestIn: Duration?
+    }
+
+    let configuration: SyncedSessionConfiguration<State, Event>
+    let checkpoints: CheckpointCoding
+    var engine: Engine
+    /// Of the turn that is under way or was the last.
+    var moment: Moment
+    var directives = Directives()
+    private(set) var isRunning = false
+    var statistics = SessionStatistics()
+    var deliveries = DeliveryLedger()
+
+    // What is on its way out.
+    var archive: SessionArchive<State, Event>?
+    var outgoing = OutgoingQueue<Event>()
+    var unsaved = UnsavedWork<Event>()
+    var effects = EffectQueue<Event>()
+
+    // What is known of peers beside the engine.
+    var heard: [String: HeardPeer] = [:]
+    var shownPeerID: String?
+    var reachablePeerIDs: Set<String> = []
+    /// Whether the transport names who is reachable.
+    var tellsReachability = false
+    var retainedSnapshot: AnySessionSyncSnapshot?
+    /// The retained snapshot, while it is too old for want of a live peer.
+    var staleSnapshot: AnySessionSyncSnapshot?
+
+    // What was last asked and said, and when.
+    var exchange = ExchangeSchedule()
+    var lastRequestAt: Date?
+    var isRequestOwed = false
+
+    init(engine: Engine, configuration: SyncedSessionConfiguration<State, Event>, at moment: Moment) {
+        self.engine = engine
+        self.configuration = configuration
+        self.moment = moment
+        checkpoints = CheckpointCoding(codec: configuration.checkpointCodec)
+    }
+
+    mutating func takeDirectives() -> Directives {
+        defer { directives = Directives() }
+        return directives
+    }
+
+    // MARK: - Phases
+
+    /// - Parameter retained: the newest snapshot that the transport has kept.
+    mutating func start(retained: AnySessionSyncSnapshot?) {
+        isRunning = true
+        retainedSnapshot = retained
+        requestSnapshot()
+        if engine.hasHistory { publishSnapshot() }
+        exchangeNow()
+    }
+
+    /// What waits stays.
+    mutating func stop() {
+        isRunning = false
+        isRequestOwed = false
+        exchange = ExchangeSchedule()
+    }
+
+    // MARK: - Own events
+
+    mutating func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
+        guard outgoing.events.count < configuration.outgoingMax else {
+            throw SessionSyncError.queueFull(limit: configuration.outgoingMax)
+        }
+        let envelope = try engine.submitLocal(event, at: moment)
+        weigh(envelope)
+        statistics.submitted += 1
+        deliveries.add(envelope.metadata)
+        outgoing.events.append(envelope)
+        directives.showsState = true
+        directives.showsDeliveries = true
+        if configuration.isHighRate(event) { wake() } else { publishSnapshot() }
+        scheduleExchange(.regular)
+        return envelope
+    }
+
+    /// Encodes an event once for the log's bound and for the store.
+    private mutating func weigh(_ envelope: SessionSyncEnvelope<Event>) {
+        // What cannot be encoded is an error where it is to be written or sent.
+        guard engine.options.eventBytes == nil, let bytes = try? CompactCodec().encode(envelope.payload) else { return }
+        engine.weighLastSubmitted(bytes.count)
+        archive?.keep(bytes, of: engine.source, envelope.metadata.sequence)
+    }
+
+    mutating func markSent(_ events: some Collection<SessionSyncEnvelope<Event>>) {
+        for event in events { deliveries.markSent(event.metadata.eventID) }
+        directives.showsDeliveries = true
+    }
+
+    /// Own events by their ids, after their names have changed.
+    mutating func indexOwnEvents() {
+        directives.showsDeliveries = true
+        for record in engine.records where record.source == engine.source {
+            var metadata = SessionSyncMetadata(
+                sessionID: engine.sessionID, featureID: engine.featureID, sourcePeerID: record.source.peerID,
+                sequence: record.sequence, causalTimestamp: record.causalTimestamp, payloadType: engine.payloadType,
+                stamp: record.stamp, incarnation: record.source.incarnation)
+            if let id = record.eventID { metadata.eventID = id }
+            guard case .event = record.content else { continue }
+            deliveries.add(metadata)
+        }
+    }
+
+    /// Something may have to be written or sent.
+    mutating func wake() {
+        outgoing.needsRound = true
+        directives.hasRound = true
+    }
+}
+
+extension SessionSyncEngine {
+    /// Whether there is anything that a peer could not know without this one.
+    var hasHistory: Bool { !store.lastSequenceByPeerID.isEmpty }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import MeshEngine
+import MeshIdentity
+import MeshStorage
+import MeshTransport
+import Testing
+
+@testable import MeshSession
+
+private typealias Core = CounterSession.Core
+
+/// The session's rules without a task, a transport or a clock: every short sequence of what may happen.
+struct CoreTests {
+    private static let origin = Date(timeIntervalSince1970: 1_767_225_600)
+    private static let interval = Duration.seconds(1)
+
+    /// What may happen to a session, and what its driver does then.
+    private enum Happening: String, CaseIterable, CustomStringConvertible {
+        case tap, peersControl, peersEvent, peersGap, peerComes, peerGoes, round, wait
+
+        var description: String { rawValue }
+    }
+
+    /// A core with the two timers and the rounds that its driver has.
+    private struct Driven {
+        var core: Core
+        var now = origin
+        var exchangeAt: Date?
+        var requestAt: Date?
+        /// When it decided to ask for a snapshot.
+        var askedAt: [Date] = []
+        var peer: CounterEngine
+
+        init() {
+            core = Core(engine: engine("phone", 1), configuration: CounterConfiguration(), at: .init(now: now))
+            peer = engine("watch", 2)
+            turn { $0.start(retained: nil) }
+        }
+
+        mutating func turn<Result>(_ body: (inout Core) throws -> Result) rethrows -> Result {
+            core.moment = .init(now: now)
+            defer {
+                if let askedAt = core.lastRequestAt, askedAt != self.askedAt.last { self.askedAt.append(askedAt) }
+                let directives = core.takeDirectives()
+                if let delay = directives.exchangeIn { exchangeAt = now.addingTimeInterval(delay / .seconds(1)) }
+                if let delay = directives.requestIn { requestAt = now.addingTimeInterval(delay / .seconds(1)) }
+            }
+            return try body(&core)
+        }
+
+        mutating func perform(_ happening: Happening) throws {
+            switch happening {
+            case .tap: _ = try turn { [now] in try $0.submit(.add(1), at: now) }
+            case .peersControl:
+                peer.tick(at: now)
+                for case .control(let control, _) in peer.takeDirectives().outgoing {
+                    try turn { $0.receive([try AnySessionSyncEnvelope(control)]) }
+                }
+            case .peersEvent, .peersGap:
+                if happening == .peersGap { _ = try peer.submitLocal(.add(10), at: now) }
+                let event = try AnySessionSyncEnvelope(peer.submitLocal(.add(100), at: now))
+                turn { $0.receive([event]) }
+            case .peerComes, .peerGoes:
+                turn { $0.receive(SessionPeerReachability(happening == .peerComes, peer: watch)) }
+            case .round: performRounds()
+            case .wait: advance(by: 0.3)
+            }
+        }
+
+        mutating func performRounds() {
+            while let round = turn({ $0.takeRound() }) {
+                turn { $0.settle(round) }
+            }
+        }
+
+        mutating func advance(by seconds: TimeInterval) {
+            let end = now.addingTimeInterval(seconds)
+            while let next = [exchangeAt, requestAt].compactMap({ $0 }).min(), next <= end {
+                now = next
+                if exchangeAt == next {
+                    exchangeAt = nil
+                    turn { $0.exchangeNow() }
+                } else {
+                    requestAt = nil
+                    turn { $0.sendOwedRequest() }
+                }
+                performRounds()
+            }
+            now = end
+        }
+    }
+
+    private static func engine(_ peerID: String, _ incarnation: UInt32) -> CounterEngine {
+        CounterEngine(
+            sessionID: sessionID, featureID: "counter", localPeerID: peerID, payloadType: "counter.event",
+            snapshotPayloadType: "counter.state", initialState: Counter(), reducer: CounterReducer(),
+            conflictPolicy: AcceptingConflictPolicy(), incarnation: incarnation, seed: UInt64(incarnation))
+    }
+
+    /// Every sequence of that many happenings.
+    private static func forEachSequence(of count: Int, _ body: ([Happening]) throws -> Void) rethrows {
+        let kinds = Happening.allCases
+        var total = 1
+        for _ in 0..<count { total *= kinds.count }
+        for number in 0..<total {
+            var (rest, sequence) = (number, [Happening]())
+            for _ in 0..<count {
+                sequence.append(kinds[rest % kinds.count])
+                rest /= kinds.count
+            }
+            try body(sequence)
+        }
+    }
+
+    @Test func `Whatever happened, the next exchange is set, and no later than ten intervals from now`() throws {
+        try Self.forEachSequence(of: 4) { sequence in
+            var driven = Driven()
+            for happening in sequence { try driven.perform(happening) }
+            let next = try #require(driven.exchangeAt, "\(sequence)")
+            if next > driven.now.addingTimeInterval(10) || next < driven.now.addingTimeInterval(-1) {
+                Issue.record("the next exchange is at \(next) after \(sequence)")
+            }
+        }
+    }
+
+    @Test func `A snapshot is asked for once in an interval, and what is owed is asked when that is over`() throws {
+        try Self.forEachSequence(of: 4) { sequence in
+            var driven = Driven()
+            for happening in sequence { try driven.perform(happening) }
+            let (isOwed, count) = (driven.core.isRequestOwed, driven.askedAt.count)
+            driven.advance(by: 1)
+            let gaps = zip(driven.askedAt, driven.askedAt.dropFirst()).map { $1.timeIntervalSince($0) }
+            let isSpaced = gaps.allSatisfy { $0 > 0.999 }
+            #expect(isSpaced, "\(gaps) after \(sequence)")
+            #expect(!isOwed || driven.askedAt.count > count, "\(sequence)")
+        }
+    }
+
+    @Test func `A stopped session takes and sends nothing, and what waited leaves after the next start`() throws {
+        try Self.forEachSequence(of: 3) { sequence in
+            var driven = Driven()
+            _ = try driven.turn { try $0.submit(.add(1), at: Self.origin) }
+            driven.turn { $0.stop() }
+            driven.exchangeAt = nil
+            for happening in sequence where happening != .tap {
+                try driven.perform(happening)
+                let hasRound = driven.turn { $0.takeRound() } != nil
+                #expect(!hasRound, "\(sequence)")
+            }
+            #expect(driven.core.engine.state.total == 1, "\(sequence)")
+            #expect(driven.exchangeAt == nil, "\(sequence)")
+            driven.turn { $0.start(retained: nil) }
+            let round = try #require(driven.turn { $0.takeRound() })
+            #expect(round.events.map(\.payload) == [.add(1)], "\(sequence)")
+        }
+    }
+
+    /// However often the store refuses: nothing is confirmed, and everything is in the batch that it takes.
+    @Test(arguments: 1...4)
+    func `What a store has refused is written with the next round, all of it`(refusals: Int) throws {
+        var driven = Driven()
+        let store = MemoryStore()
+        driven.core.archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
+        for number in 1...refusals {
+            _ = try driven.turn { [now = driven.now] in try $0.submit(.add(number), at: now) }
+            let round = try #require(driven.turn { $0.takeRound() })
+            driven.turn { $0.putBack(round, leavesStore: false) }
+            let isTold = driven.core.delivery(of: round.events[0].metadata.eventID) != .submitted
+            #expect(!isTold)
+            driven.turn { $0.exchangeNow() }
+        }
+        let round = try #require(driven.turn { $0.takeRound() })
+        try store.commit(#require(round.batch).get())
+        driven.turn { $0.settle(round) }
+        #expect(round.events.map(\.payload) == (1...refusals).map { .add($0) })
+        var archive = try CounterArchive(store: store, sessionID: sessionID, featureID: "counter")
+        let image = try #require(try archive.load())
+        #expect(image.log.count == refusals)
+        let accepted = driven.core.delivery(of: round.events[0].metadata.eventID)
+        #expect(accepted == .accepted)
+    }
+}
