@@ -25,13 +25,13 @@ struct RequestPost: Sendable {
         }
     }
 
-    func envelope(_ message: RequestMessage) throws -> AnySessionSyncEnvelope {
-        let metadata = metadata(featureID: RequestMessage.featureID, stamp: connection.stamp())
-        return try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: message))
-    }
-
-    func send(_ message: RequestMessage, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
-        try await transport.send(envelope(message), mode: mode, to: peer)
+    /// - Parameter eventID: by which the transport can withdraw it.
+    func send(
+        _ message: RequestMessage, eventID: UUID = UUID(), mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        let metadata = metadata(featureID: RequestMessage.featureID, eventID: eventID, stamp: connection.stamp())
+        let envelope = try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: message))
+        try await transport.send(envelope, mode: mode, to: peer)
     }
 
     /// Makes the message what the slot of its type holds.
@@ -49,9 +49,10 @@ struct RequestPost: Sendable {
         id == localPeerID ? transport.localPeer : transport.knownPeers.first { $0.id == id }
     }
 
-    private func metadata(featureID: String, stamp: HybridTimestamp) -> SessionSyncMetadata {
+    private func metadata(featureID: String, eventID: UUID? = nil, stamp: HybridTimestamp) -> SessionSyncMetadata {
         SessionSyncMetadata(
-            sessionID: connection.sessionID, featureID: featureID, sourcePeerID: localPeerID, sequence: 0,
+            sessionID: connection.sessionID, featureID: featureID, sourcePeerID: localPeerID, eventID: eventID,
+            sequence: 0,
             causalTimestamp: connection.clock.wall, payloadType: RequestMessage.payloadType, stamp: stamp)
     }
 }

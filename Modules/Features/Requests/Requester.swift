@@ -4,257 +4,226 @@ import MeshConnection
 import MeshIdentity
 import MeshTransport
 
-/// The asking side: every request that has no answer yet, and what is known of the peers.
+/// What carries out what the requester's core wants: holds the lock, the transport, the clock, and those who wait.
 ///
-/// Safe to use from any thread. At most 4096 requests are under way, of which 256 wait for a peer; beyond that a request
-/// fails with `deliveryFailed`.
+/// Every call is a turn on the core under the lock; what follows is done with the lock let go. Safe to use from any thread.
 final class Requester: Sendable {
-    static let callsMax = 4096
-    static let queueMax = 256
-
     struct State {
-        var calls: [UUID: RequestCall] = [:]
-        /// Those that wait for the peer, in the order in which they came.
-        var queue: [UUID] = []
-        var slots: [ContextSlot] = []
-        /// Ids; empty for a peer that the transport cannot tell.
-        var reachable: Set<String> = []
-        /// Those who wait until somebody can be reached.
-        var arrivals: [Once<Bool>] = []
-        /// Milliseconds by which a peer's wall clock is ahead of this one.
-        var clockAhead: [String: Int64] = [:]
-        var probes: [UUID: Probe] = [:]
-        var ignoredReplyCount = 0
-    }
-
-    struct Probe {
-        let peerID: String?
-        let echo: Once<Bool>
-    }
-
-    /// A request in the lane `latest`.
-    struct ContextSlot {
-        let id: UUID
-        let type: String
-        let peer: SessionPeer?
-        /// Who has taken a fire-and-forget request out of it.
-        var takers: Set<String> = []
+        var core: RequesterCore
+        /// Who waits for the end of a request.
+        var callers: [UUID: Once<Result<RequestMessage, ConnectionError>>] = [:]
+        /// Who waits for anything else, and until a fire-and-forget request has been accepted.
+        var waiters: [UUID: Once<Bool>] = [:]
+        /// What gives copies to the transport, which may make it wait.
+        var sends: [UUID: Task<Void, Never>] = [:]
     }
 
     let connection: any SessionConnection
     let post: RequestPost
-    let alarm: Alarm
-    let state = Locked(State())
     /// How many wait for the peer.
     let queueCounts = Topic<Int>(bufferLimit: 1, replaysLatest: true)
-    private let counting = Locked(())
-    let slotWriter = SlotWriter()
+    private let state: Locked<State>
 
     init(_ connection: any SessionConnection) {
         self.connection = connection
         post = RequestPost(connection: connection)
-        alarm = Alarm(connection.clock)
+        state = Locked(State(core: RequesterCore(localPeer: post.transport.localPeer) { UUID() }))
         queueCounts.publish(0)
     }
 
     var now: Duration { connection.clock.elapsed }
 
+    func read<Value>(_ body: (RequesterCore) -> Value) -> Value { state.withLock { body($0.core) } }
+
     func report(_ event: DiagnosticEvent) { connection.diagnostics.publish(event) }
 
     /// Nobody asks any more.
     func end() {
-        for call in state.withLock({ Array($0.calls.values) }) { finish(call, .failure(.cancelled)) }
-        alarm.cancelAll()
+        perform { $0.core.end($1) }
         queueCounts.finish()
     }
 }
 
-// MARK: - From the call to its end
+// MARK: - The core and what follows from it
 
 extension Requester {
-    /// - Throws: `deliveryFailed` when too many are under way.
-    func begin(_ call: RequestCall) throws(ConnectionError) {
-        let isTaken = state.withLock { state in
-            guard state.calls.count < Self.callsMax else { return false }
-            state.calls[call.id] = call
+    /// Calls `body` on the state and does what follows.
+    /// - Parameter due: it is no earlier than that, even if the clock rounds.
+    @discardableResult
+    private func perform<Result>(at due: Duration = .zero, _ body: (inout State, RequestMoment) -> Result) -> Result {
+        let peers = post.transport.knownPeers
+        let (result, directives, handover) = state.withLock { state in
+            let now = RequestMoment(elapsed: max(connection.clock.elapsed, due), wall: post.wall, peers: peers)
+            let before = state.core.queue.count
+            let result = body(&state, now)
+            // Under the lock, so that of two the later count is the later news.
+            let count = state.core.queue.count
+            let handover = count == before ? TopicHandover() : queueCounts.enqueue(count)
+            return (result, state.core.takeDirectives(), handover)
+        }
+        handover.complete()
+        for directive in directives { carryOut(directive) }
+        return result
+    }
+
+    private func carryOut(_ directive: RequestDirective) {
+        switch directive {
+        case .send(let copy): send(copy)
+        case .withdraw(let copies, let expired): withdraw(copies, expired: expired)
+        case .end(let id, let result): state.withLock { $0.callers.removeValue(forKey: id) }?.resolve(result)
+        case .wake(let id, let hasCome): state.withLock { $0.waiters.removeValue(forKey: id) }?.resolve(hasCome)
+        case .tick(let due):
+            connection.clock.wake(at: due) { [weak self] in self?.perform(at: due) { $0.core.tick($1) } }
+        case .report(let event): report(event)
+        case .heard: connection.health.succeeded()
+        case .failed(let error, let isReachable): connection.health.failed(error, isReachable: isReachable)
+        }
+    }
+
+    private func send(_ copy: RequestCopy) {
+        let task = Task { await hand(copy) }
+        let isWanted = state.withLock { state in
+            // It may have been sent by now, or been taken back.
+            let isWanted = state.core.isWanted(copy.id)
+            if isWanted { state.sends[copy.id] = task }
+            return isWanted
+        }
+        if !isWanted { task.cancel() }
+    }
+
+    private func hand(_ copy: RequestCopy) async {
+        let failure: ConnectionError?
+        do {
+            guard read({ $0.isWanted(copy.id) }) else { throw CancellationError() }
+            if copy.mode == .latestSnapshot {
+                try await post.publish(copy.message, to: copy.peer)
+            } else {
+                try await post.send(copy.message, eventID: copy.id, mode: copy.mode, to: copy.peer)
+            }
+            failure = nil
+        } catch {
+            failure = ConnectionError(error)
+        }
+        perform { state, now in
+            state.sends[copy.id] = nil
+            state.core.handed(copy.id, failure, now)
+        }
+    }
+
+    private func withdraw(_ copies: [UUID], expired: String?) {
+        for copy in copies { state.withLock { $0.sends.removeValue(forKey: copy) }?.cancel() }
+        let feature = RequestMessage.featureID
+        let gone = copies.filter { post.transport.cancel(eventID: $0, featureID: feature) }
+        if let expired, !gone.isEmpty { report(.requestExpired(requestType: expired)) }
+    }
+}
+
+// MARK: - What happens
+
+extension Requester {
+    /// - Throws: why there is no answer; `cancelled` at once when the task is.
+    func ask(_ call: RequestCall) async throws(ConnectionError) -> RequestMessage {
+        let outcome = Once<Result<RequestMessage, ConnectionError>>()
+        try begin(call) { $0.callers[call.id] = outcome }
+        return try await withTaskCancellationHandler {
+            await outcome.value()
+        } onCancel: {
+            perform { $0.core.finish(call.id, .failure(.cancelled), $1) }
+        }.get()
+    }
+
+    /// - Returns: whether the request is on its way or waits for the peer; on a kept lane, whether the transport has it.
+    func tell(_ call: RequestCall) async throws(ConnectionError) -> Bool {
+        let accepted = Once<Bool>()
+        try begin(call) { $0.waiters[call.id] = accepted }
+        return await accepted.value()
+    }
+
+    private func begin(_ call: RequestCall, _ enter: (inout State) -> Void) throws(ConnectionError) {
+        let hasBegun = perform { state, now in
+            guard state.core.begin(call, now) else { return false }
+            enter(&state)
             return true
         }
-        guard isTaken else { throw .deliveryFailed(reason: "\(Self.callsMax) requests are under way") }
-        call.setAlarm(
-            alarm.set(at: call.deadline) { [weak self, weak call] in
-                if let call { self?.finish(call, .failure(.timeout)) }
-            })
-        call.setDriver(Task { await drive(call) })
+        guard hasBegun else { throw .deliveryFailed(reason: "\(RequesterCore.callsMax) requests are under way") }
     }
 
-    /// Ends a call, once; whoever comes later changes nothing.
-    /// - Parameter result: the answer, whatever it says.
-    func finish(_ call: RequestCall, _ result: Result<RequestMessage, ConnectionError>) {
-        let wasQueued: Bool? = state.withLock { state in
-            guard state.calls[call.id] === call else { return nil }
-            state.calls[call.id] = nil
-            let before = state.queue.count
-            state.queue.removeAll { $0 == call.id }
-            return state.queue.count < before
+    func receive(_ message: RequestMessage, from peerID: String) {
+        perform { $0.core.receive(message, from: peerID, $1) }
+    }
+
+    func note(_ change: SessionPeerReachability) { perform { $0.core.note(change, $1) } }
+    func isReachable(_ peer: SessionPeer?) -> Bool { read { $0.isReachable(peer?.id) } }
+
+    var queued: [RequestCall] { read { core in core.queue.compactMap { core.calls[$0] } } }
+
+    /// Those that wait for the peer and are meant get `cancelled`.
+    /// - Returns: whether there were any.
+    func cancelQueued(_ isMeant: (UUID) -> Bool) -> Bool {
+        perform { state, now in
+            let ids = state.core.queue.filter(isMeant)
+            for id in ids { state.core.finish(id, .failure(.cancelled), now) }
+            return !ids.isEmpty
         }
-        guard let wasQueued else { return }
-        if wasQueued { publishQueueCount() }
-        end(call)
-        switch result {
-        case .success(let answer):
-            noteArrived(call)
-            vacateSlot(of: call.id)
-            reportEnd(of: call, by: answer)
-            connection.health.succeeded()
-        case .failure(let error): giveUp(call, error, wasQueued: wasQueued)
-        }
-        call.outcome.resolve(result)
-    }
-
-    /// Of a fire-and-forget request that was refused nobody else is told.
-    private func reportEnd(of call: RequestCall, by answer: RequestMessage) {
-        if call.isFireAndForget, let error = answer.failure {
-            report(.deliveryFailed(requestType: call.type, error: error, willRetry: false))
-        } else {
-            report(.messageSent(requestType: call.type, duration: now - call.startedAt))
-        }
-    }
-
-    private func giveUp(_ call: RequestCall, _ error: ConnectionError, wasQueued: Bool) {
-        let isWithdrawn = takeBack(call)
-        vacateSlot(of: call.id)
-        report(.deliveryFailed(requestType: call.type, error: error, willRetry: false))
-        if error == .timeout, wasQueued || isWithdrawn || call.sentAt == nil {
-            report(.requestExpired(requestType: call.type))
-        }
-        // A peer that has it and takes its time says nothing against the connection.
-        if !call.isHeard { connection.health.failed(error, isReachable: isReachable(call.wish.peer)) }
-    }
-
-    /// Further copies are for nobody, unless several were asked: the others may still want to run it.
-    func noteArrived(_ call: RequestCall) {
-        if call.wish.peer != nil || post.transport.knownPeers.count <= 1 { takeBack(call) }
-    }
-
-    /// - Returns: whether any copy had not arrived yet.
-    @discardableResult
-    private func takeBack(_ call: RequestCall) -> Bool {
-        let gone = call.takeBack().filter { post.transport.cancel(eventID: $0, featureID: RequestMessage.featureID) }
-        return !gone.isEmpty
-    }
-
-    /// A fire-and-forget request is where it should be, unless its time is over and its copies are being withdrawn.
-    func release(_ call: RequestCall) {
-        let wasUnderWay = state.withLock { state in
-            state.queue.removeAll { $0 == call.id }
-            return state.calls.removeValue(forKey: call.id) != nil
-        }
-        guard wasUnderWay else { return }
-        publishQueueCount()
-        call.accepted.resolve(true)
-        end(call)
-    }
-
-    private func end(_ call: RequestCall) {
-        if let id = call.alarm { alarm.cancel(id) }
-        call.end()
     }
 }
 
-// MARK: - The queue
+// MARK: - Waiting
 
 extension Requester {
-    /// The call waits for the peer. Again changes nothing.
-    /// - Throws: `deliveryFailed` when too many wait.
-    func enqueue(_ call: RequestCall) throws(ConnectionError) {
-        let size: Int? = state.withLock { state in
-            guard state.calls[call.id] != nil, !state.queue.contains(call.id) else { return nil }
-            state.queue.append(call.id)
-            return state.queue.count
+    private static let probeGap = Duration.seconds(1)
+
+    /// - Returns: whether the sign has come; else the time is over, or the task was cancelled.
+    private func wait(
+        _ id: UUID = UUID(), for sign: RequesterCore.Wait.Sign, until due: Duration?, after body: () async -> Void = {}
+    ) async -> Bool {
+        let waiter = Once<Bool>()
+        perform { state, _ in
+            state.waiters[id] = waiter
+            state.core.wait(RequesterCore.Wait(id: id, sign: sign, due: due))
         }
-        guard let size else { return }
-        guard size <= Self.queueMax else { throw .deliveryFailed(reason: "\(Self.queueMax) requests wait already") }
-        report(.requestQueued(requestType: call.type, queueSize: size))
-        publishQueueCount()
+        await body()
+        return await withTaskCancellationHandler {
+            await waiter.value()
+        } onCancel: {
+            perform { state, _ in state.core.endWait(id) }
+        }
     }
 
-    /// These no longer wait.
-    func dequeue(_ isMeant: (RequestCall) -> Bool) {
-        let calls = state.withLock { state in
-            let calls = state.queue.compactMap { state.calls[$0] }.filter(isMeant)
-            let ids = Set(calls.map(\.id))
-            state.queue.removeAll { ids.contains($0) }
-            return calls
-        }
-        guard !calls.isEmpty else { return }
-        report(.queueFlushed(count: calls.count))
-        publishQueueCount()
-        for call in calls { call.wake() }
-    }
-
-    /// Counts and publishes in one turn, so that of two the later count is the later news.
-    private func publishQueueCount() {
-        counting.withLock { _ in queueCounts.publish(state.withLock { $0.queue.count }) }
-    }
-
-    var queued: [RequestCall] { state.withLock { state in state.queue.compactMap { state.calls[$0] } } }
-}
-
-// MARK: - Who can be reached
-
-extension Requester {
-    func isReachable(_ peer: SessionPeer?) -> Bool { state.withLock { $0.isReachable(peer?.id) } }
-
-    func note(_ change: SessionPeerReachability) {
-        let id = change.peer?.id ?? ""
-        guard change.isReachable else { return state.withLock { state in _ = state.reachable.remove(id) } }
-        let arrivals = state.withLock { state in
-            state.reachable.insert(id)
-            defer { state.arrivals = [] }
-            return state.arrivals
-        }
-        for arrival in arrivals { arrival.resolve(true) }
-        dequeue { $0.wish.peer == nil || change.peer == nil || $0.wish.peer?.id == id }
+    /// - Throws: `cancelled`.
+    func pause(_ duration: Duration) async throws(ConnectionError) {
+        _ = await wait(for: .none, until: now + duration)
+        if Task.isCancelled { throw .cancelled }
     }
 
     /// - Throws: `timeout`, `cancelled`.
     func waitUntilReachable(_ peer: SessionPeer?, until due: Duration?) async throws(ConnectionError) {
         while !isReachable(peer) {
-            let arrival = Once<Bool>()
-            let isThere = state.withLock { state in
-                if !state.isReachable(peer?.id) { state.arrivals.append(arrival) }
-                return state.isReachable(peer?.id)
-            }
-            if isThere { return }
-            let hasCome = await withTaskCancellationHandler {
-                guard let due else { return await arrival.value() }
-                return await alarm.wait(for: arrival, until: due)
-            } onCancel: {
-                arrival.resolve(false)
-            }
-            guard !hasCome else { continue }
-            state.withLock { state in state.arrivals.removeAll { $0 === arrival } }
-            throw Task.isCancelled ? .cancelled : .timeout
+            let hasCome = await wait(for: .arrival(peer?.id), until: due)
+            guard hasCome else { throw Task.isCancelled ? .cancelled : .timeout }
         }
     }
-}
 
-extension Requester.State {
-    func isReachable(_ peerID: String?) -> Bool {
-        guard let peerID else { return !reachable.isEmpty }
-        return reachable.contains(peerID) || reachable.contains("")
-    }
-}
-
-extension Requester {
-    /// - Throws: `cancelled`.
-    func pause(_ duration: Duration) async throws(ConnectionError) {
-        let sign = Once<Bool>()
-        _ = await withTaskCancellationHandler {
-            await alarm.wait(for: sign, until: now + duration)
-        } onCancel: {
-            sign.resolve(false)
+    /// - Returns: the round trip.
+    /// - Throws: `notReachable` when nothing could be sent, `timeout`, `cancelled`.
+    func probe(_ peer: SessionPeer?, timeout: Duration) async throws(ConnectionError) -> Duration {
+        let message = RequestMessage(.probe, id: UUID(), type: "")
+        let end = now + timeout
+        var failure = ConnectionError.notReachable
+        while now < end, !Task.isCancelled {
+            let sentAt = now
+            let isBack = await wait(message.id, for: .echo(peer?.id), until: end) {
+                do {
+                    try await post.send(message, mode: .realtimeBestEffort, to: peer)
+                    failure = .timeout
+                } catch {}
+                perform { $0.core.hurry(message.id, by: min(end, $1.elapsed + Self.probeGap)) }
+            }
+            guard isBack else { continue }
+            connection.health.succeeded()
+            return now - sentAt
         }
         if Task.isCancelled { throw .cancelled }
+        throw failure
     }
 }

@@ -40,18 +40,16 @@ final class Responder: Sendable {
         var waitingCount = 0
         /// Replies of a process before this one to peers that the transport has not met yet.
         var leftovers: [(peerID: String, reply: RequestMessage)] = []
-        /// Those who wait for a handler.
-        var registrations: [Once<Bool>] = []
+        /// The next one, for which those wait that have no handler; nil when the grace is over.
+        var registration: Once<Bool>? = Once()
         /// The store has failed for as long as anybody waits for it.
         var isStoreLost = false
     }
 
     let connection: any SessionConnection
     let post: RequestPost
-    let alarm: Alarm
     let ledger: RequestLedger
     let state = Locked(State())
-    private let graceEnds: Duration
     /// What a process before this one has left has its place in the queues.
     let isReady = Once<Bool>()
 
@@ -59,25 +57,32 @@ final class Responder: Sendable {
         self.connection = connection
         let post = RequestPost(connection: connection)
         self.post = post
-        alarm = Alarm(connection.clock)
         ledger = RequestLedger(store: connection.store) { post.wall }
-        graceEnds = connection.clock.elapsed + Self.launchGrace
     }
 
     /// Takes up what a process before this one has left. Nothing is handled before.
     func start() {
         Task { await resume() }
+        connection.clock.wake(at: connection.clock.elapsed + Self.launchGrace) { [weak self] in
+            self?.endRegistration(isLast: true)
+        }
     }
 
     func report(_ event: DiagnosticEvent) { connection.diagnostics.publish(event) }
 
     func register(_ handler: RequestHandler, for type: String) {
-        let waiting = state.withLock { state in
-            state.handlers[type] = handler
-            defer { state.registrations = [] }
-            return state.registrations
+        state.withLock { $0.handlers[type] = handler }
+        endRegistration(isLast: false)
+    }
+
+    /// Those who wait for a handler look again.
+    /// - Parameter isLast: and from now on nobody waits for one.
+    private func endRegistration(isLast: Bool) {
+        let registration = state.withLock { state in
+            defer { state.registration = isLast || state.registration == nil ? nil : Once() }
+            return state.registration
         }
-        for registration in waiting { registration.resolve(true) }
+        registration?.resolve(true)
     }
 
     private func resume() async {
@@ -196,7 +201,9 @@ extension Responder {
                     return state.isStoreLost
                 }
                 if isLost { throw error }
-                _ = await alarm.wait(for: Once<Bool>(), until: connection.clock.elapsed + pause)
+                await withCheckedContinuation { pausing in
+                    connection.clock.wake(at: connection.clock.elapsed + pause) { pausing.resume() }
+                }
                 pause *= 2
             }
         }
@@ -285,16 +292,9 @@ extension Responder {
     /// Waits for one at launch, since requests may come before the app has registered all of its handlers.
     private func handler(for type: String) async -> RequestHandler? {
         while true {
-            let registration = Once<Bool>()
-            let handler = state.withLock { state in
-                if state.handlers[type] == nil { state.registrations.append(registration) }
-                return state.handlers[type]
-            }
-            if let handler { return handler }
-            guard connection.clock.elapsed < graceEnds, await alarm.wait(for: registration, until: graceEnds) else {
-                state.withLock { state in state.registrations.removeAll { $0 === registration } }
-                return nil
-            }
+            let (handler, registration) = state.withLock { ($0.handlers[type], $0.registration) }
+            guard handler == nil, let registration else { return handler }
+            _ = await registration.value()
         }
     }
 }

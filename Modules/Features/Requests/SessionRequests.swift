@@ -93,15 +93,13 @@ extension SessionRequests {
         _ = await tell(request, strategy: strategy, to: peer)
     }
 
-    /// - Returns: whether the request is on its way or waits for the peer; on a kept lane, whether the transport has it.
+    /// - Returns: the same as `Requester.tell`.
     func tell<R: FireAndForgetRequest>(_ request: R, strategy: DeliveryStrategy, to peer: SessionPeer? = nil) async
         -> Bool
     {
         let wish = RequestCall.Wish(strategy: strategy, delivery: .queued, policy: .default, peer: peer)
         do {
-            let call = try makeCall(request, id: UUID(), wish, isFireAndForget: true)
-            try requester.begin(call)
-            return await call.accepted.value()
+            return try await requester.tell(makeCall(request, id: UUID(), wish, isFireAndForget: true))
         } catch {
             requester.report(
                 .deliveryFailed(requestType: R.requestType, error: ConnectionError(error), willRetry: false))
@@ -139,13 +137,7 @@ extension SessionRequests {
             requester.connection.health.failed(.notReachable, isReachable: false)
             throw ConnectionError.notReachable
         }
-        try requester.begin(call)
-        let outcome = await withTaskCancellationHandler {
-            await call.outcome.value()
-        } onCancel: {
-            requester.finish(call, .failure(.cancelled))
-        }
-        return try coding.response(to: R.self, in: outcome.get())
+        return try coding.response(to: R.self, in: await requester.ask(call))
     }
 
     private func makeCall<R: SessionRequest>(
@@ -193,20 +185,14 @@ extension SessionRequests {
     /// Those that wait, in the order in which they came.
     public var queuedRequests: [Queued] { requester.queued.map { Queued(id: $0.id, requestType: $0.type) } }
 
-    var underWay: [UUID] { requester.state.withLock { Array($0.calls.keys) } }
+    var underWay: [UUID] { requester.read { Array($0.calls.keys) } }
 
     /// What waits is not sent; its callers get `cancelled`.
-    public func cancelAllQueuedRequests() {
-        for call in requester.queued { requester.finish(call, .failure(.cancelled)) }
-    }
+    public func cancelAllQueuedRequests() { _ = requester.cancelQueued { _ in true } }
 
     /// - Returns: whether it waited.
     @discardableResult
-    public func cancelQueuedRequest(id: UUID) -> Bool {
-        guard let call = requester.queued.first(where: { $0.id == id }) else { return false }
-        requester.finish(call, .failure(.cancelled))
-        return true
-    }
+    public func cancelQueuedRequest(id: UUID) -> Bool { requester.cancelQueued { $0 == id } }
 
     /// Whether a peer can be reached, as far as the transport says; nil for any.
     public func isReachable(_ peer: SessionPeer? = nil) -> Bool { requester.isReachable(peer) }
@@ -229,5 +215,5 @@ extension SessionRequests {
     }
 
     /// Replies that came too late, or that were not what was asked.
-    public var ignoredReplyCount: Int { requester.state.withLock { $0.ignoredReplyCount } }
+    public var ignoredReplyCount: Int { requester.read { $0.ignoredReplyCount } }
 }

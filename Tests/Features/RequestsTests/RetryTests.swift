@@ -215,10 +215,10 @@ import Testing
         stage.world.network.partition([phone], [watch])
         await stage.world.run { !stage.here.requests.isReachable() }
         let here = stage.here
-        let calls = (0..<Requester.queueMax).map { left in
+        let calls = (0..<RequesterCore.queueMax).map { left in
             Pending { try await here.requests.send(Add(left: left, right: 0), strategy: .userInfoOnly) }
         }
-        await stage.world.run { here.requests.pendingRequestCount == Requester.queueMax }
+        await stage.world.run { here.requests.pendingRequestCount == RequesterCore.queueMax }
         await #expect(throws: ConnectionError.deliveryFailed(reason: "256 requests wait already")) {
             _ = try await stage.world.finish {
                 try await here.requests.send(Add(left: -1, right: 0), strategy: .userInfoOnly, retryPolicy: .none)
@@ -227,8 +227,8 @@ import Testing
         stage.world.network.heal()
         for (left, call) in calls.enumerated() { #expect(try await stage.world.finish(call) == left) }
         // Queued ones in the order in which they were sent.
-        #expect(Set(stage.done.all) == Set(0..<Requester.queueMax))
-        #expect(stage.done.all.count == Requester.queueMax)
+        #expect(Set(stage.done.all) == Set(0..<RequesterCore.queueMax))
+        #expect(stage.done.all.count == RequesterCore.queueMax)
         #expect(here.events.all.contains { if case .queueFlushed = $0 { true } else { false } })
     }
 }

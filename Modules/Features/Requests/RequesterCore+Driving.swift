@@ -1,0 +1,167 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshIdentity
+import MeshTransport
+
+/// Which lane a call takes, and when it takes another one.
+extension RequesterCore {
+    /// How long a fire-and-forget request on a kept lane is wanted.
+    static let keptLifetime = Duration.seconds(7 * 24 * 3600)
+    /// The longest wait between two attempts at a peer that is said to be away.
+    static let waitMax = Duration.seconds(2)
+
+    /// Hands a copy to the transport, unless something has to come first.
+    mutating func attempt(_ id: UUID, _ now: RequestMoment) {
+        guard let call = calls[id] else { return }
+        guard !call.isHeard else { return setPhase(.resting, of: id) }
+        if !isReachable(call.wish.peer?.id) {
+            if call.method != .message {
+                guard enqueue(call, now) else { return }
+            } else if call.wish.strategy.hasFallback {
+                return fallBack(call, now)
+            } else if !call.hasWaited {
+                calls[id]?.hasWaited = true
+                return retry(call, after: .notReachable, now)
+            }
+        }
+        calls[id]?.hasWaited = false
+        hand(call, over: call.method, to: call.wish.peer, isAttempt: true, now)
+    }
+
+    /// The transport has the copy of the last attempt.
+    mutating func noteSent(_ call: RequestCall, _ now: RequestMoment) {
+        if call.method == .message {
+            dequeue(now) { $0.id == call.id }
+            direct(.wake(call.id, true))
+            setPhase(call.isHeard ? .resting : .listening(until: now.elapsed + call.wish.policy.patience), of: call.id)
+        } else if call.isFireAndForget {
+            release(call.id)
+        } else {
+            setPhase(.resting, of: call.id)
+        }
+    }
+
+    /// The transport has not taken the copy of the last attempt.
+    mutating func noteFailed(_ call: RequestCall, _ error: ConnectionError, _ now: RequestMoment) {
+        guard call.method == .message, call.wish.strategy.hasFallback, call.wish.policy.shouldRetry(error) else {
+            return retry(call, after: error, now)
+        }
+        reportRetry(of: call, after: error)
+        fallBack(call, now)
+    }
+
+    /// Nothing says that a live copy has arrived. The receiver knows a second one by its id.
+    mutating func noteSilence(_ call: RequestCall, _ now: RequestMoment) {
+        let hasFallback = call.wish.strategy.hasFallback
+        guard hasFallback || call.isAnotherAttemptLeft else { return setPhase(.resting, of: call.id) }
+        reportRetry(of: call, after: .deliveryFailed(reason: "no sign of the other device"))
+        if hasFallback { return fallBack(call, now) }
+        calls[call.id]?.attempts += 1
+        attempt(call.id, now)
+    }
+
+    private mutating func fallBack(_ call: RequestCall, _ now: RequestMoment) {
+        guard let method = call.wish.strategy.fallbackMethod else { return }
+        report(.fallbackUsed(from: call.wish.strategy.primaryMethod, to: method))
+        calls[call.id]?.hasFallenBack = true
+        attempt(call.id, now)
+    }
+
+    /// Waits for the next attempt. If there is none, the error is the end.
+    private mutating func retry(_ call: RequestCall, after error: ConnectionError, _ now: RequestMoment) {
+        var gap = RetryPolicy.gap
+        if error == .notReachable, call.wish.delivery == .queued {
+            guard enqueue(call, now) else { return }
+            // What is to be kept is promised when the transport has it.
+            if call.wish.strategy.primaryMethod == .message { direct(.wake(call.id, true)) }
+            gap = min(call.wait * 2, Self.waitMax)
+            calls[call.id]?.wait = gap
+        } else if call.isAnotherAttemptLeft, call.wish.policy.shouldRetry(error) {
+            calls[call.id]?.attempts += 1
+            reportRetry(of: call, after: error)
+        } else {
+            return finish(call.id, .failure(error), now)
+        }
+        setPhase(call.isHeard ? .resting : .pausing(until: now.elapsed + gap), of: call.id)
+    }
+
+    private mutating func reportRetry(of call: RequestCall, after error: ConnectionError) {
+        report(.deliveryFailed(requestType: call.type, error: error, willRetry: true))
+    }
+
+    private mutating func setPhase(_ phase: RequestCall.Phase, of id: UUID) {
+        calls[id]?.phase = phase
+        if let due = phase.due { wake(by: due) }
+    }
+
+    /// The peer has it: nothing more needs to be sent.
+    mutating func hear(_ id: UUID, _ now: RequestMoment) {
+        calls[id]?.isHeard = true
+        dequeue(now) { $0.id == id }
+        // What the transport is being given it gets.
+        if calls[id]?.phase.due != nil { setPhase(.resting, of: id) }
+    }
+}
+
+// MARK: - Copies
+
+extension RequesterCore {
+    /// - Parameter isAttempt: what comes of it decides what the call does next.
+    mutating func hand(
+        _ call: RequestCall, over method: DeliveryMethod, to peer: SessionPeer?, isAttempt: Bool, _ now: RequestMoment
+    ) {
+        let copy = makeCopy(message(of: call, over: method, to: peer, now), mode: method.mode, to: peer, of: call.id)
+        if isAttempt { setPhase(.handing(copy.id), of: call.id) }
+        if method == .context {
+            occupySlot(with: copy, now)
+        } else {
+            direct(.send(copy))
+        }
+    }
+
+    private func message(
+        of call: RequestCall, over method: DeliveryMethod, to peer: SessionPeer?, _ now: RequestMoment
+    ) -> RequestMessage {
+        var message = RequestMessage(.request, id: call.id, type: call.type, body: call.payload)
+        message.method = method
+        message.isFireAndForget = call.isFireAndForget
+        message.stamp = call.stamp
+        let isKeptLong = call.isFireAndForget && method != .message
+        let life = isKeptLong ? Self.keptLifetime : call.deadline - now.elapsed
+        message.expiresAt = theirWall(peer, now).advanced(byMilliseconds: max(0, life.milliseconds))
+        return message
+    }
+
+    /// What a peer's wall clock shows, as far as it has been learnt.
+    private func theirWall(_ peer: SessionPeer?, _ now: RequestMoment) -> UInt64 {
+        guard let id = peer?.id ?? (now.peers.count == 1 ? now.peers.first?.id : nil) else { return now.wall }
+        return now.wall.advanced(byMilliseconds: clockAhead[id] ?? 0)
+    }
+}
+
+extension DeliveryMethod {
+    fileprivate var mode: SessionDeliveryMode {
+        switch self {
+        case .message: .realtimeBestEffort
+        case .userInfo: .reliableEventually
+        case .context: .latestSnapshot
+        }
+    }
+}
+
+extension UInt64 {
+    /// Saturates.
+    func advanced(byMilliseconds milliseconds: Int64) -> UInt64 {
+        let (sum, overflow) =
+            milliseconds < 0
+            ? subtractingReportingOverflow(milliseconds.magnitude) : addingReportingOverflow(milliseconds.magnitude)
+        return overflow ? (milliseconds < 0 ? 0 : .max) : sum
+    }
+
+    /// Saturates.
+    func millisecondsSince(_ other: UInt64) -> Int64 {
+        self >= other
+            ? Int64(clamping: self - other) : -Int64(clamping: other - self)
+    }
+}

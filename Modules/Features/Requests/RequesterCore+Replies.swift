@@ -1,0 +1,102 @@
+import MeshBus
+import MeshConnection
+import MeshIdentity
+
+/// What comes back.
+extension RequesterCore {
+    /// A reply that took longer says nothing about what time it is over there.
+    static let clockPatience = Duration.seconds(2)
+
+    mutating func receive(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
+        switch RequestMessage.Kind(rawValue: message.kind) {
+        case .answer, .failure, .handlerFailure: settle(message, from: peerID, now)
+        case .received: noteReceived(message, from: peerID, now)
+        case .late: noteLate(message, from: peerID, now)
+        case .echo: noteEcho(message, from: peerID)
+        case .request, .probe, .none?: break
+        case nil:
+            let error = ConnectionError.incompatiblePeer(reason: "it says '\(message.kind)' about a request")
+            report(.deliveryFailed(requestType: message.type, error: error, willRetry: false))
+        }
+    }
+
+    /// A reply counts when its id, its peer and its type are those of a request that has none yet.
+    private mutating func settle(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
+        guard calls[message.id] != nil else {
+            if message.method == .context { vacateForeignSlot(message, now) }
+            if message.isFireAndForget == true, let error = message.failure {
+                return report(.deliveryFailed(requestType: message.type, error: error, willRetry: false))
+            }
+            return ignore(message, because: "nobody waits for it any more")
+        }
+        guard var call = call(message, of: peerID, now) else {
+            return ignore(message, because: "it is not what was asked, or not who was asked")
+        }
+        learnClock(message, of: peerID, call, now)
+        if case .handlerNotRegistered = message.failure, call.wish.peer == nil, now.peers.count > 1 {
+            call.refusals.insert(peerID)
+            calls[call.id] = call
+            // Others were asked too, and may not have heard of it yet.
+            if call.refusals.count < now.peers.count { return direct(.heard) }
+        }
+        finish(call.id, .success(message), now)
+    }
+
+    /// The call that the message is about, if that is what was asked, and who was.
+    private func call(_ message: RequestMessage, of peerID: String, _ now: RequestMoment) -> RequestCall? {
+        guard let call = calls[message.id], call.type == message.type else { return nil }
+        return (call.wish.peer?.id ?? peer(peerID, now)?.id) == peerID ? call : nil
+    }
+
+    private mutating func ignore(_ message: RequestMessage, because reason: String) {
+        ignoredReplyCount += 1
+        report(
+            .deliveryFailed(
+                requestType: message.type, error: .replyFailed(reason: "a reply was ignored: \(reason)"),
+                willRetry: false))
+    }
+
+    /// The peer has it: nothing more needs to be sent.
+    private mutating func noteReceived(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
+        if message.method == .context, calls[message.id]?.isFireAndForget != false {
+            noteTaken(message, by: peerID, now)
+        }
+        guard let call = call(message, of: peerID, now) else { return }
+        learnClock(message, of: peerID, call, now)
+        direct(.heard)
+        hear(call.id, now)
+        guard call.isFireAndForget else { return }
+        takeBackNeedless(call, now)
+        release(call.id)
+    }
+
+    /// It came too late by the clock over there. When it is still wanted here, the clocks differ. Of one call that is
+    /// believed three times.
+    private mutating func noteLate(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
+        if message.method == .context, calls[message.id] == nil { noteTaken(message, by: peerID, now) }
+        guard var call = call(message, of: peerID, now), let peer = peer(peerID, now), let clock = message.clock,
+            call.lateCount < 3
+        else { return }
+        call.lateCount += 1
+        calls[call.id] = call
+        clockAhead[peerID] = clock.millisecondsSince(now.wall)
+        hand(call, over: message.method ?? .message, to: peer, isAttempt: false, now)
+    }
+
+    private mutating func learnClock(
+        _ message: RequestMessage, of peerID: String, _ call: RequestCall, _ now: RequestMoment
+    ) {
+        guard let clock = message.clock, let sentAt = call.sentAt, now.elapsed - sentAt <= Self.clockPatience
+        else { return }
+        let middle = now.wall.advanced(byMilliseconds: -((now.elapsed - sentAt).milliseconds / 2))
+        clockAhead[peerID] = clock.millisecondsSince(middle)
+    }
+
+    private mutating func noteEcho(_ message: RequestMessage, from peerID: String) {
+        let probes = waits.filter { wait in
+            guard wait.id == message.id, case .echo(let asked) = wait.sign else { return false }
+            return asked == nil || asked == peerID
+        }
+        resume(probes, true)
+    }
+}

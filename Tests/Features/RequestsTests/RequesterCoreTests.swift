@@ -1,0 +1,295 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshIdentity
+import MeshTestSupport
+import MeshTransport
+import Testing
+
+@testable import MeshRequests
+
+/// The asking side without a transport, a task or a clock.
+@Suite struct RequesterCoreTests {
+    @Test(arguments: DeliveryStrategy.allCases)
+    func `In every order of what may happen a request ends once and leaves nothing`(strategy: DeliveryStrategy) async {
+        // On the thread of those beside it that live in virtual time, which must not pass while they wait for a turn.
+        OneThread.begin()
+        await Task.yield()
+        var visits = 0
+        for (delivery, isFireAndForget) in [(DeliveryMode.queued, false), (.immediate, false), (.queued, true)] {
+            for isReachable in [true, false] {
+                var play = Play(strategy, delivery, isFireAndForget: isFireAndForget)
+                if isReachable { play.take(.peerComes) }
+                play.take(.ask)
+                for next in play.next {
+                    visits += next.explore(depth: 2)
+                    await Task.yield()
+                }
+            }
+        }
+        // As many as there are: a search that ends early finds nothing.
+        #expect(visits > 1000, "\(visits)")
+    }
+
+    @Test func `The check can fail`() {
+        var play = Play(.userInfoOnly, .queued, isFireAndForget: false)
+        play.take(.peerComes)
+        play.take(.ask)
+        var forgotten = play
+        forgotten.core.calls = [:]
+        #expect(forgotten.complaint != nil)
+        var twice = play
+        twice.take(.cancel)
+        #expect(twice.complaint == nil)
+        twice.ends[twice.asked[0], default: 0] += 1
+        #expect(twice.complaint != nil)
+        var left = play
+        left.take(.handed(nil))
+        left.taken.insert(UUID())
+        left.runOut()
+        #expect(left.remains != nil)
+    }
+
+    @Test func `What waits is told when it is due, in order, and not when it has ended`() {
+        var core = RequesterCore(localPeer: phone) { UUID() }
+        let ids = (0..<8).map { _ in UUID() }
+        func wait(_ index: Int, until milliseconds: Int) {
+            core.wait(.init(id: ids[index], sign: .none, due: .milliseconds(milliseconds)))
+        }
+        var told: [Int] = []
+        func advance(to milliseconds: Int) {
+            while let due = core.deadline, due <= .milliseconds(milliseconds) {
+                core.tick(RequestMoment(elapsed: due, wall: 0, peers: []))
+                for case .wake(let id, false) in core.takeDirectives() {
+                    guard let index = ids.firstIndex(of: id) else { continue }
+                    told.append(index)
+                    if index == 6 { wait(7, until: 26) }
+                }
+            }
+        }
+        for (index, due) in [50, 10, 30, 10, 40, 20].enumerated() { wait(index, until: due) }
+        core.endWait(ids[2])
+        _ = core.takeDirectives()
+        advance(to: 20)
+        #expect(told == [1, 3, 5])
+        wait(6, until: 25)
+        advance(to: 100)
+        #expect(told == [1, 3, 5, 6, 7, 4, 0])
+        #expect(core.deadline == nil && core.waits.isEmpty)
+    }
+
+    @Test func `However many wait, the clock has few calls to make`() {
+        var core = RequesterCore(localPeer: phone) { UUID() }
+        for due in 1...1000 {
+            let id = UUID()
+            core.wait(.init(id: id, sign: .none, due: .milliseconds(1000 + due)))
+            core.endWait(id)
+        }
+        #expect(core.takeDirectives().count { if case .tick = $0 { true } else { false } } == 1)
+    }
+
+    /// A call of the clock that has been overtaken by an earlier one changes nothing, and asks for no other.
+    @Test func `Calls of the clock do not grow in number`() {
+        var core = RequesterCore(localPeer: phone) { UUID() }
+        var calls: [Duration] = []
+        func takeCalls() { for case .tick(let due) in core.takeDirectives() { calls.append(due) } }
+        for round in 0..<50 {
+            for due in [30, 20, 10] {
+                core.wait(.init(id: UUID(), sign: .none, due: .milliseconds(round * 10 + due)))
+            }
+            takeCalls()
+            let due = calls.min() ?? .zero
+            for call in calls where call <= due {
+                core.tick(RequestMoment(elapsed: due, wall: 0, peers: []))
+                calls.remove(at: calls.firstIndex(of: call) ?? 0)
+                takeCalls()
+            }
+            #expect(calls.count <= 4)
+        }
+    }
+
+    @Test func `An answer that comes before the transport is done ends the request, and the copy is taken back`() {
+        var play = Play(.userInfoOnly, .queued, isFireAndForget: false)
+        play.take(.peerComes)
+        play.take(.ask)
+        play.take(.reply(.answer))
+        #expect(play.ends[play.asked[0]] == 1)
+        // The transport takes it all the same: only now can it be withdrawn.
+        play.take(.handed(nil))
+        #expect(play.taken.isEmpty)
+    }
+}
+
+// MARK: - One course of events
+
+/// A core, and what its shell and its callers know. A value, so that every course can be tried from every point.
+struct Play {
+    enum Event {
+        /// A second one while the first is under way asks anew, in the same slot.
+        case ask
+        case cancel
+        /// The transport is done with the oldest copy.
+        case handed(ConnectionError?)
+        case peerComes, peerGoes
+        case reply(RequestMessage.Kind)
+        /// Until something is due.
+        case time
+    }
+
+    static let events: [Event] = [
+        .ask, .cancel, .handed(nil), .handed(.notReachable), .handed(.deliveryFailed(reason: "full")),
+        .handed(.payloadTooLarge(bytes: 2, limit: 1, limitID: "x")), .peerComes, .peerGoes, .reply(.answer),
+        .reply(.received), .reply(.late), .time,
+    ]
+
+    private static let idCount = Locked(UInt64(0))
+
+    /// Drawing random ones would take most of the time.
+    @Sendable private static func makeID() -> UUID {
+        let number = idCount.withLock { count in
+            count += 1
+            return count
+        }
+        let bytes = withUnsafeBytes(of: (number, number)) { Array($0) }
+        return UUID(uuid: bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
+    }
+
+    let wish: RequestCall.Wish
+    let isFireAndForget: Bool
+    var core = RequesterCore(localPeer: phone, makeID: Self.makeID)
+    var elapsed = Duration.zero
+    /// Indices of `events`.
+    var course: [Int] = []
+    var asked: [UUID] = []
+    /// What was asked, and how often its caller was told of the end.
+    var ends: [UUID: Int] = [:]
+    /// Whom fire-and-forget callers were told, first.
+    var accepted: [UUID: Bool] = [:]
+    /// What the transport is being given.
+    var handing: [RequestCopy] = []
+    /// What it has and could still withdraw.
+    var taken: Set<UUID> = []
+    /// What is in the slot.
+    var slot: RequestMessage?
+    var fault: String?
+
+    init(_ strategy: DeliveryStrategy, _ delivery: DeliveryMode, isFireAndForget: Bool) {
+        wish = RequestCall.Wish(strategy: strategy, delivery: delivery, policy: .default, peer: nil)
+        self.isFireAndForget = isFireAndForget
+    }
+
+    private var now: RequestMoment { RequestMoment(elapsed: elapsed, wall: 1_000_000, peers: [watch]) }
+
+    /// - Returns: false for what cannot happen, or changes nothing.
+    @discardableResult
+    mutating func take(_ event: Event) -> Bool {
+        switch event {
+        case .ask:
+            guard asked.count < 2 else { return false }
+            let call = RequestCall(
+                id: Self.makeID(), type: "Add", payload: Data(), isFireAndForget: isFireAndForget, wish: wish,
+                stamp: HybridTimestamp(rawValue: UInt64(asked.count)), startedAt: elapsed)
+            asked.append(call.id)
+            guard core.begin(call, now) else { return false }
+        case .cancel:
+            guard !core.calls.isEmpty else { return false }
+            core.finish(asked[0], .failure(.cancelled), now)
+        case .handed(let error):
+            guard !handing.isEmpty else { return false }
+            let copy = handing.removeFirst()
+            if copy.mode == .latestSnapshot {
+                // A slot that could not be emptied is left to the receiver, which looks at the request's time.
+                if error == nil || copy.message.kind == "none" { slot = copy.message }
+            } else if error == nil {
+                taken.insert(copy.id)
+            }
+            core.handed(copy.id, error, now)
+        case .peerComes, .peerGoes:
+            var isComing = false
+            if case .peerComes = event { isComing = true }
+            guard core.isReachable(watch.id) != isComing else { return false }
+            core.note(SessionPeerReachability(isComing, peer: watch), now)
+        case .reply(let kind):
+            guard let id = asked.first else { return false }
+            var message = RequestMessage(kind, id: id, type: "Add")
+            message.clock = now.wall
+            message.method = wish.strategy.primaryMethod
+            core.receive(message, from: watch.id, now)
+        case .time:
+            guard let due = core.deadline else { return false }
+            elapsed = max(elapsed, due)
+            core.tick(now)
+        }
+        for directive in core.takeDirectives() { carryOut(directive) }
+        return true
+    }
+
+    private mutating func carryOut(_ directive: RequestDirective) {
+        switch directive {
+        case .send(let copy):
+            handing.append(copy)
+            if copy.message.kind == "request", ends[copy.message.id] != nil { fault = "sent after its end" }
+        case .withdraw(let copies, _): taken.subtract(copies)
+        case .end(let id, _): ends[id, default: 0] += 1
+        case .wake(let id, let isAccepted): accepted[id] = accepted[id] ?? isAccepted
+        case .tick, .report, .heard, .failed: break
+        }
+    }
+
+    /// What must never be so.
+    var complaint: String? {
+        if let fault { return fault }
+        for id in asked {
+            let isUnderWay = core.calls[id] != nil
+            if isFireAndForget {
+                if !isUnderWay, accepted[id] == nil { return "it is over, and nobody was told" }
+            } else if ends[id, default: 0] != (isUnderWay ? 0 : 1) {
+                return "under way: \(isUnderWay), ended \(ends[id, default: 0]) times"
+            }
+        }
+        if core.queue.contains(where: { core.calls[$0] == nil }) { return "what is over waits for the peer" }
+        if !core.calls.isEmpty, core.deadline == nil { return "it waits for ever" }
+        return nil
+    }
+
+    /// Lets time pass and the transport take everything until nothing more happens.
+    mutating func runOut() {
+        for _ in 0..<1000 where take(.handed(nil)) || take(.time) {}
+    }
+
+    /// What must not be left at the end. What was told is wanted for days.
+    var remains: String? {
+        if let complaint { return complaint }
+        if !core.calls.isEmpty || !core.queue.isEmpty || !core.handing.isEmpty { return "something is under way" }
+        if core.deadline != nil || !core.writes.isEmpty || core.written != nil { return "something is due" }
+        if isFireAndForget { return nil }
+        if !taken.isEmpty { return "copies are left with the transport" }
+        if !core.slots.isEmpty || slot?.kind == "request" { return "a slot is occupied" }
+        return nil
+    }
+
+    /// Tries every course of that many events from here, each to its end.
+    /// - Returns: how many there were.
+    func explore(depth: Int) -> Int {
+        var end = self
+        if depth == 0 { end.runOut() }
+        if let complaint = depth == 0 ? end.remains : complaint {
+            let course = course.map { "\(Self.events[$0])" }
+            Issue.record("\(wish.strategy) \(wish.delivery), told \(isFireAndForget): \(course): \(complaint)")
+            return 1
+        }
+        var count = 1
+        guard depth > 0 else { return count }
+        for next in next { count += next.explore(depth: depth - 1) }
+        return count
+    }
+
+    /// Everything that can happen here.
+    var next: [Play] {
+        Self.events.indices.compactMap { index in
+            var next = self
+            next.course.append(index)
+            return next.take(Self.events[index]) ? next : nil
+        }
+    }
+}

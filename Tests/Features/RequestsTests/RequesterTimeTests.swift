@@ -1,0 +1,32 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshScenarioTransport
+import MeshTransport
+import Testing
+
+@testable import MeshRequests
+
+/// What the requester makes of its clock.
+@Suite struct RequesterTimeTests {
+    @Test func `A clock that rounds down is taken at its word`() async throws {
+        let world = World(seed: 1)
+        let device = try world.device(phone)
+        let pauses = Requester(device.connection)
+        let half = Duration(secondsComponent: 0, attosecondsComponent: 500_000_000)
+        for _ in 0..<2 {
+            try await world.finish { try await pauses.pause(.milliseconds(5) + half) }
+        }
+    }
+
+    @Test func `A time that never comes is no trap`() async throws {
+        let world = World(seed: 1)
+        let connection = TransportConnection(
+            transport: world.network.makeTransport(localPeer: phone), clock: SystemClock())
+        let pauses = Requester(connection)
+        let never = Pending { try await pauses.pause(.seconds(Int64.max)) }
+        try await pauses.pause(.zero)
+        never.task.cancel()
+        await #expect(throws: ConnectionError.cancelled) { try await never.task.value }
+    }
+}
