@@ -59,7 +59,6 @@ struct RequestCall: Sendable {
 
     /// The lane of the next attempt.
     var method: DeliveryMethod { (hasFallenBack ? wish.strategy.fallbackMethod : nil) ?? wish.strategy.primaryMethod }
-    var isAnotherAttemptLeft: Bool { attempts < wish.policy.maxAttempts }
     var deadline: Duration { startedAt + wish.policy.timeout }
     /// When time alone changes something.
     var due: Duration { min(deadline, phase.due ?? deadline) }

@@ -34,7 +34,7 @@ extension RequesterCore {
         if call.method == .message {
             dequeue(now) { $0.id == call.id }
             direct(.wake(call.id, true))
-            setPhase(call.isHeard ? .resting : .listening(until: now.elapsed + call.wish.policy.patience), of: call.id)
+            setPhase(.listening(until: now.elapsed + call.wish.policy.patience), of: call.id)
         } else if call.isFireAndForget {
             release(call.id)
         } else {
@@ -47,18 +47,24 @@ extension RequesterCore {
         guard call.method == .message, call.wish.strategy.hasFallback, call.wish.policy.shouldRetry(error) else {
             return retry(call, after: error, now)
         }
-        reportRetry(of: call, after: error)
+        report(.deliveryFailed(requestType: call.type, error: error, willRetry: true))
         fallBack(call, now)
     }
 
     /// Nothing says that a live copy has arrived. The receiver knows a second one by its id.
     mutating func noteSilence(_ call: RequestCall, _ now: RequestMoment) {
-        let hasFallback = call.wish.strategy.hasFallback
-        guard hasFallback || call.isAnotherAttemptLeft else { return setPhase(.resting, of: call.id) }
-        reportRetry(of: call, after: .deliveryFailed(reason: "no sign of the other device"))
-        if hasFallback { return fallBack(call, now) }
-        calls[call.id]?.attempts += 1
+        let silence = ConnectionError.deliveryFailed(reason: "no sign of the other device")
+        if call.wish.strategy.hasFallback { return noteFailed(call, silence, now) }
+        guard countAttempt(of: call, after: silence) else { return setPhase(.resting, of: call.id) }
         attempt(call.id, now)
+    }
+
+    /// - Returns: whether there is another one.
+    private mutating func countAttempt(of call: RequestCall, after error: ConnectionError) -> Bool {
+        guard call.attempts < call.wish.policy.maxAttempts, call.wish.policy.shouldRetry(error) else { return false }
+        calls[call.id]?.attempts += 1
+        report(.deliveryFailed(requestType: call.type, error: error, willRetry: true))
+        return true
     }
 
     private mutating func fallBack(_ call: RequestCall, _ now: RequestMoment) {
@@ -77,21 +83,16 @@ extension RequesterCore {
             if call.wish.strategy.primaryMethod == .message { direct(.wake(call.id, true)) }
             gap = min(call.wait * 2, Self.waitMax)
             calls[call.id]?.wait = gap
-        } else if call.isAnotherAttemptLeft, call.wish.policy.shouldRetry(error) {
-            calls[call.id]?.attempts += 1
-            reportRetry(of: call, after: error)
-        } else {
+        } else if !countAttempt(of: call, after: error) {
             return finish(call.id, .failure(error), now)
         }
-        setPhase(call.isHeard ? .resting : .pausing(until: now.elapsed + gap), of: call.id)
+        setPhase(.pausing(until: now.elapsed + gap), of: call.id)
     }
 
-    private mutating func reportRetry(of call: RequestCall, after error: ConnectionError) {
-        report(.deliveryFailed(requestType: call.type, error: error, willRetry: true))
-    }
-
+    /// What the peer has needs no further attempt.
     private mutating func setPhase(_ phase: RequestCall.Phase, of id: UUID) {
-        calls[id]?.phase = phase
+        let isOver = phase.due != nil && calls[id]?.isHeard == true
+        calls[id]?.phase = isOver ? .resting : phase
         if let due = phase.due { wake(by: due) }
     }
 
@@ -99,8 +100,7 @@ extension RequesterCore {
     mutating func hear(_ id: UUID, _ now: RequestMoment) {
         calls[id]?.isHeard = true
         dequeue(now) { $0.id == id }
-        // What the transport is being given it gets.
-        if calls[id]?.phase.due != nil { setPhase(.resting, of: id) }
+        if let phase = calls[id]?.phase { setPhase(phase, of: id) }
     }
 }
 

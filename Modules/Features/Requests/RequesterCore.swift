@@ -114,11 +114,17 @@ extension RequesterCore {
     /// - Parameter result: the answer, whatever it says.
     mutating func finish(_ id: UUID, _ result: Result<RequestMessage, ConnectionError>, _ now: RequestMoment) {
         guard let call = calls.removeValue(forKey: id) else { return }
-        let wasQueued = leaveQueue(id)
+        let wasQueued = queue.contains(id)
+        queue.removeAll { $0 == id }
         switch result {
         case .success(let answer):
             takeBackNeedless(call, now)
-            reportEnd(of: call, by: answer, now)
+            // Of a fire-and-forget request that was refused nobody else is told.
+            if call.isFireAndForget, let error = answer.failure {
+                report(.deliveryFailed(requestType: call.type, error: error, willRetry: false))
+            } else {
+                report(.messageSent(requestType: call.type, duration: now.elapsed - call.startedAt))
+            }
             direct(.heard)
         case .failure(let error):
             report(.deliveryFailed(requestType: call.type, error: error, willRetry: false))
@@ -134,18 +140,9 @@ extension RequesterCore {
 
     /// A fire-and-forget request is where it should be.
     mutating func release(_ id: UUID) {
-        guard calls.removeValue(forKey: id) != nil else { return }
-        leaveQueue(id)
+        calls[id] = nil
+        queue.removeAll { $0 == id }
         direct(.wake(id, true))
-    }
-
-    /// Of a fire-and-forget request that was refused nobody else is told.
-    private mutating func reportEnd(of call: RequestCall, by answer: RequestMessage, _ now: RequestMoment) {
-        if call.isFireAndForget, let error = answer.failure {
-            report(.deliveryFailed(requestType: call.type, error: error, willRetry: false))
-        } else {
-            report(.messageSent(requestType: call.type, duration: now.elapsed - call.startedAt))
-        }
     }
 
     /// The peer has it. Further copies are for nobody, unless several were asked: the others may still want to run it.
@@ -213,13 +210,6 @@ extension RequesterCore {
         report(.queueFlushed(count: ids.count))
         for id in ids { if case .pausing = calls[id]?.phase { attempt(id, now) } }
     }
-
-    @discardableResult
-    private mutating func leaveQueue(_ id: UUID) -> Bool {
-        guard let index = queue.firstIndex(of: id) else { return false }
-        queue.remove(at: index)
-        return true
-    }
 }
 
 // MARK: - Who can be reached, and who waits for what
@@ -232,10 +222,7 @@ extension RequesterCore {
 
     mutating func note(_ change: SessionPeerReachability, _ now: RequestMoment) {
         let id = change.peer?.id ?? ""
-        guard change.isReachable else {
-            reachable.remove(id)
-            return
-        }
+        guard change.isReachable else { return reachable.subtract([id]) }
         reachable.insert(id)
         resume(waits.filter { if case .arrival(let peerID) = $0.sign { isReachable(peerID) } else { false } }, true)
         dequeue(now) { $0.wish.peer == nil || change.peer == nil || $0.wish.peer?.id == id }
