@@ -111,13 +111,10 @@ extension RequesterCore {
     mutating func hand(
         _ call: RequestCall, over method: DeliveryMethod, to peer: SessionPeer?, isAttempt: Bool, _ now: RequestMoment
     ) {
-        let copy = makeCopy(message(of: call, over: method, to: peer, now), mode: method.mode, to: peer, of: call.id)
-        if isAttempt { setPhase(.handing(copy.id), of: call.id) }
-        if method == .context {
-            occupySlot(with: copy, now)
-        } else {
-            direct(.send(copy))
-        }
+        if method == .context { occupySlot(call, of: peer, now) }
+        let copy = hand(message(of: call, over: method, to: peer, now), mode: method.mode, to: peer, of: call.id)
+        if isAttempt { setPhase(.handing(copy), of: call.id) }
+        writeNext(now)
     }
 
     private func message(

@@ -15,15 +15,14 @@ extension RequesterCore {
     }
 
     /// Takes the place of what is in the slot, whose caller gets `cancelled`.
-    mutating func occupySlot(with copy: RequestCopy, _ now: RequestMoment) {
-        let (id, type, peer) = (copy.message.id, copy.message.type, copy.peer)
+    mutating func occupySlot(_ call: RequestCall, of peer: SessionPeer?, _ now: RequestMoment) {
         let superseded = slots.filter { slot in
-            slot.type == type && slot.id != id && (slot.peer == nil || peer == nil || slot.peer?.id == peer?.id)
+            slot.type == call.type && slot.id != call.id
+                && (slot.peer == nil || peer == nil || slot.peer?.id == peer?.id)
         }
-        slots.removeAll { slot in slot.id == id || superseded.contains { $0.id == slot.id } }
-        slots.append(Slot(id: id, type: type, peer: peer))
+        slots.removeAll { slot in slot.id == call.id || superseded.contains { $0.id == slot.id } }
+        slots.append(Slot(id: call.id, type: call.type, peer: peer))
         for old in superseded { finish(old.id, .failure(.cancelled), now) }
-        write(copy, now)
     }
 
     /// What was in the slot is no longer asked.
@@ -50,12 +49,7 @@ extension RequesterCore {
     }
 
     private mutating func emptySlot(_ id: UUID, type: String, peer: SessionPeer?, _ now: RequestMoment) {
-        let message = RequestMessage(.none, id: id, type: type)
-        write(makeCopy(message, mode: .latestSnapshot, to: peer), now)
-    }
-
-    private mutating func write(_ copy: RequestCopy, _ now: RequestMoment) {
-        writes.append(copy)
+        _ = hand(RequestMessage(.none, id: id, type: type), mode: .latestSnapshot, to: peer, of: nil)
         writeNext(now)
     }
 
@@ -66,7 +60,8 @@ extension RequesterCore {
         writeNext(now)
     }
 
-    private mutating func writeNext(_ now: RequestMoment) {
+    /// Gives the transport what is to be in the next slot, once it is done with the one before.
+    mutating func writeNext(_ now: RequestMoment) {
         while written == nil, !writes.isEmpty {
             let copy = writes.removeFirst()
             if isDue(copy) {

@@ -159,14 +159,17 @@ extension RequesterCore {
 // MARK: - Copies
 
 extension RequesterCore {
+    /// The transport is to be given a copy; one for a slot when `writeNext` finds that it is its turn.
     /// - Parameter call: whose it is; nil for one that no call waits for.
-    mutating func makeCopy(
-        _ message: RequestMessage, mode: SessionDeliveryMode, to peer: SessionPeer?, of call: UUID? = nil
-    ) -> RequestCopy {
+    /// - Returns: the copy's id.
+    mutating func hand(
+        _ message: RequestMessage, mode: SessionDeliveryMode, to peer: SessionPeer?, of call: UUID?
+    ) -> UUID {
         let copy = RequestCopy(id: makeID(), message: message, mode: mode, peer: peer)
         handing[copy.id] = call ?? copy.id
         if let call { calls[call]?.copies.append(copy.id) }
-        return copy
+        if mode == .latestSnapshot { writes.append(copy) } else { direct(.send(copy)) }
+        return copy.id
     }
 
     /// Whether the transport is still to be given the copy.

@@ -22,7 +22,10 @@ import Testing
                 if isReachable { play.take(.peerComes) }
                 play.take(.ask)
                 for next in play.next {
-                    visits += next.explore(depth: 2)
+                    if let complaint = next.explore(depth: 2, &visits) {
+                        Issue.record("\(complaint)")
+                        return
+                    }
                     await Task.yield()
                 }
             }
@@ -106,6 +109,19 @@ import Testing
             }
             #expect(calls.count <= 4)
         }
+    }
+
+    @Test func `A copy that was sent once more since the clocks differ decides nothing`() {
+        var play = Play(.userInfoOnly, .queued, isFireAndForget: false)
+        play.take(.peerComes)
+        play.take(.ask)
+        play.take(.reply(.late))
+        #expect(play.handing.count == 2)
+        play.take(.handed(nil))
+        play.take(.handed(.payloadTooLarge(bytes: 2, limit: 1, limitID: "x")))
+        #expect(play.ends.isEmpty && play.core.calls.count == 1)
+        play.runOut()
+        #expect(play.ends[play.asked[0]] == 1 && play.remains == nil)
     }
 
     @Test func `An answer that comes before the transport is done ends the request, and the copy is taken back`() {
@@ -269,19 +285,20 @@ struct Play {
     }
 
     /// Tries every course of that many events from here, each to its end.
-    /// - Returns: how many there were.
-    func explore(depth: Int) -> Int {
+    /// - Returns: what is wrong with the first one with which something is.
+    func explore(depth: Int, _ visits: inout Int) -> String? {
+        visits += 1
         var end = self
         if depth == 0 { end.runOut() }
         if let complaint = depth == 0 ? end.remains : complaint {
             let course = course.map { "\(Self.events[$0])" }
-            Issue.record("\(wish.strategy) \(wish.delivery), told \(isFireAndForget): \(course): \(complaint)")
-            return 1
+            return "\(wish.strategy) \(wish.delivery), told \(isFireAndForget): \(course): \(complaint)"
         }
-        var count = 1
-        guard depth > 0 else { return count }
-        for next in next { count += next.explore(depth: depth - 1) }
-        return count
+        guard depth > 0 else { return nil }
+        for next in next {
+            if let complaint = next.explore(depth: depth - 1, &visits) { return complaint }
+        }
+        return nil
     }
 
     /// Everything that can happen here.
