@@ -152,7 +152,7 @@ extension Requester {
         perform { $0.core.receive(message, from: peerID, $1) }
     }
 
-    func note(_ change: SessionPeerReachability) { perform { $0.core.note(change, $1) } }
+    func note(_ change: SessionPeerReachability) { perform { $0.core.changeReachability(change, $1) } }
     func isReachable(_ peer: SessionPeer?) -> Bool { read { $0.isReachable(peer?.id) } }
 
     var queued: [RequestCall] { read { core in core.queue.compactMap { core.calls[$0] } } }

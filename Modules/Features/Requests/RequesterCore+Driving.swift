@@ -30,7 +30,7 @@ extension RequesterCore {
     }
 
     /// The transport has the copy of the last attempt.
-    mutating func noteSent(_ call: RequestCall, _ now: RequestMoment) {
+    mutating func sent(_ call: RequestCall, _ now: RequestMoment) {
         if call.method == .message {
             dequeue(now) { $0.id == call.id }
             direct(.wake(call.id, true))
@@ -43,7 +43,7 @@ extension RequesterCore {
     }
 
     /// The transport has not taken the copy of the last attempt.
-    mutating func noteFailed(_ call: RequestCall, _ error: ConnectionError, _ now: RequestMoment) {
+    mutating func failed(_ call: RequestCall, _ error: ConnectionError, _ now: RequestMoment) {
         guard call.method == .message, call.wish.strategy.hasFallback, call.wish.policy.shouldRetry(error) else {
             return retry(call, after: error, now)
         }
@@ -52,9 +52,9 @@ extension RequesterCore {
     }
 
     /// Nothing says that a live copy has arrived. The receiver knows a second one by its id.
-    mutating func noteSilence(_ call: RequestCall, _ now: RequestMoment) {
+    mutating func heardNothing(of call: RequestCall, _ now: RequestMoment) {
         let silence = ConnectionError.deliveryFailed(reason: "no sign of the other device")
-        if call.wish.strategy.hasFallback { return noteFailed(call, silence, now) }
+        if call.wish.strategy.hasFallback { return failed(call, silence, now) }
         guard countAttempt(of: call, after: silence) else { return setPhase(.resting, of: call.id) }
         attempt(call.id, now)
     }

@@ -9,10 +9,10 @@ extension RequesterCore {
 
     mutating func receive(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
         switch RequestMessage.Kind(rawValue: message.kind) {
-        case .answer, .failure, .handlerFailure: settle(message, from: peerID, now)
-        case .received: noteReceived(message, from: peerID, now)
-        case .late: noteLate(message, from: peerID, now)
-        case .echo: noteEcho(message, from: peerID)
+        case .answer, .failure, .handlerFailure: receiveAnswer(message, from: peerID, now)
+        case .received: receiveReceipt(message, from: peerID, now)
+        case .late: receiveLate(message, from: peerID, now)
+        case .echo: receiveEcho(message, from: peerID)
         case .request, .probe, .none?: break
         case nil:
             let error = ConnectionError.incompatiblePeer(reason: "it says '\(message.kind)' about a request")
@@ -21,7 +21,7 @@ extension RequesterCore {
     }
 
     /// A reply counts when its id, its peer and its type are those of a request that has none yet.
-    private mutating func settle(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
+    private mutating func receiveAnswer(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
         guard calls[message.id] != nil else {
             if message.method == .context { vacateForeignSlot(message, now) }
             if message.isFireAndForget == true, let error = message.failure {
@@ -57,9 +57,9 @@ extension RequesterCore {
     }
 
     /// The peer has it: nothing more needs to be sent.
-    private mutating func noteReceived(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
+    private mutating func receiveReceipt(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
         if message.method == .context, calls[message.id]?.isFireAndForget != false {
-            noteTaken(message, by: peerID, now)
+            recordTaker(of: message, by: peerID, now)
         }
         guard let call = call(message, of: peerID, now) else { return }
         learnClock(message, of: peerID, call, now)
@@ -72,8 +72,8 @@ extension RequesterCore {
 
     /// It came too late by the clock over there. When it is still wanted here, the clocks differ. Of one call that is
     /// believed three times.
-    private mutating func noteLate(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
-        if message.method == .context, calls[message.id] == nil { noteTaken(message, by: peerID, now) }
+    private mutating func receiveLate(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
+        if message.method == .context, calls[message.id] == nil { recordTaker(of: message, by: peerID, now) }
         guard var call = call(message, of: peerID, now), let peer = peer(peerID, now), let clock = message.clock,
             call.lateCount < 3
         else { return }
@@ -92,7 +92,7 @@ extension RequesterCore {
         clockAhead[peerID] = clock.millisecondsSince(middle)
     }
 
-    private mutating func noteEcho(_ message: RequestMessage, from peerID: String) {
+    private mutating func receiveEcho(_ message: RequestMessage, from peerID: String) {
         let probes = waits.filter { wait in
             guard wait.id == message.id, case .echo(let asked) = wait.sign else { return false }
             return asked == nil || asked == peerID

@@ -33,7 +33,7 @@ extension RequesterCore {
     }
 
     /// A peer has taken a fire-and-forget request out of its slot. The last of those who were to get it empties it.
-    mutating func noteTaken(_ message: RequestMessage, by peerID: String, _ now: RequestMoment) {
+    mutating func recordTaker(of message: RequestMessage, by peerID: String, _ now: RequestMoment) {
         guard let index = slots.firstIndex(where: { $0.id == message.id }) else {
             return vacateForeignSlot(message, now)
         }

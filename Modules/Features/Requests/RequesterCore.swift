@@ -76,7 +76,7 @@ extension RequesterCore {
             if call.deadline <= now.elapsed {
                 finish(call.id, .failure(.timeout), now)
             } else if case .listening = call.phase {
-                noteSilence(call, now)
+                heardNothing(of: call, now)
             } else {
                 attempt(call.id, now)
             }
@@ -179,13 +179,13 @@ extension RequesterCore {
     mutating func handed(_ copy: UUID, _ error: ConnectionError?, _ now: RequestMoment) {
         endWrite(copy, now)
         guard let id = handing.removeValue(forKey: copy) else {
-            // Whoever took it back before the transport had it could not withdraw it.
+            // When it was taken back, the transport did not have it yet, and could not withdraw it.
             if error == nil { direct(.withdraw([copy])) }
             return
         }
         if error == nil { calls[id]?.sentAt = now.elapsed } else { calls[id]?.copies.removeAll { $0 == copy } }
         guard let call = calls[id], call.phase == .handing(copy) else { return }
-        if let error { noteFailed(call, error, now) } else { noteSent(call, now) }
+        if let error { failed(call, error, now) } else { sent(call, now) }
     }
 }
 
@@ -223,7 +223,7 @@ extension RequesterCore {
         return reachable.contains(peerID) || reachable.contains("")
     }
 
-    mutating func note(_ change: SessionPeerReachability, _ now: RequestMoment) {
+    mutating func changeReachability(_ change: SessionPeerReachability, _ now: RequestMoment) {
         let id = change.peer?.id ?? ""
         guard change.isReachable else { return reachable.subtract([id]) }
         reachable.insert(id)

@@ -224,7 +224,7 @@ struct Play {
             var isComing = false
             if case .peerComes = event { isComing = true }
             guard core.isReachable(watch.id) != isComing else { return false }
-            core.note(SessionPeerReachability(isComing, peer: watch), now)
+            core.changeReachability(SessionPeerReachability(isComing, peer: watch), now)
         case .reply(let kind):
             guard let id = asked.first else { return false }
             var message = RequestMessage(kind, id: id, type: "Add")
