@@ -220,10 +220,7 @@ extension Responder {
         }
         Task {
             await run(job)
-            state.withLock { state in
-                state.liveCount -= 1
-                state.heldBytes -= job.request.body.count
-            }
+            state.withLock { $0.liveCount -= 1 }
         }
     }
 
@@ -236,12 +233,7 @@ extension Responder {
             return state.queues[peerID] == nil
         }
         guard isFirst else { return }
-        Task {
-            while let job = next(of: peerID) {
-                await run(job)
-                state.withLock { $0.heldBytes -= job.request.body.count }
-            }
-        }
+        Task { while let job = next(of: peerID) { await run(job) } }
     }
 
     private func next(of peerID: String) -> Job? {
@@ -256,6 +248,7 @@ extension Responder {
     }
 
     private func run(_ job: Job) async {
+        defer { state.withLock { $0.heldBytes -= job.request.body.count } }
         let outcome = await outcome(of: job)
         var answer = RequestMessage.reply(outcome, to: job.request)
         do {
