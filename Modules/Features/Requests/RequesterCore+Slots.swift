@@ -49,6 +49,8 @@ extension RequesterCore {
     }
 
     private mutating func emptySlot(_ id: UUID, type: String, peer: SessionPeer?, _ now: RequestMoment) {
+        // A peer can ask for it as often as it likes. What stays in its slot is asked of nobody once it has expired.
+        guard writes.count < Self.callsMax else { return }
         _ = hand(RequestMessage(.none, id: id, type: type), mode: .latestSnapshot, to: peer, of: nil)
         writeNext(now)
     }
