@@ -73,6 +73,10 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case sourcesKept
     /// A gap of who is no member stays missing.
     case deadGapKept
+    /// What is settled is confirmed while events wait for their places before it.
+    case confirmWhileGathering
+    /// Events that came together stand in the order in which they came.
+    case gatherUnsorted
 
     package init?(name: String) {
         guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }

@@ -37,6 +37,8 @@ public struct SessionRecord<Event: Sendable>: Sendable {
         self.eventID = eventID
         self.content = content
     }
+
+    var place: SourceSequence { SourceSequence(source: source, sequence: sequence) }
 }
 
 /// The survivor's word on a member that lost its store.

@@ -56,31 +56,38 @@ extension SessionSyncEngine {
         recountOwn()
 
         let keepsStamps = floor == .zero || mutations.contains(.keepStamps)
+        let displaced = displaced(mine)
         if keepsStamps {
-            for record in mine where record.source == source && !isDisplaced(record, 0) {
-                _ = take(LogEntry(record, slot: 0))
+            together { engine in
+                for record in mine where record.source == engine.source && !displaced.contains(record.place) {
+                    _ = engine.take(LogEntry(record, slot: 0))
+                }
             }
         } else {
             sources[0].first = oldSequence + 1
             sources[0].held = oldSequence
         }
-        reissue(mine, keepsStamps: keepsStamps)
-        for record in mine where record.source != source {
-            guard let known = sources.slot(of: record.source), sources[known].isOpen else { continue }
-            _ = take(LogEntry(record, slot: known))
+        reissue(mine, displaced, keepsStamps: keepsStamps)
+        together { engine in
+            for record in mine where record.source != engine.source {
+                guard let known = engine.sources.slot(of: record.source), engine.sources[known].isOpen else { continue }
+                _ = engine.take(LogEntry(record, slot: known))
+            }
         }
         advance()
         return true
     }
 
     /// Under this engine's name: what the copy does not include, of this source and of strangers that are not here.
-    private mutating func reissue(_ mine: [SessionRecord<Event>], keepsStamps: Bool) {
+    private mutating func reissue(
+        _ mine: [SessionRecord<Event>], _ displaced: Set<SourceSequence>, keepsStamps: Bool
+    ) {
         var included = Set<UUID>()
         for entry in log.entries { included.insert(eventID(of: entry)) }
         for record in mine {
             if case .replacement = record.content { continue }
             let slot = sources.slot(of: record.source)
-            if let slot, isDisplaced(record, slot) {
+            if displaced.contains(record.place) {
                 // The id decides.
             } else if record.source == source {
                 if keepsStamps || mutations.contains(.adoptLoses) { continue }
@@ -99,11 +106,13 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Whether the copy has another event under the name of one that was written before, or after, a store was restored.
-    private func isDisplaced(_ record: SessionRecord<Event>, _ slot: Int) -> Bool {
-        guard record.sequence > sources[slot].folded else { return false }
-        guard let index = log.index(of: slot, record.sequence) else { return false }
-        return log.entries[index].stamp != record.stamp
+    /// Of those the ones under whose names the copy has other events, written before, or after, a store was restored.
+    private func displaced(_ mine: [SessionRecord<Event>]) -> Set<SourceSequence> {
+        var known: [SourceSequence: HybridTimestamp] = [:]
+        for entry in log.entries {
+            known[SourceSequence(source: sources[entry.slot].source, sequence: entry.sequence)] = entry.stamp
+        }
+        return Set(mine.filter { record in known[record.place].map { $0 != record.stamp } ?? false }.map(\.place))
     }
 
     func eventID(of entry: LogEntry<Event>) -> UUID {

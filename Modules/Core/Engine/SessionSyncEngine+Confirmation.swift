@@ -27,11 +27,17 @@ extension SessionSyncEngine {
     @inlinable
     mutating func advance() {
         guard sealed else { return }
-        let cut = interpreter.mutations.contains(.eagerCut) ? clock.latest : lowestPromise
-        if cut.rawValue > cutStamp.rawValue { cutStamp = cut }
+        moveCut()
         if settledCount < log.entries.count, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
             confirm()
         }
+    }
+
+    @inlinable
+    mutating func moveCut() {
+        guard sealed else { return }
+        let cut = interpreter.mutations.contains(.eagerCut) ? clock.latest : lowestPromise
+        if cut.rawValue > cutStamp.rawValue { cutStamp = cut }
     }
 
     @inlinable

@@ -18,6 +18,7 @@ extension SessionSyncEngine {
     }
 
     private mutating func forgetLives(of peerID: String) throws {
+        placeGathered()
         var forgettable = forgettableLives(of: peerID)
         if forgettable.isEmpty, isReferenceOnly, !sealed {
             foldUnconfirmed()

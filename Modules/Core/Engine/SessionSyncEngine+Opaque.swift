@@ -19,9 +19,12 @@ extension SessionSyncEngine {
             throw SessionSyncError.payloadTypeMismatch
         }
         try check(metadata, payloadType: type)
+        let content =
+            options.upcast?(metadata, bytes, codec).map { SessionRecord<Event>.Content.event($0) }
+            ?? .opaque(bytes: bytes, codec: codec, payloadType: type)
+        if isGathering { return try takeGathering { try $0.take(metadata, content) } }
         forgetApplied()
-        if let event = options.upcast?(metadata, bytes, codec) { return try take(metadata, .event(event)) }
-        return try take(metadata, .opaque(bytes: bytes, codec: codec, payloadType: type))
+        return try take(metadata, content)
     }
 
     /// Events in the log that this version cannot read.

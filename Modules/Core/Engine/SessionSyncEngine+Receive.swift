@@ -18,8 +18,20 @@ extension SessionSyncEngine {
     @inlinable
     public mutating func receive(_ envelope: SessionSyncEnvelope<Event>) throws -> SessionSyncReceiveResult<State> {
         try check(envelope.metadata, payloadType: payloadType)
+        if isGathering { return try receiveGathering(envelope) }
         forgetApplied()
         return try receiveNext(envelope) ?? take(envelope.metadata, .event(envelope.payload))
+    }
+
+    @inlinable
+    mutating func receiveGathering(
+        _ envelope: SessionSyncEnvelope<Event>
+    ) throws -> SessionSyncReceiveResult<State> {
+        try takeGathering { engine in
+            // What waits may come before it.
+            if engine.gathered.entries.isEmpty, engine.receiveNext(envelope) != nil { return .applied(engine.state) }
+            return try engine.take(envelope.metadata, .event(envelope.payload))
+        }
     }
 
     /// The common case: the next event of a member, later than everything held. nil when it is not.
@@ -77,7 +89,8 @@ extension SessionSyncEngine {
             sources[slot].promises.take(promise, held: sources[slot].held)
             pending.changesMembership = true
         }
-        advance()
+        // Nothing is confirmed while what may come before it waits for its place.
+        if isGathering, !mutations.contains(.confirmWhileGathering) { moveCut() } else { advance() }
         return result
     }
 
@@ -130,19 +143,29 @@ extension SessionSyncEngine {
             raiseFork(entry.slot, entry.sequence)
             return nil
         }
-        if place < log.entries.count, contradictsItsSource(entry, at: place) {
-            raiseFork(entry.slot, entry.sequence)
-            return nil
-        }
         var entry = entry
         if entry.slot == 0 { weigh(&entry) }
-        let (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
-        if options.reducesTwice { reduceAgain() }
+        let outcome: SessionEventOutcome
+        if isGathering, place < log.entries.count || !gathered.entries.isEmpty {
+            guard letGather(entry) else {
+                raiseFork(entry.slot, entry.sequence)
+                return nil
+            }
+            outcome = entry.isOpaque ? .unread : .applied
+        } else {
+            if place < log.entries.count, contradictsItsSource(entry, at: place) {
+                raiseFork(entry.slot, entry.sequence)
+                return nil
+            }
+            let replayed: Int
+            (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
+            if options.reducesTwice { reduceAgain() }
+            applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
+        }
         observe(entry.stamp, of: entry.slot)
         sources[entry.slot].held = entry.sequence
         sources[entry.slot].promises.settle(held: entry.sequence)
         if entry.slot == 0 { countOwn(entry) }
-        applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
         return outcome
     }
 
@@ -177,7 +200,7 @@ extension SessionSyncEngine {
 
     @inlinable
     func result(of outcome: SessionEventOutcome) -> SessionSyncReceiveResult<State> {
-        Self.result(of: outcome, state)
+        Self.result(of: isGathering && outcome != .unread ? .applied : outcome, state)
     }
 
     @inlinable

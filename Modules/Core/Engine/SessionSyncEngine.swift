@@ -15,6 +15,7 @@ public import MeshIdentity
 ///
 /// ```
 /// submitLocal, receive, receiveControl, adopt, tick      events and messages go in
+/// gather                                                 events that came together
 /// takeApplied()                                          what the last call put in its place
 /// takeDirectives()                                       once a batch: persist, confirm, then send
 /// ```
@@ -70,6 +71,9 @@ where
     @usableFromInline var applied: [AppliedEntry<Event>] = []
     /// The last call put one more entry in its place, which is the last one of the log.
     @usableFromInline var isLastApplied = false
+    /// `gather` is under way, and what it has let wait.
+    @usableFromInline var isGathering = false
+    @usableFromInline var gathered = Gathering<Event>()
     @usableFromInline var ownUnconfirmed = 0
     @usableFromInline var ownUnconfirmedBytes = 0
     @usableFromInline var provisional: ProvisionalView<State, Event>? {

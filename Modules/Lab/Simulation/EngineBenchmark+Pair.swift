@@ -128,16 +128,69 @@ struct LateArrivals {
     }
 }
 
+/// Two devices that have each written as many events while they were apart, in turn.
+struct Merge {
+    typealias Engine = SessionSyncEngine<Int, Int, SpinningReducer, AcceptingConflictPolicy<Int, Int>>
+
+    /// Events in one answer of a peer.
+    static let batch = 64
+
+    private let apart: Engine
+    private let watchs: [SessionSyncEnvelope<Int>]
+    /// The same of both, in their order.
+    private let all: [SessionSyncEnvelope<Int>]
+
+    init(_ count: Int) throws {
+        func engine(_ peerID: String) -> Engine {
+            Engine.benchmark(peerID, SpinningReducer(rounds: 1), isPaired: false, ownMax: count)
+        }
+        let start = Date(timeIntervalSince1970: 1_767_225_600)
+        var (phone, watch) = (engine("phone"), engine("watch"))
+        let phones = try (0..<count).map { try phone.submitLocal($0, at: start.addingTimeInterval(Double($0))) }
+        let watchs = try (0..<count).map { try watch.submitLocal($0, at: start.addingTimeInterval(Double($0) + 0.5)) }
+        (apart, self.watchs) = (phone, watchs)
+        all = zip(phones, watchs).flatMap { [$0, $1] }
+    }
+
+    /// The time that the phone takes for the watch's events.
+    func merged() throws -> Duration {
+        var engine = apart
+        let begin = ContinuousClock.now
+        var rest = watchs[...]
+        while !rest.isEmpty {
+            let batch = rest.prefix(Self.batch)
+            try engine.gather { for envelope in batch { _ = try $0.receive(envelope) } }
+            _ = engine.takeApplied()
+            rest = rest.dropFirst(batch.count)
+        }
+        return ContinuousClock.now - begin
+    }
+
+    /// The time that a third device takes for the events of both, in their order.
+    func inOrder() throws -> Duration {
+        var engine = Engine.benchmark("tablet", SpinningReducer(rounds: 1), isPaired: false, ownMax: all.count)
+        let begin = ContinuousClock.now
+        for envelope in all {
+            _ = try engine.receive(envelope)
+            _ = engine.takeApplied()
+        }
+        return ContinuousClock.now - begin
+    }
+}
+
 extension SessionSyncEngine where State == Int, Event == Int {
     fileprivate static func benchmark(
-        _ peerID: String, _ reducer: Reducer, isPaired: Bool = true
+        _ peerID: String, _ reducer: Reducer, isPaired: Bool = true, ownMax: Int? = nil
     ) -> Self where ConflictPolicy == AcceptingConflictPolicy<Int, Int> {
         let members = ["phone", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
+        var options = SessionEngineOptions<Int, Int>()
+        options.ownUnconfirmedMax = ownMax ?? options.ownUnconfirmedMax
+        options.ownUnconfirmedBytesMax = .max
         return Self(
             sessionID: UUID(uuid: (1, 2, 3, 4, 5, 6, 0x47, 8, 0x89, 10, 11, 12, 13, 14, 15, 16)), featureID: "bench",
             localPeerID: peerID, payloadType: Pair.payloadType, snapshotPayloadType: "state", initialState: 0,
             reducer: reducer, conflictPolicy: AcceptingConflictPolicy(), incarnation: 1, seed: 1,
-            members: isPaired ? members : [])
+            members: isPaired ? members : [], options: options)
     }
 
     fileprivate mutating func takeMessages() -> [SessionOutgoing<Int, Int>] {

@@ -25,6 +25,10 @@ enum EngineBenchmark {
             context.report(name)
             rows.append(row(name, nanoseconds: try measure(context)))
         }
+        for count in [500, 4_000, 16_000] {
+            context.report("merge of \(count) + \(count)")
+            rows += try merge(count)
+        }
         return rows
     }
 
@@ -100,6 +104,21 @@ enum EngineBenchmark {
         let rounds = SpinningReducer.rounds(nanoseconds: 100)
         var late = try LateArrivals(rounds: rounds)
         return try late.nanosecondsPerEvent()
+    }
+
+    /// For each of the events of both.
+    private static func merge(_ count: Int) throws -> [BenchmarkRow] {
+        let merge = try Merge(count)
+        func nanoseconds(_ measure: () throws -> Duration) rethrows -> Double {
+            let times = try (0..<5).map { _ in try measure() }
+            return times.sorted()[2] / .nanoseconds(1) / Double(2 * count)
+        }
+        return [
+            row("\(2 * count) events of two in order", nanoseconds: try nanoseconds(merge.inOrder)),
+            row(
+                "\(count) merged into \(count), \(Merge.batch) at once, of all \(2 * count)",
+                nanoseconds: try nanoseconds(merge.merged)),
+        ]
     }
 
     private static func publish(_ context: BenchmarkContext) -> Double {

@@ -19,6 +19,14 @@ indirect enum Frame<Feature: SimulatedFeature> {
     case snapshot(SessionSyncSnapshot<Feature.State>)
     /// Of a hostile peer: an engine may refuse it.
     case lie(Frame)
+
+    /// Of an honest peer.
+    var isEvent: Bool {
+        switch self {
+        case .event, .unread: true
+        default: false
+        }
+    }
 }
 
 extension Frame: CustomStringConvertible {

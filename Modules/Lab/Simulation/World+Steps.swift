@@ -83,6 +83,7 @@ extension World {
     /// The periodic exchange.
     func exchange(_ peer: Int) throws(Violation) {
         if isAwake(peer), now >= situations[peer].silentUntil {
+            try handleTogether(at: peer)
             if !isSilent { replicas[peer].engine.tick(at: moment(peer)) }
             if conditions.stateOnly > 0, random.happens(rate: conditions.stateOnly) { sendStateOnly(peer) }
             try settle(peer)
@@ -92,10 +93,45 @@ extension World {
     }
 
     func handle(_ frame: Frame<Feature>, at peer: Int) throws(Violation) {
+        trace(peer) { "receives \(frame)" }
+        guard frame.isEvent else {
+            try handleTogether(at: peer)
+            return try handleAlone(frame, at: peer)
+        }
+        together[peer].append(frame)
+        if gathering.upTo(2) == 0 || together[peer].count == 64 { try handleTogether(at: peer) }
+    }
+
+    /// Events that a transport hands over at once.
+    private func handleTogether(at peer: Int) throws(Violation) {
+        let frames = together[peer]
+        guard !frames.isEmpty else { return }
+        together[peer] = []
+        let replica = replicas[peer]
+        let cut = replica.outline.cut
+        do {
+            try replica.engine.gather { engine in
+                for frame in frames {
+                    do {
+                        switch frame {
+                        case .event(let envelope): _ = try engine.receive(envelope)
+                        case .unread(let metadata, let bytes):
+                            _ = try engine.receiveOpaque(metadata, bytes: bytes, codec: 0)
+                        default: break
+                        }
+                    } catch SessionSyncError.unsupportedProtocolVersion {}
+                }
+            }
+        } catch {
+            throw Violation("\(Schedule.name(of: peer)) refuses an event: \(error)")
+        }
+        try follow(cut, at: peer, hasAdopted: false)
+    }
+
+    private func handleAlone(_ frame: Frame<Feature>, at peer: Int) throws(Violation) {
         let replica = replicas[peer]
         let cut = replica.outline.cut
         var hasAdopted = false
-        trace(peer) { "receives \(frame)" }
         var content = frame
         if case .lie(let told) = frame { content = told }
         do {
@@ -120,7 +156,12 @@ extension World {
             if case .lie = frame { return }
             throw Violation("\(Schedule.name(of: peer)) refuses a frame: \(error)")
         }
-        let applied = replica.engine.takeApplied()
+        try follow(cut, at: peer, hasAdopted: hasAdopted)
+    }
+
+    /// What a call has put in its place, and what is to be done then.
+    private func follow(_ cut: HybridTimestamp, at peer: Int, hasAdopted: Bool) throws(Violation) {
+        let applied = replicas[peer].engine.takeApplied()
         if !applied.isEmpty {
             if !hasAdopted { try checkAbove(cut, applied, at: peer) }
             try note(applied: applied, at: peer, isLocal: false)
@@ -281,6 +322,7 @@ extension World {
             return try goBack(peer, to: earlier)
         }
         trace(peer) { "is launched again" }
+        together[peer] = []
         let seed = random.next()
         try restoring(peer) { try $0.relaunch(seed: seed) }
         try runDueSideEffects(peer)

@@ -51,6 +51,10 @@ final class World<Feature: SimulatedFeature> {
     private var passages: [Frame<Feature>?] = []
     private var receivers: [Int] = []
     private var freeSlots: [Int] = []
+    /// By peer: events that its transport hands over together with what comes next.
+    var together: [[Frame<Feature>]]
+    /// Draws how many that are, so that it changes nothing else of a seed.
+    var gathering: SplitMix64
 
     init(_ schedule: Schedule, _ options: SimulationOptions) {
         self.schedule = schedule
@@ -58,6 +62,8 @@ final class World<Feature: SimulatedFeature> {
         outcome = SeedOutcome(seed: schedule.seed)
         network = FrameNetwork(schedule)
         random = SplitMix64(seed: schedule.seed ^ 0x5EED)
+        together = Array(repeating: [], count: schedule.peerCount)
+        gathering = SplitMix64(seed: schedule.seed ^ 0x6A74)
         conditions = schedule.conditions
         let silentUntil = UInt64(schedule.conditions.silentStart) * 1_000
         situations = schedule.conditions.skew.map { Situation(clockOffset: $0, silentUntil: silentUntil) }

@@ -9,21 +9,20 @@ extension SessionCore {
     mutating func receive(_ batch: [AnySessionSyncEnvelope]) {
         guard isRunning, batch.contains(where: { isMine($0.metadata) }) else { return }
         let wasProvisional = engine.isProvisional
-        var takesEvents = false
-        for erased in batch where isMine(erased.metadata) {
-            do {
-                if erased.metadata.payloadType == SessionControl.payloadType {
-                    try receiveControl(erased)
-                } else {
-                    try receiveEvent(erased)
-                    takesEvents = true
-                }
-            } catch {
-                reject(erased.metadata, error)
+        let mine = batch.filter { isMine($0.metadata) }
+        var rest = mine[...]
+        while let first = rest.first {
+            let events = rest.prefix { $0.metadata.payloadType != SessionControl.payloadType }
+            if events.isEmpty {
+                receiveControl(first)
+                rest = rest.dropFirst()
+            } else {
+                receive(events: events)
+                rest = rest.dropFirst(events.count)
             }
         }
         if engine.isProvisional != wasProvisional { directives.showsState = true }
-        if takesEvents { acknowledgeSoon() }
+        if exchange.unacknowledgedCount > 0 { acknowledgeSoon() }
         wake()
     }
 
@@ -51,50 +50,79 @@ extension SessionCore {
     mutating func announceApplied() {
         let applied = engine.takeApplied()
         for event in applied where event.envelope.metadata.sourcePeerID != engine.localPeerID {
-            guard event.outcome == .applied else { continue }
-            statistics.applied += 1
-            if event.replayedCount > 0 { statistics.late += 1 }
-            directives.remoteEvents.append(event.envelope)
+            switch event.outcome {
+            case .applied:
+                statistics.applied += 1
+                if event.replayedCount > 0 { statistics.late += 1 }
+                directives.remoteEvents.append(event.envelope)
+            case .repeated: statistics.duplicates += 1
+            case .rejected, .unread: statistics.ignored += 1
+            }
         }
         if !applied.isEmpty { directives.showsState = true }
     }
 
     // MARK: - Events
 
-    private mutating func receiveEvent(_ erased: AnySessionSyncEnvelope) throws {
-        switch try take(erased) {
+    /// Those that are late get their places together: what comes after them is reduced once.
+    private mutating func receive(events: ArraySlice<AnySessionSyncEnvelope>) {
+        let results = engine.gather { [checkpoints] engine in
+            events.map { erased in Result { try Self.take(erased, into: &engine, checkpoints) } }
+        }
+        for (erased, result) in zip(events, results) {
+            switch result {
+            case .success(let taken): note(taken, of: erased.metadata)
+            case .failure(let error): reject(erased.metadata, error)
+            }
+        }
+        announceApplied()
+    }
+
+    private mutating func note(_ taken: Taken, of metadata: SessionSyncMetadata) {
+        exchange.unacknowledgedCount += 1
+        switch taken.result {
         case .applied: break
         case .duplicate: statistics.duplicates += 1
-        case .ignored: statistics.ignored += 1
+        case .ignored:
+            statistics.ignored += 1
+            if taken.isUnread { statistics.unread += 1 }
         case .snapshotRequired:
             statistics.gaps += 1
             // A member's engine sends the missing range; anybody else has nothing but snapshots.
-            if !engine.isSealed || !isOpenMember(erased.metadata.sourcePeerID) { requestSnapshot() }
+            if !engine.isSealed || !isOpenMember(metadata.sourcePeerID) { requestSnapshot() }
         }
-        announceApplied()
-        exchange.unacknowledgedCount += 1
     }
 
-    private mutating func take(_ erased: AnySessionSyncEnvelope) throws -> SessionSyncReceiveResult<State> {
+    private struct Taken {
+        var result: SessionSyncReceiveResult<State>
+        var isUnread = false
+    }
+
+    private static func take(
+        _ erased: AnySessionSyncEnvelope, into engine: inout Engine, _ checkpoints: CheckpointCoding
+    ) throws -> Taken {
         let metadata = erased.metadata
-        // A kind of event that this version does not know is kept unread.
-        guard metadata.payloadType == engine.payloadType, let event = try? erased.decodePayload(as: Event.self) else {
-            return try takeUnread(erased)
+        if metadata.payloadType == engine.payloadType, let event = try? erased.decodePayload(as: Event.self) {
+            return Taken(result: try engine.receive(SessionSyncEnvelope(metadata: metadata, payload: event)))
         }
-        return try engine.receive(SessionSyncEnvelope(metadata: metadata, payload: event))
-    }
-
-    private mutating func takeUnread(_ erased: AnySessionSyncEnvelope) throws -> SessionSyncReceiveResult<State> {
+        // A kind of event that this version does not know is kept unread.
         let payload = try erased.encodedPayload(with: checkpoints.codec)
-        let result = try engine.receiveOpaque(
-            erased.metadata, bytes: payload.bytes, codec: payload.codec.id.number)
-        if case .ignored = result { statistics.unread += 1 }
-        return result
+        return Taken(
+            result: try engine.receiveOpaque(metadata, bytes: payload.bytes, codec: payload.codec.id.number),
+            isUnread: true)
     }
 
     // MARK: - Controls
 
-    private mutating func receiveControl(_ erased: AnySessionSyncEnvelope) throws {
+    private mutating func receiveControl(_ erased: AnySessionSyncEnvelope) {
+        do {
+            try takeControl(erased)
+        } catch {
+            reject(erased.metadata, error)
+        }
+    }
+
+    private mutating func takeControl(_ erased: AnySessionSyncEnvelope) throws {
         let envelope = SessionSyncEnvelope(
             metadata: erased.metadata, payload: try erased.decodePayload(as: SessionControl.self))
         guard envelope.metadata.sourcePeerID != engine.localPeerID else { return }

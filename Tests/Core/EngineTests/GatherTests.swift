@@ -1,0 +1,123 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import Testing
+
+@testable import MeshEngine
+
+/// Counts how often it runs.
+private struct CountingReducer: SessionSyncReducer {
+    let count: Locked<Int>
+
+    func reduce(state: inout [Int], event: Int, context: SessionEventContext) {
+        count.withLock { $0 += 1 }
+        state.append(event)
+    }
+}
+
+private typealias CountingEngine = SessionSyncEngine<[Int], Int, CountingReducer, AcceptingConflictPolicy<[Int], Int>>
+
+struct GatherTests {
+    /// Events of three authors in any order, some of them refused, repeated or missing: what one that takes them one by
+    /// one comes to is what one comes to that takes them in heaps, and each event is told with what it did.
+    @Test(arguments: 0..<300 as Range<UInt64>)
+    func `Taken together they are what they are taken one by one`(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        var envelopes: [SessionSyncEnvelope<String>] = []
+        for author in ["b", "c", "d"] {
+            var engine = makeEngine(author, incarnation: 1)
+            for number in 0..<Int(random.upTo(40)) {
+                let text = random.upTo(9) == 0 ? "poison" : "\(random.upTo(3))"
+                let moment = noon.addingTimeInterval(Double(number) + Double(random.upTo(500)) / 100)
+                // The author's reducer refuses poison; another version of it may not have.
+                if let envelope = try? engine.submitLocal(text, at: moment) { envelopes.append(envelope) }
+            }
+        }
+        if random.upTo(3) > 0 { envelopes.shuffle(using: &random) }
+        envelopes += envelopes.shuffled(using: &random).prefix(Int(random.upTo(5)))
+        var (alone, together) = (makeEngine("a", incarnation: 1), makeEngine("a", incarnation: 1))
+        for number in 0..<Int(random.upTo(10)) {
+            let moment = noon.addingTimeInterval(Double(number) * 3)
+            _ = try alone.submitLocal("own \(number)", at: moment)
+            _ = try together.submitLocal("own \(number)", at: moment)
+        }
+        var (told, toldTogether): ([UUID], [UUID]) = ([], [])
+        var rest = envelopes[...]
+        while !rest.isEmpty {
+            let heap = rest.prefix(Int(random.upTo(20)) + 1)
+            rest = rest.dropFirst(heap.count)
+            for envelope in heap {
+                _ = try alone.receive(envelope)
+                told += alone.takeApplied().map(\.envelope.metadata.eventID)
+            }
+            try together.gather { for envelope in heap { _ = try $0.receive(envelope) } }
+            toldTogether += together.takeApplied().map(\.envelope.metadata.eventID)
+            #expect(together.state == alone.state, "seed \(seed)")
+            #expect(together.held == alone.held, "seed \(seed)")
+        }
+        #expect(told.count == toldTogether.count && Set(told) == Set(toldTogether), "seed \(seed)")
+        #expect(together.missing == alone.missing, "seed \(seed)")
+        let outcomes = { (engine: ListEngine) in engine.log.entries.map(\.outcome) }
+        #expect(outcomes(together) == outcomes(alone), "seed \(seed)")
+        // Of a checkpoint nobody sees more than the state that follows from it.
+        var (again, againTogether) = (alone.log, together.log)
+        again.rollBack(to: 0)
+        againTogether.replay(by: together.interpreter, sources: together.sources)
+        again.replay(by: alone.interpreter, sources: alone.sources)
+        #expect(again.current.state == againTogether.current.state, "seed \(seed)")
+    }
+
+    /// The reducer runs once for each event that comes late and for each that comes after it, and for less than a
+    /// checkpoint's distance before.
+    @Test(arguments: [10, 500, 2000]) func `What comes late together is reduced once`(count: Int) throws {
+        let runs = Locked(0)
+        func engine(_ peer: String) -> CountingEngine {
+            var options = SessionEngineOptions<[Int], Int>()
+            options.ownUnconfirmedMax = 10_000
+            return CountingEngine(
+                sessionID: session, featureID: "list", localPeerID: peer, payloadType: "list.event",
+                snapshotPayloadType: "list.state", initialState: [], reducer: CountingReducer(count: runs),
+                conflictPolicy: AcceptingConflictPolicy(), incarnation: 1, options: options)
+        }
+        var (here, there) = (engine("a"), engine("b"))
+        for number in 0..<count { _ = try here.submitLocal(number, at: noon.addingTimeInterval(Double(number))) }
+        let late = try (0..<count).map { number in
+            try there.submitLocal(-number, at: noon.addingTimeInterval(Double(number) + 0.5))
+        }
+        runs.withLock { $0 = 0 }
+        try here.gather { for envelope in late { _ = try $0.receive(envelope) } }
+        let needed = runs.withLock { $0 }
+        #expect(needed <= 2 * count + 32, "\(needed) runs for \(count) late events")
+        #expect(here.state.count == 2 * count)
+    }
+
+    @Test func `A member that contradicts itself is found out among events that came together`() throws {
+        let members = ["a", "b"].map { SessionSource(peerID: $0, incarnation: 1) }
+        func engine(_ peer: String) -> ListEngine {
+            ListEngine(
+                sessionID: session, featureID: "list", localPeerID: peer, payloadType: "list.event",
+                snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
+                conflictPolicy: NoRepeatPolicy(), incarnation: 1, members: members)
+        }
+        var (here, there, copy) = (engine("a"), engine("b"), engine("b"))
+        for seconds in [0, 9, 18] {
+            _ = try here.submitLocal("at \(seconds)", at: noon.addingTimeInterval(Double(seconds)))
+        }
+        let first = try there.submitLocal("1", at: noon.addingTimeInterval(5))
+        _ = try copy.submitLocal("1", at: noon.addingTimeInterval(2))
+        var second = try copy.submitLocal("2", at: noon.addingTimeInterval(3))
+        second.metadata.promise = nil
+        var honest = first
+        honest.metadata.promise = nil
+        try here.gather {
+            _ = try $0.receive(honest)
+            _ = try $0.receive(second)
+        }
+        let alarms = here.takeDirectives().alarms
+        let isTold = alarms.contains {
+            if case .forked(let place) = $0 { place.source == members[1] } else { false }
+        }
+        #expect(isTold, "\(alarms)")
+        #expect(here.held[members[1]] == 1)
+    }
+}
