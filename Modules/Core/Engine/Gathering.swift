@@ -91,7 +91,7 @@ extension SessionSyncEngine {
             applied.append(
                 AppliedEntry(entry: entry, outcome: entry.outcome ?? .rejected, replayedCount: place.replayed))
         }
-        if options.reducesTwice { reduceAgain() }
+        if options.checksReducer { checkReducer() }
         advance()
     }
 }

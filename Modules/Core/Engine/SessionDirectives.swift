@@ -120,7 +120,9 @@ public enum SessionAlarm: Hashable, Sendable {
     /// A source's stamps are that far ahead of the local wall clock: one of the two clocks is wrong. Its events count, and
     /// what is written here goes on after them. Told once for each source.
     case clockFarAhead(SessionSource, milliseconds: UInt64)
-    /// The reducer gave two results for the same input.
+    /// The reducer gave two results for that event: it reads a clock, draws random numbers or ids, or depends on the order
+    /// of a set. What it may use instead is in its context: `uuid()`, `randomNumberGenerator` and the event's moment,
+    /// `metadata.causalTimestamp`.
     case nondeterministicReducer(eventSequence: SourceSequence)
     /// A peer that is neither a member nor follows one wants to join; two-member groups have no place for it.
     case notAdmitted(SessionSource)

@@ -21,6 +21,8 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     public var keepsSideEffects = false
     /// Reduce every event twice and compare by `stateDigest`: finds reducers that are not deterministic. Slow.
     public var reducesTwice = false
+    /// The same now and then, and for small states always, until a first find: on in debug builds.
+    public var samplesReducer = isDebugBuild
     /// The size of an event for the log's bound. Asked once for each own event; nil counts the fixed size, as an engine
     /// knows no codec. `SyncedSession` counts the encoded size then.
     public var eventBytes: (@Sendable (Event) -> Int)?
@@ -31,8 +33,18 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     /// Reads an event of another payload version than this one; nil leaves it opaque.
     public var upcast: (@Sendable (SessionSyncMetadata, [UInt8], _ codec: UInt8) -> Event?)?
 
+    @inlinable var checksReducer: Bool { reducesTwice || samplesReducer }
+
     /// Rules to break on purpose, for tests of the tests.
     package var mutations: EngineMutations = []
 
     public init() {}
+
+    private static var isDebugBuild: Bool {
+        #if DEBUG
+            true
+        #else
+            false
+        #endif
+    }
 }

@@ -50,7 +50,7 @@ extension SessionSyncEngine {
             // It has a stamp and this payload type: what is not explicit follows from the other fields.
             eventID: envelope.metadata.explicitEventID)
         let outcome = log.appendRegardless(envelope.payload, header, by: interpreter, sources: sources)
-        if options.reducesTwice { reduceAgain() }
+        if options.checksReducer { checkReducer() }
         sources.records[slot].held &+= 1
         observe(envelope.metadata.stamp, of: slot)
         isLastApplied = true
@@ -159,7 +159,7 @@ extension SessionSyncEngine {
             }
             let replayed: Int
             (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
-            if options.reducesTwice { reduceAgain() }
+            if options.checksReducer { checkReducer() }
             applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
         }
         observe(entry.stamp, of: entry.slot)

@@ -51,7 +51,7 @@ extension SessionSyncEngine {
         if isLast, let eventBytes = options.eventBytes { weighLast(eventBytes(event)) }
         isLastApplied = isLast
         extendLease(beyond: stamp)
-        if options.reducesTwice { reduceAgain() }
+        if options.checksReducer { checkReducer() }
         if sealed { advance() }
 
         return SessionSyncEnvelope(

@@ -71,6 +71,9 @@ where
     @usableFromInline var applied: [AppliedEntry<Event>] = []
     /// The last call put one more entry in its place, which is the last one of the log.
     @usableFromInline var isLastApplied = false
+    /// For what the sampled looks at the reducer cost; see `checkReducer`.
+    var samplingCredit = 0
+    var isToldNondeterministic = false
     /// `gather` is under way, and what it has let wait.
     @usableFromInline var isGathering = false
     @usableFromInline var gathered = Gathering<Event>()

@@ -240,11 +240,32 @@ extension SyncedSession {
         remoteSnapshotTopic.publish(contentsOf: directives.remoteSnapshots)
         confirmedTopic.publish(contentsOf: directives.confirmed)
         alarmTopic.publish(contentsOf: directives.alarms)
+        #if DEBUG
+            warn(of: directives.alarms)
+        #endif
         if let delay = directives.exchangeIn { set(exchangeTimer, delay) { $0.exchangeNow() } }
         if let delay = directives.requestIn { set(requestTimer, delay) { $0.sendOwedRequest() } }
         if directives.hasRound { beginRounds() }
         if directives.runsEffects { runEffects() }
     }
+
+    #if DEBUG
+        /// Perhaps nobody listens to alarms, and each device shows something else.
+        private func warn(of alarms: [SessionAlarm]) {
+            for case .nondeterministicReducer(let place) in alarms {
+                let range = SessionRange(source: place.source, first: place.sequence, last: place.sequence)
+                var event = "event \(place.sequence) of \(place.source)"
+                if case .event(let value)? = core.engine.records(in: range).first?.content { event += ", \(value)," }
+                let text = """
+                    SessionMesh: the reducer of '\(featureID)' gives two results for \(event) so devices will differ. \
+                    Use context.uuid(), context.randomNumberGenerator and context.metadata.causalTimestamp \
+                    instead of UUID(), random numbers and Date().
+
+                    """
+                FileHandle.standardError.write(Data(text.utf8))
+            }
+        }
+    #endif
 
     private func set(_ timer: OwnedTasks, _ delay: Duration, _ body: @escaping @MainActor (inout Core) -> Void) {
         timer.cancel()

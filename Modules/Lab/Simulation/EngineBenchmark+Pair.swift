@@ -184,6 +184,7 @@ extension SessionSyncEngine where State == Int, Event == Int {
     ) -> Self where ConflictPolicy == AcceptingConflictPolicy<Int, Int> {
         let members = ["phone", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
         var options = SessionEngineOptions<Int, Int>()
+        options.samplesReducer = false
         options.ownUnconfirmedMax = ownMax ?? options.ownUnconfirmedMax
         options.ownUnconfirmedBytesMax = .max
         return Self(

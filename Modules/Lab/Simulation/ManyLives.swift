@@ -39,6 +39,7 @@ struct ManyLives<Feature: SimulatedFeature> {
 
     private static func engine(_ peer: Int, _ mutations: EngineMutations, _ random: inout SplitMix64) -> Engine {
         var options = SessionEngineOptions<Feature.State, Feature.Event>()
+        options.samplesReducer = false
         options.mutations = mutations
         return Engine(
             sessionID: Replica<Feature>.sessionID, featureID: Feature.id, localPeerID: Schedule.name(of: peer),

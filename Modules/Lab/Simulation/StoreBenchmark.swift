@@ -167,6 +167,7 @@ private struct StoredSession {
 
     private static func options(keepsSideEffects: Bool = false) -> SessionEngineOptions<Int, ListFeature.Event> {
         var options = SessionEngineOptions<Int, ListFeature.Event>()
+        options.samplesReducer = false
         options.ownUnconfirmedMax = 1 << 20
         options.ownUnconfirmedBytesMax = 1 << 30
         options.keepsSideEffects = keepsSideEffects

@@ -19,6 +19,7 @@ extension World {
         options.ownUnconfirmedMax = conditions.ownEventsMax
         options.keepsSideEffects = true
         options.mutations = self.options.mutations
+        options.samplesReducer = false
         options.upcast = { metadata, bytes, _ in NewerEvent(bytes: bytes).map { $0.event(of: Feature.self, metadata) } }
         let sources = (0..<schedule.peerCount).map { newSource($0) }
         replicas = try sources.map {
