@@ -1,5 +1,5 @@
 import MeshBus
-public import MeshIdentity
+import MeshIdentity
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
