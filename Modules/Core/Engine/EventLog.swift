@@ -42,14 +42,22 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
     }
 
     @usableFromInline var entries: [LogEntry<Event>] = []
-    /// After all entries.
+    /// After all entries, or, while the log is behind, after the first `reducedCount`.
     @usableFromInline var current: Prefix
+    /// Entries were put at places whose later ones have not been reduced again yet; see `EventLog+CatchUp`.
+    @usableFromInline var isBehind = false
+    @usableFromInline var behind: Behind?
     /// The first one is the base, of count 0.
     @usableFromInline var marks: [Mark]
     /// The last event of the base that had an effect.
     @usableFromInline var lastAppliedInBase: SessionSyncMetadata?
     /// How many events the base includes.
     @usableFromInline var baseCount: UInt64
+
+    /// The state after all entries, as far as it is known.
+    @inlinable var visible: Prefix { isBehind ? behind?.shown ?? current : current }
+    /// Entries whose outcome is the last one.
+    @inlinable var reducedCount: Int { isBehind ? behind?.reducedCount ?? 0 : entries.count }
 
     @inlinable static var markInterval: Int { 32 }
     @inlinable static var marksMax: Int { 32 }
@@ -105,6 +113,17 @@ extension EventLog {
         entries.isEmpty || entries[entries.count - 1].stamp.rawValue < stamp.rawValue
     }
 
+    /// Whether it is there, under the same id. O(log n).
+    @inlinable
+    func holds(_ entry: LogEntry<Event>, in sources: SourceTable) -> Bool {
+        let place = place(of: entry, in: sources, [])
+        guard place < entries.count else { return false }
+        let known = entries[place].header
+        return known.slot == entry.slot && known.sequence == entry.sequence && known.stamp == entry.stamp
+            && known.eventID == entry.eventID
+    }
+
+    /// O(n).
     @inlinable
     func index(of slot: Int, _ sequence: UInt64) -> Int? {
         entries.firstIndex { $0.slot == slot && $0.sequence == sequence }
@@ -153,6 +172,7 @@ extension EventLog {
         entries.removeFirst(count)
         for index in marks.indices { marks[index].move(by: count) }
         current.move(by: count)
+        if isBehind { behind?.move(by: count) }
         baseCount += UInt64(count)
     }
 }

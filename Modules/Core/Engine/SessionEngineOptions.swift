@@ -10,7 +10,7 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     /// Events of one source that wait for earlier ones; what is beyond is dropped and asked for again.
     public var gapMax = 256
     /// Events in one answer to a range request.
-    public var rangeMax = 64
+    public var rangeMax = 256
     /// Confirmed events that wait to be taken, or marked; beyond it confirmation waits.
     public var confirmedMax = 4096
     /// How far ahead the clock is persisted, so that an idle promise costs no write.
@@ -34,6 +34,11 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     public var upcast: (@Sendable (SessionSyncMetadata, [UInt8], _ codec: UInt8) -> Event?)?
 
     @inlinable var checksReducer: Bool { reducesTwice || samplesReducer }
+
+    /// Events that `takeDirectives` hands over as confirmed at once.
+    @usableFromInline package var confirmedAtOnce = Int.max
+    /// After `gather` the caller goes on with `catchUp`, bit by bit, and until then `state` does not tell of what came.
+    @usableFromInline package var catchesUpLater = false
 
     /// Rules to break on purpose, for tests of the tests.
     package var mutations: EngineMutations = []

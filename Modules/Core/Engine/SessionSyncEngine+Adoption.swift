@@ -54,6 +54,7 @@ extension SessionSyncEngine {
         for entry in log.entries { observe(entry.stamp, of: entry.slot) }
         for entry in log.entries { applied.append(AppliedEntry(entry: entry, outcome: entry.outcome ?? .applied)) }
         recountOwn()
+        noteLastStamps()
 
         let keepsStamps = floor == .zero || mutations.contains(.keepStamps)
         let displaced = displaced(mine)

@@ -28,7 +28,7 @@ extension SessionSyncEngine {
     mutating func advance() {
         guard sealed else { return }
         moveCut()
-        if settledCount < log.entries.count, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
+        if settledCount < log.reducedCount, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
             confirm()
         }
     }
@@ -67,7 +67,7 @@ extension SessionSyncEngine {
     @inlinable
     mutating func confirm() {
         guard !hasForkedMember else { return }
-        while settledCount < log.entries.count, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
+        while settledCount < log.reducedCount, log.entries[settledCount].stamp.rawValue <= cutStamp.rawValue {
             let slot = log.entries[settledCount].slot
             guard
                 isAcknowledged(slot, log.entries[settledCount].sequence)
@@ -98,14 +98,18 @@ extension SessionSyncEngine {
         return true
     }
 
+    /// Whether the next `takeDirectives` has more that is confirmed.
+    package var hasMoreConfirmed: Bool { announcedCount < settledCount }
+
     /// Hands over what was confirmed since the last time. Only now does it count as such: the caller persists it before
     /// it acts on it. Until then the entries stay in the log.
     @inlinable
     mutating func announce() -> [SessionConfirmedEvent<Event>] {
         guard announcedCount < settledCount else { return [] }
+        let end = announcedCount + min(settledCount - announcedCount, options.confirmedAtOnce)
         var events: [SessionConfirmedEvent<Event>] = []
-        events.reserveCapacity(settledCount - announcedCount)
-        while announcedCount < settledCount {
+        events.reserveCapacity(end - announcedCount)
+        while announcedCount < end {
             let entry = log.entries[announcedCount]
             let known = ConfirmedEntry(position: confirmationChain.position, entry: entry)
             confirmationChain.append(digest(entry))
@@ -161,6 +165,12 @@ extension SessionSyncEngine {
     }
 
     @inlinable
+    mutating func noteLastStamps() {
+        for entry in log.entries {
+            sources[entry.slot].lastStamp = max(sources[entry.slot].lastStamp, entry.stamp)
+        }
+    }
+
     mutating func recountOwn() {
         (ownUnconfirmed, ownUnconfirmedBytes) = (0, 0)
         for index in log.entries.indices.dropFirst(settledCount) where log.entries[index].slot == 0 {

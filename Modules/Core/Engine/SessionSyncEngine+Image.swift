@@ -112,6 +112,7 @@ extension SessionSyncEngine {
                 return ConfirmedEntry(position: due.position, entry: entry)
             })
         recountOwn()
+        noteLastStamps()
         pending.replacesEverything = areHealed
         // The mark was written before the caller could act on the alarm.
         if sources[0].isForked { pending.raise(.forked(SourceSequence(source: source, sequence: sources[0].held))) }

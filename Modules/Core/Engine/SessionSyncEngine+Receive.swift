@@ -29,7 +29,7 @@ extension SessionSyncEngine {
     ) throws -> SessionSyncReceiveResult<State> {
         try takeGathering { engine in
             // What waits may come before it.
-            if engine.gathered.entries.isEmpty, engine.receiveNext(envelope) != nil { return .applied(engine.state) }
+            if engine.gathered.isEmpty, engine.receiveNext(envelope) != nil { return .applied(engine.state) }
             return try engine.take(envelope.metadata, .event(envelope.payload))
         }
     }
@@ -40,7 +40,7 @@ extension SessionSyncEngine {
         guard envelope.metadata.epoch == groupTag, !isProvisionalShown,
             let slot = sources.slot(of: envelope.metadata.sourcePeerID, envelope.metadata.incarnation), slot != 0,
             sources.records[slot].isOpen, envelope.metadata.sequence == sources.records[slot].held &+ 1,
-            gaps.isEmpty, envelope.metadata.stamp.rawValue > cutStamp.rawValue,
+            gaps.isEmpty, !log.isBehind, envelope.metadata.stamp.rawValue > cutStamp.rawValue,
             envelope.metadata.stamp.isUsable, log.endsBefore(envelope.metadata.stamp)
         else { return nil }
         let header = EntryHeader(
@@ -52,6 +52,7 @@ extension SessionSyncEngine {
         let outcome = log.appendRegardless(envelope.payload, header, by: interpreter, sources: sources)
         if options.checksReducer { checkReducer() }
         sources.records[slot].held &+= 1
+        sources.records[slot].lastStamp = envelope.metadata.stamp
         observe(envelope.metadata.stamp, of: slot)
         isLastApplied = true
         settlePromises(slot, envelope.metadata.promise)
@@ -146,17 +147,16 @@ extension SessionSyncEngine {
         var entry = entry
         if entry.slot == 0 { weigh(&entry) }
         let outcome: SessionEventOutcome
-        if isGathering, place < log.entries.count || !gathered.entries.isEmpty {
-            guard letGather(entry) else {
-                raiseFork(entry.slot, entry.sequence)
-                return nil
-            }
+        if !isGathering { catchUp() }
+        if contradictsItsSource(entry) {
+            raiseFork(entry.slot, entry.sequence)
+            return nil
+        }
+        let comesLate = place < log.entries.count || !gathered.isEmpty || log.isBehind
+        if isGathering, comesLate, !mutations.contains(.noReplay) {
+            gathered.append(entry)
             outcome = entry.isOpaque ? .unread : .applied
         } else {
-            if place < log.entries.count, contradictsItsSource(entry, at: place) {
-                raiseFork(entry.slot, entry.sequence)
-                return nil
-            }
             let replayed: Int
             (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
             if options.checksReducer { checkReducer() }
@@ -164,6 +164,7 @@ extension SessionSyncEngine {
         }
         observe(entry.stamp, of: entry.slot)
         sources[entry.slot].held = entry.sequence
+        sources[entry.slot].lastStamp = max(sources[entry.slot].lastStamp, entry.stamp)
         sources[entry.slot].promises.settle(held: entry.sequence)
         if entry.slot == 0 { countOwn(entry) }
         return outcome
@@ -171,8 +172,8 @@ extension SessionSyncEngine {
 
     /// The stamps of a member rise. Where they do not, two stores have written in one name.
     @usableFromInline
-    func contradictsItsSource(_ entry: LogEntry<Event>, at place: Int) -> Bool {
-        sources[entry.slot].isOpen && log.entries[place...].contains { $0.slot == entry.slot }
+    func contradictsItsSource(_ entry: LogEntry<Event>) -> Bool {
+        sources[entry.slot].isOpen && sources[entry.slot].lastStamp > entry.stamp
     }
 
     /// What is written here from now on comes after what that source has written.
@@ -215,7 +216,9 @@ extension SessionSyncEngine {
     /// The same source and sequence with another content: a store was copied or restored from a backup.
     @inlinable
     mutating func checkFork(_ entry: LogEntry<Event>) {
-        guard !sources[entry.slot].isForked, let index = log.index(of: entry.slot, entry.sequence) else { return }
+        guard !sources[entry.slot].isForked, entry.sequence > sources[entry.slot].folded,
+            !log.holds(entry, in: sources), let index = log.index(of: entry.slot, entry.sequence)
+        else { return }
         let known = log.entries[index]
         guard known.stamp != entry.stamp || known.eventID != entry.eventID else { return }
         raiseFork(entry.slot, entry.sequence)

@@ -11,7 +11,7 @@ extension SessionSyncEngine {
     /// on the order of a set gives itself away. It costs up to 32 events and two digests.
     @usableFromInline
     mutating func checkReducer() {
-        guard options.reducesTwice || isSampleDue, let last = log.entries.last else { return }
+        guard !log.isBehind, options.reducesTwice || isSampleDue, let last = log.entries.last else { return }
         var again = log
         again.rollBack(to: again.entries.count - 1)
         let first = again.marks[again.marks.count - 1].count

@@ -35,6 +35,7 @@ extension SessionSyncEngine {
             if saysMore, hears(metadata.sourcePeerID) { pending.controls.insert(metadata.sourcePeerID) }
             return .staleIgnored(state: state, currentRevision: snapshotRevision)
         }
+        catchUp()
         // Neither says more: shown states may differ, but nothing supersedes events that are held.
         let isTie = !saysMore && !saysLess && provisional != nil && isPreferred(snapshot)
         guard saysMore || isTie else {
@@ -69,6 +70,7 @@ extension SessionSyncEngine {
 
     /// A snapshot to send: the state, and what it includes.
     public mutating func makeSnapshot(at moment: Date) -> SessionSyncSnapshot<State> {
+        catchUp()
         let metadata = SessionSyncMetadata(
             sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, sequence: sources[0].held + 1,
             causalTimestamp: moment, payloadType: snapshotPayloadType,

@@ -28,12 +28,16 @@ extension SessionSyncEngine {
         let header = EntryHeader(stamp: stamp, sequence: sequence, slot: 0, causalTimestamp: moment)
         let isLast = log.endsBefore(stamp)
         if isProvisionalShown {
+            catchUp()
             // What the user sees decides whether the event is refused.
             try submitProvisionally(event, header)
             if isLast { _ = log.appendRegardless(event, header, by: interpreter, sources: sources) }
+        } else if log.isBehind, isLast {
+            try log.appendBehind(event, header, by: interpreter, sources: sources)
         } else if isLast {
             try log.append(event, header, by: interpreter, sources: sources)
         } else {
+            catchUp()
             // What the reducer says to it as things stand decides here too.
             var trial = log
             try trial.append(event, header, by: interpreter, sources: sources)
@@ -85,6 +89,7 @@ extension SessionSyncEngine {
     /// At its place, which is the end unless a peer has stamped an event so far ahead that the clock does not follow.
     @usableFromInline
     mutating func insertOwn(_ entry: LogEntry<Event>) {
+        catchUp()
         let place = log.endsBefore(entry.stamp) ? log.entries.count : log.place(of: entry, in: sources, mutations)
         let (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)
         applied.append(AppliedEntry(entry: entry, outcome: outcome, replayedCount: replayed))
@@ -145,6 +150,7 @@ extension SessionSyncEngine {
     }
 
     private mutating func dropOldestOwn() {
+        catchUp()
         guard let oldest = log.entries.indices.dropFirst(settledCount).first(where: { log.entries[$0].slot == 0 })
         else { return }
         ownUnconfirmed -= 1
@@ -156,6 +162,7 @@ extension SessionSyncEngine {
 
     /// The oldest half of the log becomes the base: what is in it can no longer be re-ordered.
     mutating func foldUnconfirmed() {
+        catchUp()
         let count = max(log.foldable(upTo: log.entries.count / 2), log.foldable(upTo: log.entries.count))
         guard count > 0 else { return }
         pending.raise(.foldedUnconfirmed(count: count))

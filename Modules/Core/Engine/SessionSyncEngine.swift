@@ -76,7 +76,7 @@ where
     var isToldNondeterministic = false
     /// `gather` is under way, and what it has let wait.
     @usableFromInline var isGathering = false
-    @usableFromInline var gathered = Gathering<Event>()
+    @usableFromInline var gathered: [LogEntry<Event>] = []
     @usableFromInline var ownUnconfirmed = 0
     @usableFromInline var ownUnconfirmedBytes = 0
     @usableFromInline var provisional: ProvisionalView<State, Event>? {
@@ -124,9 +124,9 @@ where
     }
 
     /// The feature's state as this peer sees it now.
-    @inlinable public var state: State { isProvisionalShown ? provisionalState : log.current.state }
+    @inlinable public var state: State { isProvisionalShown || log.isBehind ? otherState : log.current.state }
 
-    @usableFromInline var provisionalState: State { (provisional?.log ?? log).current.state }
+    @usableFromInline var otherState: State { (provisional?.log ?? log).visible.state }
 
     /// How far this engine has come, in the reference's terms.
     public var store: SessionSyncStore<State> {
@@ -138,7 +138,7 @@ where
 
     private var lastAppliedMetadata: SessionSyncMetadata? {
         let log = provisional?.log ?? log
-        return log.metadata(ofLastAppliedIn: log.current, by: interpreter, sources: sources)
+        return log.metadata(ofLastAppliedIn: log.visible, by: interpreter, sources: sources)
     }
 
     @inlinable var mutations: EngineMutations { interpreter.mutations }

@@ -11,6 +11,8 @@ struct SourceRecord: Sendable {
 
     /// The last sequence up to which everything is held.
     @usableFromInline var held: UInt64 = 0
+    /// The highest stamp of what is held of it above the base; of the local one as far as a copy brought it.
+    @usableFromInline var lastStamp = HybridTimestamp.zero
     /// Where its sequence begins in this group.
     @usableFromInline var first: UInt64 = 1
     /// The last sequence that the base includes.

@@ -66,8 +66,7 @@ extension SyncedSession {
         let windowEnd = core.windowEnd
         let ready = round.events.prefix { $0.metadata.sequence <= windowEnd }
         // What is put back leaves when a member has acknowledged more, or after the next start.
-        let isSent = await send(ready)
-        core.outgoing.putBack(round.events[(isSent ? ready.endIndex : 0)...])
+        core.outgoing.putBack(round.events[await send(ready)...])
         guard !Task.isCancelled else { return }
         for message in round.directives.outgoing { await send(message) }
         if round.asksForSnapshot {
@@ -78,20 +77,22 @@ extension SyncedSession {
         if let snapshot = round.snapshot { await send(snapshot, to: round.snapshotReceivers) }
     }
 
-    /// - Returns: false when the session was stopped before the events could be handed over.
-    private func send(_ events: ArraySlice<SessionSyncEnvelope<Event>>) async -> Bool {
-        guard !events.isEmpty else { return true }
-        guard !Task.isCancelled else { return false }
-        let isSent = await attempt {
-            let erased = try events.map { try AnySessionSyncEnvelope($0) }
-            try await sendToAudience { peer in
-                try await waitingForRoom {
-                    try await transport.send(erased, mode: configuration.eventDelivery, to: peer)
+    /// - Returns: how many were handed over, or given up for the log to bring: all, unless the session was stopped.
+    private func send(_ events: ArraySlice<SessionSyncEnvelope<Event>>) async -> Int {
+        for slice in Slices(events) {
+            guard !Task.isCancelled else { return slice.startIndex }
+            let isSent = await attempt {
+                let erased = try slice.map { try AnySessionSyncEnvelope($0) }
+                try await sendToAudience { peer in
+                    try await waitingForRoom {
+                        try await transport.send(erased, mode: configuration.eventDelivery, to: peer)
+                    }
                 }
             }
+            if isSent { turn { $0.markSent(slice) } } else if Task.isCancelled { return slice.startIndex }
+            if slice.endIndex < events.endIndex { await Task.yield() }
         }
-        if isSent { turn { $0.markSent(events) } }
-        return isSent || !Task.isCancelled
+        return events.endIndex
     }
 
     private func send(_ message: SessionOutgoing<State, Event>) async {
@@ -104,14 +105,17 @@ extension SyncedSession {
                 try await transport.send(erased, mode: .acknowledgement, to: peer(peerID))
             }
         case .events(let events, let peerID):
-            for event in events {
-                let isSent = await attempt(isVital: false, counting: \.resent) {
-                    let erased = try AnySessionSyncEnvelope(event)
+            // A peer that lacks the rest asks again.
+            for events in Slices(events[...]) {
+                let isSent = await attempt(isVital: false) {
+                    let erased = try events.map { try AnySessionSyncEnvelope($0) }
                     try await transport.send(erased, mode: configuration.eventDelivery, to: peer(peerID))
                 }
-                // A peer that lacks the rest asks again.
                 guard isSent else { return }
-                turn { $0.markSent(CollectionOfOne(event)) }
+                turn { core in
+                    core.statistics.resent += events.count
+                    core.markSent(events)
+                }
             }
         case .checkpoint(let checkpoint, let metadata, let peerID):
             await attempt(counting: \.copiesSent) {
@@ -199,4 +203,17 @@ extension SyncedSession {
 
     /// A queue that stays full for longer belongs to a peer that has stopped reading.
     private static var roomPatience: Duration { .seconds(2) }
+}
+
+/// As much as is done at once on the main actor, which has a screen to draw.
+struct Slices<Element>: Sequence, IteratorProtocol {
+    private var rest: ArraySlice<Element>
+
+    init(_ elements: ArraySlice<Element>) { rest = elements }
+
+    mutating func next() -> ArraySlice<Element>? {
+        let slice = rest.prefix(128)
+        rest = rest.dropFirst(slice.count)
+        return slice.isEmpty ? nil : slice
+    }
 }

@@ -73,6 +73,8 @@ where
     @ObservationIgnored private let requestTimer = OwnedTasks()
     @ObservationIgnored let effectTask = OwnedTasks()
     @ObservationIgnored var isRunningEffects = false
+    @ObservationIgnored private let catchUpTask = OwnedTasks()
+    @ObservationIgnored private var isCatchingUp = false
     @ObservationIgnored let drainOwner = OwnedTasks()
     @ObservationIgnored var drain: Task<Void, Never>?
     @ObservationIgnored var isDraining = false
@@ -131,6 +133,7 @@ where
     public func stop() {
         guard phase == .running else { return }
         phase = .stopped
+        turn { $0.stop() }
         cancelTasks()
     }
 
@@ -147,6 +150,7 @@ where
             await acknowledged()
         }
         phase = .closed
+        turn { $0.stop() }
         cancelTasks()
         stateTopic.finish()
         statusTopic.finish()
@@ -195,8 +199,9 @@ where
     }
 
     private func cancelTasks() {
-        core.stop()
         listeners.cancel()
+        catchUpTask.cancel()
+        isCatchingUp = false
         requestTimer.cancel()
         exchangeTimer.cancel()
         drain?.cancel()
@@ -210,7 +215,15 @@ where
         let reachability = transport.reachabilityChanges()
         listeners.hold([
             Task { [weak self] in for await change in reachability { self?.turn { $0.receive(change) } } },
-            Task { [weak self] in for await batch in envelopes { self?.turn { $0.receive(batch) } } },
+            Task { [weak self] in
+                for await batch in envelopes {
+                    for slice in Slices(batch[...]) {
+                        self?.turn { $0.receive(Array(slice)) }
+                        // A stream that has more gives it without a pause.
+                        if slice.count >= 64 { await Task.yield() }
+                    }
+                }
+            },
             Task { [weak self] in for await snapshot in snapshots { self?.turn { $0.receive(snapshot) } } },
             Task { [weak self] in for await request in requests { self?.turn { $0.receive(request) } } },
         ])
@@ -247,6 +260,7 @@ extension SyncedSession {
         if let delay = directives.requestIn { set(requestTimer, delay) { $0.sendOwedRequest() } }
         if directives.hasRound { beginRounds() }
         if directives.runsEffects { runEffects() }
+        if let delay = directives.catchUpIn { catchUp(in: delay) }
     }
 
     #if DEBUG
@@ -276,6 +290,28 @@ extension SyncedSession {
                 if !Task.isCancelled { self?.turn(body) }
             }
         ])
+    }
+
+    /// In slices, between which the main actor does other things.
+    private func catchUp(in delay: Duration) {
+        guard phase == .running, !isCatchingUp else { return }
+        isCatchingUp = true
+        catchUpTask.hold([
+            Task { [weak self, wait = configuration.wait] in
+                if delay > .zero { try? await wait(delay) }
+                while !Task.isCancelled, let self, self.catchUpSlice() { await Task.yield() }
+                if !Task.isCancelled { self?.isCatchingUp = false }
+            }
+        ])
+    }
+
+    /// - Returns: whether there is more to do.
+    private func catchUpSlice() -> Bool {
+        let end = ContinuousClock.now + .milliseconds(4)
+        return turn { core in
+            repeat { core.catchUp(atMost: 8) } while core.engine.isBehind && ContinuousClock.now < end
+            return core.engine.isBehind
+        }
     }
 
     /// What observers see beside the state, where it has changed.

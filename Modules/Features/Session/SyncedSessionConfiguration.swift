@@ -81,6 +81,8 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     var engineOptions: SessionEngineOptions<State, Event> {
         var options = engine
         if onConfirmed != nil { options.keepsSideEffects = true }
+        options.catchesUpLater = true
+        options.confirmedAtOnce = 512
         options.encodedBytes = { event in (try? CompactCodec().encode(event).count) ?? 0 }
         return options
     }

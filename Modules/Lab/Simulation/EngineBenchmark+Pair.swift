@@ -163,6 +163,8 @@ struct Merge {
             _ = engine.takeApplied()
             rest = rest.dropFirst(batch.count)
         }
+        engine.catchUp()
+        _ = engine.takeApplied()
         return ContinuousClock.now - begin
     }
 
@@ -187,6 +189,7 @@ extension SessionSyncEngine where State == Int, Event == Int {
         options.samplesReducer = false
         options.ownUnconfirmedMax = ownMax ?? options.ownUnconfirmedMax
         options.ownUnconfirmedBytesMax = .max
+        options.catchesUpLater = true
         return Self(
             sessionID: UUID(uuid: (1, 2, 3, 4, 5, 6, 0x47, 8, 0x89, 10, 11, 12, 13, 14, 15, 16)), featureID: "bench",
             localPeerID: peerID, payloadType: Pair.payloadType, snapshotPayloadType: "state", initialState: 0,

@@ -185,8 +185,10 @@ final class Replica<Feature: SimulatedFeature> {
         (latestStamp, isImpostor) = (written.latestStamp, written.isImpostor)
         sideEffects.relaunch()
         look()
-        guard engine.held == written.engine.held, written.outline.isProvisional || engine.state == written.engine.state
-        else { throw StorageError(.damaged, "it is not what was written") }
+        let mayDiffer = written.outline.isProvisional || written.engine.isBehind
+        guard engine.held == written.engine.held, mayDiffer || engine.state == written.engine.state else {
+            throw StorageError(.damaged, "it is not what was written")
+        }
         moments[moments.count - 1] = moment
         storedHeld = nil
     }

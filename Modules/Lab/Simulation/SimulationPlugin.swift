@@ -16,6 +16,7 @@ public struct SimulationPlugin: Plugin {
         registry.add(SimulationSubject(ListFeature.self), to: .simulations)
         registry.add(SimulationSubject(TextFeature.self), to: .simulations)
         registry.add(EngineBenchmark.benchmarkCase, to: .benchmarks)
+        registry.add(MergeBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(StoreBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(StoreBenchmark.effectsCase, to: .benchmarks)
     }

@@ -57,7 +57,8 @@ extension World {
         for index in replicas.indices where index != peer && isBelieved(index) {
             let other = replicas[index]
             guard other.outline.heldDigest == replica.outline.heldDigest, other.outline.group == replica.outline.group,
-                !other.isImpostor, !other.outline.isProvisional, other.engine.state != replica.engine.state,
+                !other.isImpostor, !other.outline.isProvisional, !replica.engine.isBehind, !other.engine.isBehind,
+                other.engine.state != replica.engine.state,
                 other.engine.held == replica.engine.held,
                 other.engine.membership.first == replica.engine.membership.first
             else { continue }
@@ -138,6 +139,7 @@ extension World {
 
     /// Everybody who was mended agrees on everything.
     func checkEnd() throws(Violation) {
+        for replica in replicas { replica.engine.catchUp() }
         try checkAfterLies()
         if isAlone { return }
         let core = replicas.indices.filter { conditions.abandoned & 1 << UInt8($0) == 0 }

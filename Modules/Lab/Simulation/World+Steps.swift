@@ -20,6 +20,7 @@ extension World {
         options.keepsSideEffects = true
         options.mutations = self.options.mutations
         options.samplesReducer = false
+        options.catchesUpLater = true
         options.upcast = { metadata, bytes, _ in NewerEvent(bytes: bytes).map { $0.event(of: Feature.self, metadata) } }
         let sources = (0..<schedule.peerCount).map { newSource($0) }
         replicas = try sources.map {
@@ -85,6 +86,7 @@ extension World {
     func exchange(_ peer: Int) throws(Violation) {
         if isAwake(peer), now >= situations[peer].silentUntil {
             try handleTogether(at: peer)
+            try catchUp(peer)
             if !isSilent { replicas[peer].engine.tick(at: moment(peer)) }
             if conditions.stateOnly > 0, random.happens(rate: conditions.stateOnly) { sendStateOnly(peer) }
             try settle(peer)
@@ -109,7 +111,8 @@ extension World {
         guard !frames.isEmpty else { return }
         together[peer] = []
         let replica = replicas[peer]
-        let cut = replica.outline.cut
+        // What is still to be reduced was put in its place below an earlier cut.
+        let cut = replica.engine.isBehind ? .zero : replica.outline.cut
         do {
             try replica.engine.gather { engine in
                 for frame in frames {
@@ -129,9 +132,15 @@ extension World {
         try follow(cut, at: peer, hasAdopted: false)
     }
 
+    /// Goes on with what came together, mostly to its end.
+    private func catchUp(_ peer: Int) throws(Violation) {
+        replicas[peer].engine.catchUp(atMost: gathering.upTo(3) == 0 ? Int(gathering.upTo(9)) : .max)
+        try note(applied: replicas[peer].engine.takeApplied(), at: peer, isLocal: false)
+    }
+
     private func handleAlone(_ frame: Frame<Feature>, at peer: Int) throws(Violation) {
         let replica = replicas[peer]
-        let cut = replica.outline.cut
+        let cut = replica.engine.isBehind ? .zero : replica.outline.cut
         var hasAdopted = false
         var content = frame
         if case .lie(let told) = frame { content = told }

@@ -35,26 +35,44 @@ struct GatherTests {
         }
         if random.upTo(3) > 0 { envelopes.shuffle(using: &random) }
         envelopes += envelopes.shuffled(using: &random).prefix(Int(random.upTo(5)))
-        var (alone, together) = (makeEngine("a", incarnation: 1), makeEngine("a", incarnation: 1))
+        var (alone, together) = (makeEngine("a", incarnation: 1), makeEngine("a", incarnation: 1, catchesUpLater: true))
         for number in 0..<Int(random.upTo(10)) {
             let moment = noon.addingTimeInterval(Double(number) * 3)
             _ = try alone.submitLocal("own \(number)", at: moment)
             _ = try together.submitLocal("own \(number)", at: moment)
         }
         var (told, toldTogether): ([UUID], [UUID]) = ([], [])
+        func ids(_ applied: [SessionAppliedEvent<String>]) -> [UUID] {
+            applied.map(\.envelope.metadata).filter { $0.sourcePeerID != "a" }.map(\.eventID)
+        }
         var rest = envelopes[...]
         while !rest.isEmpty {
             let heap = rest.prefix(Int(random.upTo(20)) + 1)
             rest = rest.dropFirst(heap.count)
             for envelope in heap {
                 _ = try alone.receive(envelope)
-                told += alone.takeApplied().map(\.envelope.metadata.eventID)
+                told += ids(alone.takeApplied())
             }
             try together.gather { for envelope in heap { _ = try $0.receive(envelope) } }
-            toldTogether += together.takeApplied().map(\.envelope.metadata.eventID)
-            #expect(together.state == alone.state, "seed \(seed)")
+            toldTogether += ids(together.takeApplied())
+            // The rest of it later, perhaps after what came next.
+            while together.isBehind, random.upTo(3) > 0 {
+                together.catchUp(atMost: Int(random.upTo(12)))
+                toldTogether += ids(together.takeApplied())
+            }
+            if random.upTo(3) == 0 {
+                let moment = noon.addingTimeInterval(Double(random.upTo(60)))
+                let before = together.state
+                _ = try alone.submitLocal("tap \(rest.count)", at: moment)
+                _ = try together.submitLocal("tap \(rest.count)", at: moment)
+                #expect(together.state.last == "tap \(rest.count)" && together.state.dropLast() == before[...])
+            }
+            if !together.isBehind { #expect(together.state == alone.state, "seed \(seed)") }
             #expect(together.held == alone.held, "seed \(seed)")
         }
+        together.catchUp()
+        toldTogether += ids(together.takeApplied())
+        #expect(together.state == alone.state, "seed \(seed)")
         #expect(told.count == toldTogether.count && Set(told) == Set(toldTogether), "seed \(seed)")
         #expect(together.missing == alone.missing, "seed \(seed)")
         let outcomes = { (engine: ListEngine) in engine.log.entries.map(\.outcome) }

@@ -95,7 +95,7 @@ extension SessionCore {
     // MARK: - How things stand
 
     /// The last events of a peer are missing: no later one shows a gap, but the peer has said how far it is.
-    private var isLagging: Bool {
+    var isLagging: Bool {
         heard.contains { $0.value.lostThrough > 0 && $0.value.lostThrough > heldSequence(of: $0.key) }
     }
 

@@ -54,12 +54,31 @@ extension SessionCore {
             case .applied:
                 statistics.applied += 1
                 if event.replayedCount > 0 { statistics.late += 1 }
-                directives.remoteEvents.append(event.envelope)
+                arrivals.append(event.envelope)
             case .repeated: statistics.duplicates += 1
             case .rejected, .unread: statistics.ignored += 1
             }
         }
+        guard !engine.isBehind else {
+            // While a peer's events go on coming, what is reduced between them may have to be reduced again.
+            directives.catchUpIn = engine.missing.isEmpty && !isLagging ? .zero : Self.gatheringTime
+            return
+        }
         if !applied.isEmpty { directives.showsState = true }
+        directives.remoteEvents += arrivals
+        arrivals = []
+    }
+
+    private static var gatheringTime: Duration { .milliseconds(50) }
+
+    /// Goes on with what came late: reduces at most that many events, and shows what has come of it at the end.
+    mutating func catchUp(atMost count: Int = .max) {
+        guard engine.isBehind else { return }
+        engine.catchUp(atMost: count)
+        announceApplied()
+        guard !engine.isBehind else { return }
+        directives.showsState = true
+        wake()
     }
 
     // MARK: - Events

@@ -63,6 +63,11 @@ extension SessionCore {
     mutating func takeRound() -> OutgoingRound<State, Event>? {
         guard isRunning, outgoing.needsRound else { return nil }
         var outgoing = outgoing.takeAll()
+        if engine.isBehind {
+            // A state goes out when it tells of all that is held.
+            self.outgoing.snapshotReceivers = outgoing.snapshotReceivers
+            outgoing.snapshotReceivers = SnapshotReceivers()
+        }
         let snapshot = outgoing.snapshotReceivers.isEmpty ? nil : engine.makeSnapshot(at: moment.now)
         var decided = engine.takeDirectives()
         decided.confirmed = unsaved.confirmed + decided.confirmed
@@ -87,6 +92,7 @@ extension SessionCore {
         deliveries.accept(through: round.sequence)
         confirm(round.directives.confirmed)
         heed(round.directives.alarms)
+        if engine.hasMoreConfirmed { wake() }
         directives.showsStatus = true
         directives.showsDeliveries = true
     }
@@ -151,6 +157,7 @@ extension SessionCore {
     mutating func makeCopy(
         _ checkpoint: SessionCheckpoint<State, Event>, _ metadata: SessionSyncMetadata
     ) throws -> AnySessionSyncSnapshot {
+        catchUp()
         var metadata = metadata
         metadata.causalTimestamp = moment.now
         let store = engine.store

@@ -35,6 +35,8 @@ where
         /// `takeRound` has something.
         var hasRound = false
         var runsEffects = false
+        /// In how long to call `catchUp` until the engine is no longer behind.
+        var catchUpIn: Duration?
         /// In how long to call `exchange` and `sendOwedRequest`, and no longer when it was to be before; nil leaves it.
         var exchangeIn: Duration?
         var requestIn: Duration?
@@ -55,6 +57,9 @@ where
     var outgoing = OutgoingQueue<Event>()
     var unsaved = UnsavedWork<Event>()
     var effects = EffectQueue<Event>()
+
+    /// Events that have their places and are told once the state shows them.
+    var arrivals: [SessionSyncEnvelope<Event>] = []
 
     // What is known of peers beside the engine.
     var heard: [String: HeardPeer] = [:]
@@ -96,6 +101,7 @@ where
 
     /// What waits stays.
     mutating func stop() {
+        catchUp()
         isRunning = false
         isRequestOwed = false
         exchange = ExchangeSchedule()

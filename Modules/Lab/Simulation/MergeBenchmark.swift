@@ -1,0 +1,117 @@
+import Foundation
+import MeshBenchmarks
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshScenarioTransport
+import MeshSession
+import MeshTransport
+
+/// What it costs two devices to come together after each has written alone: `plugins-tool bench merge`.
+///
+/// Two sessions, one of them on the main actor of each app and here on the same one, over a calm network in memory whose time
+/// passes as fast as this machine's. `longestHold` is how long something else had to wait for the main actor at most.
+enum MergeBenchmark {
+    static let benchmarkCase = BenchmarkCase(
+        id: "merge", summary: "What two devices cost that come together after writing alone"
+    ) { context in
+        var rows: [BenchmarkRow] = []
+        for count in [500, 2_000, 4_000, 16_000] {
+            context.report("\(count) + \(count)")
+            rows.append(try await measure(count))
+        }
+        return rows
+    }
+
+    private static func measure(_ count: Int) async throws -> BenchmarkRow {
+        let network = ScenarioNetwork(seed: 1)
+        let pair = try await MergingPair(network, count)
+        let heart = Heart()
+        let time = Task.detached {
+            while !Task.isCancelled {
+                network.advance(by: .milliseconds(2))
+                try? await Task.sleep(for: .milliseconds(2))
+            }
+        }
+        let beats = Task.detached { await heart.beat() }
+        defer {
+            time.cancel()
+            beats.cancel()
+        }
+        let start = ContinuousClock.now
+        await pair.start()
+        while await !pair.isEqual {
+            try await Task.sleep(for: .milliseconds(5))
+            guard ContinuousClock.now - start < .seconds(120) else { throw NotApplied() }
+        }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        await pair.stop()
+        return [
+            "case": .text("\(count) + \(count)"), "seconds": .number(seconds),
+            "longestHoldMilliseconds": .number(heart.longest / .milliseconds(1)),
+        ]
+    }
+}
+
+/// Asks again and again for the main actor.
+private final class Heart: Sendable {
+    private let longestWait = Locked(Duration.zero)
+
+    var longest: Duration { longestWait.withLock { $0 } }
+
+    func beat() async {
+        while !Task.isCancelled {
+            let asked = ContinuousClock.now
+            await MainActor.run {}
+            let wait = ContinuousClock.now - asked
+            longestWait.withLock { $0 = max($0, wait) }
+            try? await Task.sleep(for: .microseconds(200))
+        }
+    }
+}
+
+/// Phone and watch, each with that many events that the other has not seen.
+@MainActor private final class MergingPair {
+    private typealias Session = SyncedSession<
+        Int, Int, SpinningReducer, AcceptingConflictPolicy<Int, Int>
+    >
+
+    private let sessions: [Session]
+
+    init(_ network: ScenarioNetwork, _ count: Int) throws {
+        let names = ["phone", "watch"]
+        let members = names.map { SessionSource(peerID: $0, incarnation: 1) }
+        sessions = names.map { name in
+            var configuration = SyncedSessionConfiguration<Int, Int>()
+            configuration.incarnation = 1
+            configuration.members = members
+            configuration.outgoingMax = count + 1
+            configuration.engine.ownUnconfirmedMax = count + 1
+            configuration.engine.ownUnconfirmedBytesMax = .max
+            configuration.engine.samplesReducer = false
+            configuration.isHighRate = { _ in true }
+            let peer = SessionPeer(id: name, deviceClass: .unknown, appInstanceID: name, topology: .pairedCompanion)
+            return Session(
+                sessionID: UUID(uuid: (1, 2, 3, 4, 5, 6, 0x47, 8, 0x89, 10, 11, 12, 13, 14, 15, 16)),
+                featureID: "merge", transport: network.makeTransport(localPeer: peer), initialState: 0,
+                reducer: SpinningReducer(rounds: 1), conflictPolicy: AcceptingConflictPolicy(),
+                configuration: configuration)
+        }
+        let noon = Date(timeIntervalSince1970: 1_767_225_600)
+        for number in 0..<count {
+            for (index, session) in sessions.enumerated() {
+                try session.submit(number, at: noon.addingTimeInterval(Double(number) + Double(index) / 2))
+            }
+        }
+    }
+
+    func start() { for session in sessions { session.start() } }
+    func stop() { for session in sessions { session.stop() } }
+
+    var isEqual: Bool {
+        let (one, other) = (sessions[0], sessions[1])
+        return one.confirmedCount > 0 && one.state == other.state
+            && one.confirmedCount == other.confirmedCount && one.statistics.applied == one.statistics.submitted
+            && other.statistics.applied == other.statistics.submitted
+    }
+}
