@@ -1,4 +1,4 @@
-public import MeshIdentity
+import MeshIdentity
 
 /// A log that is behind: events have got their places, and what follows from them is reduced bit by bit, so that nobody waits
 /// for all of it. Meanwhile the state before is shown, with what the user does since on top of it.

@@ -1,4 +1,4 @@
-public import MeshIdentity
+import MeshIdentity
 
 extension SessionSyncEngine {
     /// Takes events that have come together: those that are late get their places together when `body` ends, and what
