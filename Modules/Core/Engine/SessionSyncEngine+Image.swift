@@ -94,6 +94,7 @@ extension SessionSyncEngine {
             // Everything promised lies at or below the lease.
             let lease = mutations.contains(.promiseUnpersisted) ? .zero : head.clockLease
             clock = HybridLogicalClock(latest: max(head.clock, lease))
+            skipStampsOfOtherLives()
         }
         clockLease = head.clockLease.isUsable ? head.clockLease : clock.latest
         log = EventLog(base: image.base.reduced, baseCount: image.base.count)
@@ -116,6 +117,14 @@ extension SessionSyncEngine {
         pending.replacesEverything = areHealed
         // The mark was written before the caller could act on the alarm.
         if sources[0].isForked { pending.raise(.forked(SourceSequence(source: source, sequence: sources[0].held))) }
+    }
+
+    /// A store that forgot its last commits, or a copy of one, was begun from before, by a life that drew the next stamps.
+    /// Two events of the same name and the same stamp could not be told apart, so each life goes on at a random one of the
+    /// next 65,536: within a millisecond.
+    private mutating func skipStampsOfOtherLives() {
+        let start = clock.latest.rawValue + random.next() >> 48
+        clock.observe(HybridTimestamp(rawValue: start))
     }
 
     /// Own events of a clock that a peer had driven to its end: nobody has taken them. They are stamped anew under the ids

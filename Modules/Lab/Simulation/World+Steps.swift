@@ -97,7 +97,7 @@ extension World {
 
     func handle(_ frame: Frame<Feature>, at peer: Int) throws(Violation) {
         trace(peer) { "receives \(frame)" }
-        guard frame.isEvent else {
+        guard handsTogether, frame.isEvent else {
             try handleTogether(at: peer)
             return try handleAlone(frame, at: peer)
         }

@@ -55,6 +55,8 @@ final class World<Feature: SimulatedFeature> {
     var together: [[Frame<Feature>]]
     /// Draws how many that are, so that it changes nothing else of a seed.
     var gathering: SplitMix64
+    /// Whether there is a transport that hands events over together, in half of the seeds.
+    let handsTogether: Bool
 
     init(_ schedule: Schedule, _ options: SimulationOptions) {
         self.schedule = schedule
@@ -64,6 +66,7 @@ final class World<Feature: SimulatedFeature> {
         random = SplitMix64(seed: schedule.seed ^ 0x5EED)
         together = Array(repeating: [], count: schedule.peerCount)
         gathering = SplitMix64(seed: schedule.seed ^ 0x6A74)
+        handsTogether = gathering.happens(rate: 0.5)
         conditions = schedule.conditions
         let silentUntil = UInt64(schedule.conditions.silentStart) * 1_000
         situations = schedule.conditions.skew.map { Situation(clockOffset: $0, silentUntil: silentUntil) }

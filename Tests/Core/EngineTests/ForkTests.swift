@@ -44,6 +44,19 @@ import Testing
         #expect(pair.watch.confirmedCount > confirmed && pair.watch.ownUnconfirmedCount == 0)
     }
 
+    /// A machine that loses power may forget its last commits, and its clock may be behind what it has seen.
+    @Test func `Lives that begin at one moment of a store never draw the same stamps`() throws {
+        var pair = try EnginePair.joined()
+        _ = try pair.phone.submitLocal("seen", at: pair.now)
+        let stamps = try (0..<20).map { seed in
+            var life = try Self.relaunched(pair.phone, seed: seed)
+            return try life.submitLocal("tap", at: pair.now - 3_600).metadata.stamp
+        }
+        #expect(Set(stamps).count == stamps.count)
+        let first = try #require(stamps.min()), last = try #require(stamps.max())
+        #expect(last.milliseconds - first.milliseconds <= 1)
+    }
+
     @Test func `A member that learns of its own fork and crashes before it acts on that learns it again`() throws {
         var pair = try Self.pairWithForkedPhone()
         for message in pair.watch.takeDirectives().outgoing {
