@@ -11,9 +11,9 @@ public enum ConnectionError: Error, Codable, Hashable, Sendable {
     /// The platform's session has not been activated.
     case notActivated
     case notReachable
-    /// No watch is paired with this phone.
+    /// No other device is paired with this one.
     case notPaired
-    case watchAppNotInstalled
+    case appNotInstalled
     case deliveryFailed(reason: String)
     case timeout
     case cancelled
@@ -37,6 +37,14 @@ public enum ConnectionError: Error, Codable, Hashable, Sendable {
     case payloadTooLarge(bytes: Int, limit: Int, limitID: String)
     /// The peer speaks a version that is not understood here, or something else altogether.
     case incompatiblePeer(reason: String)
+
+    /// What it travels by.
+    private enum CodingKeys: String, CodingKey {
+        case notActivated, notReachable, notPaired, deliveryFailed, timeout, cancelled, replyFailed, encodingFailed
+        case decodingFailed, handlerNotRegistered, handlerError, remoteError, sessionError, sessionUnhealthy
+        case fileNotFound, fileAccessDenied, insufficientSpace, idInUse, payloadTooLarge, incompatiblePeer
+        case appNotInstalled = "watchAppNotInstalled"
+    }
 }
 
 extension ConnectionError {
@@ -67,8 +75,8 @@ extension ConnectionError: LocalizedError, CustomStringConvertible {
         switch self {
         case .notActivated: "the session is not active"
         case .notReachable: "the other device cannot be reached"
-        case .notPaired: "no watch is paired"
-        case .watchAppNotInstalled: "the app is not installed on the other device"
+        case .notPaired: "no other device is paired"
+        case .appNotInstalled: "the app is not installed on the other device"
         case .deliveryFailed(let reason): "not delivered: \(reason)"
         case .timeout: "no answer in time"
         case .cancelled: "cancelled"

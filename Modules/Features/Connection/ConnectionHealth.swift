@@ -44,7 +44,7 @@ public final class ConnectionHealth: Sendable {
                 let isAllStuck = state.failuresWhileReachable == Self.failuresMax
                 state.current = .unhealthy(
                     suggestion: !isAllStuck
-                        ? .openCompanionApp : state.hasFailedToRecover ? .restartBothDevices : .restartWatch)
+                        ? .openCompanionApp : state.hasFailedToRecover ? .restartBothDevices : .restartOtherDevice)
             }
         }
     }
@@ -53,7 +53,7 @@ public final class ConnectionHealth: Sendable {
     public func recoveryFailed() {
         change { state in
             state.hasFailedToRecover = true
-            if state.current.suggestion == .restartWatch {
+            if state.current.suggestion == .restartOtherDevice {
                 state.current = .unhealthy(suggestion: .restartBothDevices)
             }
         }
@@ -79,7 +79,7 @@ extension ConnectionError {
         switch self {
         case .handlerNotRegistered, .handlerError, .remoteError, .incompatiblePeer: .answer
         case .cancelled, .encodingFailed, .decodingFailed, .idInUse, .payloadTooLarge, .fileNotFound, .fileAccessDenied,
-            .insufficientSpace, .sessionUnhealthy, .notPaired, .watchAppNotInstalled:
+            .insufficientSpace, .sessionUnhealthy, .notPaired, .appNotInstalled:
             .nothing
         case .notActivated, .notReachable, .deliveryFailed, .timeout, .replyFailed, .sessionError: .failure
         }

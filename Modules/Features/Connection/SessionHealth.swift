@@ -14,7 +14,7 @@ public enum SessionHealth: Hashable, Sendable {
 /// What a person can do about a connection that does not work, by what does not work about it.
 public enum RecoverySuggestion: String, Hashable, Sendable, CaseIterable {
     /// The platform says that the other device is there, and nothing arrives.
-    case restartWatch
+    case restartOtherDevice = "restartWatch"
     /// The other device does not answer because nobody runs the app there.
     case openCompanionApp
     /// An attempt to recover has failed as well.
@@ -22,7 +22,7 @@ public enum RecoverySuggestion: String, Hashable, Sendable, CaseIterable {
 
     public var localizedDescription: String {
         switch self {
-        case .restartWatch: "Restart your watch."
+        case .restartOtherDevice: "Restart your watch."
         case .openCompanionApp: "Open the app on the other device."
         case .restartBothDevices: "Restart both devices."
         }

@@ -16,7 +16,7 @@ extension RequesterCore {
         guard let call = calls[id] else { return }
         guard !call.isHeard else { return setPhase(.resting, of: id) }
         if !isReachable(call.wish.peer?.id) {
-            if call.method != .message {
+            if call.method != .live {
                 guard enqueue(call, now) else { return }
             } else if call.wish.strategy.hasFallback {
                 return fallBack(call, now)
@@ -31,7 +31,7 @@ extension RequesterCore {
 
     /// The transport has the copy of the last attempt.
     mutating func sent(_ call: RequestCall, _ now: RequestMoment) {
-        if call.method == .message {
+        if call.method == .live {
             dequeue(now) { $0.id == call.id }
             direct(.wake(call.id, true))
             setPhase(.listening(until: now.elapsed + call.wish.policy.patience), of: call.id)
@@ -44,7 +44,7 @@ extension RequesterCore {
 
     /// The transport has not taken the copy of the last attempt.
     mutating func failed(_ call: RequestCall, _ error: ConnectionError, _ now: RequestMoment) {
-        guard call.method == .message, call.wish.strategy.hasFallback, call.wish.policy.shouldRetry(error) else {
+        guard call.method == .live, call.wish.strategy.hasFallback, call.wish.policy.shouldRetry(error) else {
             return retry(call, after: error, now)
         }
         report(.deliveryFailed(requestType: call.type, error: error, willRetry: true))
@@ -80,7 +80,7 @@ extension RequesterCore {
         if error == .notReachable, call.wish.delivery == .queued {
             guard enqueue(call, now) else { return }
             // What is to be kept is promised when the transport has it.
-            if call.wish.strategy.primaryMethod == .message { direct(.wake(call.id, true)) }
+            if call.wish.strategy.primaryMethod == .live { direct(.wake(call.id, true)) }
             gap = min(call.wait * 2, Self.waitMax)
             calls[call.id]?.wait = gap
         } else if !countAttempt(of: call, after: error) {
@@ -111,7 +111,7 @@ extension RequesterCore {
     mutating func hand(
         _ call: RequestCall, over method: DeliveryMethod, to peer: SessionPeer?, isAttempt: Bool, _ now: RequestMoment
     ) {
-        if method == .context { occupySlot(call, of: peer, now) }
+        if method == .latest { occupySlot(call, of: peer, now) }
         let copy = hand(message(of: call, over: method, to: peer, now), mode: method.mode, to: peer, of: call.id)
         if isAttempt { setPhase(.handing(copy), of: call.id) }
         writeNext(now)
@@ -124,7 +124,7 @@ extension RequesterCore {
         message.method = method
         message.isFireAndForget = call.isFireAndForget
         message.stamp = call.stamp
-        let isKeptLong = call.isFireAndForget && method != .message
+        let isKeptLong = call.isFireAndForget && method != .live
         let life = isKeptLong ? Self.keptLifetime : call.deadline - now.elapsed
         message.expiresAt = theirWall(peer, now).advanced(byMilliseconds: max(0, life.milliseconds))
         return message
@@ -140,9 +140,9 @@ extension RequesterCore {
 extension DeliveryMethod {
     fileprivate var mode: SessionDeliveryMode {
         switch self {
-        case .message: .realtimeBestEffort
-        case .userInfo: .reliableEventually
-        case .context: .latestSnapshot
+        case .live: .realtimeBestEffort
+        case .queue: .reliableEventually
+        case .latest: .latestSnapshot
         }
     }
 }

@@ -23,7 +23,7 @@ extension RequesterCore {
     /// A reply counts when its id, its peer and its type are those of a request that has none yet.
     private mutating func receiveAnswer(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
         guard calls[message.id] != nil else {
-            if message.method == .context { vacateForeignSlot(message, now) }
+            if message.method == .latest { vacateForeignSlot(message, now) }
             if message.isFireAndForget == true, let error = message.failure {
                 return report(.deliveryFailed(requestType: message.type, error: error, willRetry: false))
             }
@@ -58,7 +58,7 @@ extension RequesterCore {
 
     /// The peer has it: nothing more needs to be sent.
     private mutating func receiveReceipt(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
-        if message.method == .context, calls[message.id]?.isFireAndForget != false {
+        if message.method == .latest, calls[message.id]?.isFireAndForget != false {
             recordTaker(of: message, by: peerID, now)
         }
         guard let call = call(message, of: peerID, now) else { return }
@@ -73,14 +73,14 @@ extension RequesterCore {
     /// It came too late by the clock over there. When it is still wanted here, the clocks differ. Of one call that is
     /// believed three times.
     private mutating func receiveLate(_ message: RequestMessage, from peerID: String, _ now: RequestMoment) {
-        if message.method == .context, calls[message.id] == nil { recordTaker(of: message, by: peerID, now) }
+        if message.method == .latest, calls[message.id] == nil { recordTaker(of: message, by: peerID, now) }
         guard var call = call(message, of: peerID, now), let peer = peer(peerID, now), let clock = message.clock,
             call.lateCount < 3
         else { return }
         call.lateCount += 1
         calls[call.id] = call
         clockAhead[peerID] = clock.millisecondsSince(now.wall)
-        hand(call, over: message.method ?? .message, to: peer, isAttempt: false, now)
+        hand(call, over: message.method ?? .live, to: peer, isAttempt: false, now)
     }
 
     private mutating func learnClock(

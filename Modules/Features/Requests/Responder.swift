@@ -109,7 +109,7 @@ extension Responder {
         // what no clock shows would make everything that comes later older.
         if request.stamp?.isPlausible != true { request.stamp = connection.stamp() }
         let job = Job(key: RequestKey(peerID: peerID, id: request.id), request: request)
-        let isLive = request.method ?? .message == .message
+        let isLive = request.method ?? .live == .live
         do {
             // Another copy of what is known takes no room, and is never late.
             if await !ledger.knows(job.key) {
@@ -122,7 +122,7 @@ extension Responder {
             switch standing {
             case .new:
                 report(.messageReceived(requestType: request.type))
-                if request.isFireAndForget == true, request.method != .userInfo { acknowledge(job) }
+                if request.isFireAndForget == true, request.method != .queue { acknowledge(job) }
                 if isLive { runLive(job) } else { enqueue(job) }
             case .underWay: acknowledge(job)
             case .answered(let answer?): send(answer, to: peerID, mode: .reliableEventually)
@@ -170,7 +170,7 @@ extension Responder {
         var receipt = RequestMessage(.received, id: job.key.id, type: job.request.type)
         receipt.method = job.request.method
         // A slot is emptied on this word, so that one must not be lost.
-        let mode: SessionDeliveryMode = job.request.method == .context ? .reliableEventually : .realtimeBestEffort
+        let mode: SessionDeliveryMode = job.request.method == .latest ? .reliableEventually : .realtimeBestEffort
         send(receipt, to: job.key.peerID, mode: mode)
     }
 

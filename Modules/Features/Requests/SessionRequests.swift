@@ -77,7 +77,7 @@ extension SessionRequests {
     /// - Throws: `ConnectionError`, or one of the request's own `failures` as the handler threw it. When the calling task
     ///   is cancelled, `cancelled` at once; what has not been sent by then never is.
     public func send<R: SessionRequest>(
-        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback, delivery: DeliveryMode = .queued,
+        _ request: R, strategy: DeliveryStrategy = .liveThenQueue, delivery: DeliveryMode = .queued,
         retryPolicy: RetryPolicy = .default, to peer: SessionPeer? = nil
     ) async throws -> R.Response {
         let wish = RequestCall.Wish(strategy: strategy, delivery: delivery, policy: retryPolicy, peer: peer)
@@ -88,7 +88,7 @@ extension SessionRequests {
     ///
     /// On a kept lane it is wanted for seven days, else for ten seconds.
     public func send<R: FireAndForgetRequest>(
-        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback, to peer: SessionPeer? = nil
+        _ request: R, strategy: DeliveryStrategy = .liveThenQueue, to peer: SessionPeer? = nil
     ) async {
         _ = await tell(request, strategy: strategy, to: peer)
     }
@@ -113,7 +113,7 @@ extension SessionRequests {
     ///   - maxAttempts: less than 1 counts as 1.
     ///   - connectionTimeout: how long one attempt waits for the peer. The answer may take ten seconds after it.
     public func sendWhenReady<R: SessionRequest>(
-        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback, maxAttempts: Int = 3,
+        _ request: R, strategy: DeliveryStrategy = .liveThenQueue, maxAttempts: Int = 3,
         connectionTimeout: Duration = .seconds(30), to peer: SessionPeer? = nil
     ) async throws -> R.Response {
         let wish = RequestCall.Wish(strategy: strategy, delivery: .immediate, policy: .none, peer: peer)

@@ -15,7 +15,7 @@ extension ConnectionError {
         switch wcError.code {
         case .sessionNotActivated, .sessionInactive: self = .notActivated
         case .deviceNotPaired: self = .notPaired
-        case .watchAppNotInstalled, .companionAppNotInstalled: self = .watchAppNotInstalled
+        case .watchAppNotInstalled, .companionAppNotInstalled: self = .appNotInstalled
         case .notReachable: self = .notReachable
         case .invalidParameter, .payloadTooLarge, .payloadUnsupportedTypes:
             self = .encodingFailed(description: description)

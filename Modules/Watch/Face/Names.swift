@@ -17,3 +17,25 @@
 
 public typealias WatchRequest = SessionRequest
 public typealias WatchConnectionError = ConnectionError
+
+extension DeliveryStrategy {
+    public static var messageWithUserInfoFallback: Self { .liveThenQueue }
+    public static var messageWithContextFallback: Self { .liveThenLatest }
+    public static var messageOnly: Self { .liveOnly }
+    public static var userInfoOnly: Self { .queueOnly }
+    public static var contextOnly: Self { .latestOnly }
+}
+
+extension DeliveryMethod {
+    public static var message: Self { .live }
+    public static var userInfo: Self { .queue }
+    public static var context: Self { .latest }
+}
+
+extension RecoverySuggestion {
+    public static var restartWatch: Self { .restartOtherDevice }
+}
+
+extension ConnectionError {
+    public static var watchAppNotInstalled: Self { .appNotInstalled }
+}

@@ -17,7 +17,7 @@ extension WatchConnection {
     /// - Throws: `WatchConnectionError`, or one of the request's own `failures` as the handler threw it; `cancelled` at once
     ///   when the calling task is cancelled.
     public func send<R: WatchRequest>(
-        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback, delivery: DeliveryMode = .queued,
+        _ request: R, strategy: DeliveryStrategy = .liveThenQueue, delivery: DeliveryMode = .queued,
         retryPolicy: RetryPolicy = .default
     ) async throws -> R.Response {
         let start = core.clock.elapsed
@@ -30,7 +30,7 @@ extension WatchConnection {
     /// Tells the counterpart. Returns when the request is on its way or waits; what comes of it, `diagnosticEvents`
     /// say.
     public func send<R: FireAndForgetRequest>(
-        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback
+        _ request: R, strategy: DeliveryStrategy = .liveThenQueue
     ) async {
         try? await getReady(for: R.self, within: Self.activationPatience)
         await requests.send(request, strategy: strategy)
@@ -40,7 +40,7 @@ extension WatchConnection {
     /// once all the same.
     /// - Parameter connectionTimeout: how long one attempt waits for the counterpart.
     public func sendWhenReady<R: WatchRequest>(
-        _ request: R, strategy: DeliveryStrategy = .messageWithUserInfoFallback, maxAttempts: Int = 3,
+        _ request: R, strategy: DeliveryStrategy = .liveThenQueue, maxAttempts: Int = 3,
         connectionTimeout: Duration = .seconds(30)
     ) async throws -> R.Response {
         try await getReady(for: R.self, within: connectionTimeout)

@@ -48,7 +48,7 @@ import Testing
     @Test func `Lives that begin at one moment of a store never draw the same stamps`() throws {
         var pair = try EnginePair.joined()
         _ = try pair.phone.submitLocal("seen", at: pair.now)
-        let stamps = try (0..<20).map { seed in
+        let stamps = try (UInt64(0)..<20).map { seed in
             var life = try Self.relaunched(pair.phone, seed: seed)
             return try life.submitLocal("tap", at: pair.now - 3_600).metadata.stamp
         }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ConnectionErrorTests {
     private static let all: [ConnectionError] = [
-        .notActivated, .notReachable, .notPaired, .watchAppNotInstalled, .deliveryFailed(reason: "a"), .timeout,
+        .notActivated, .notReachable, .notPaired, .appNotInstalled, .deliveryFailed(reason: "a"), .timeout,
         .cancelled, .replyFailed(reason: "a"), .encodingFailed(description: "a"), .decodingFailed(description: "a"),
         .handlerNotRegistered(requestType: "A"), .handlerError(description: "a"), .remoteError(description: "a"),
         .sessionError(code: 7007, description: "a"), .sessionUnhealthy(reason: "a"), .fileNotFound(url: "/a"),

@@ -22,9 +22,9 @@ import Testing
         fail(.timeout, isReachable: true, times: 4)
         #expect(health.current == .healthy)
         fail(.timeout, isReachable: true, times: 1)
-        #expect(health.current == .unhealthy(suggestion: .restartWatch))
+        #expect(health.current == .unhealthy(suggestion: .restartOtherDevice))
         health.succeeded()
-        #expect(changes.withLock { $0 } == [.unhealthy(suggestion: .restartWatch), .healthy])
+        #expect(changes.withLock { $0 } == [.unhealthy(suggestion: .restartOtherDevice), .healthy])
     }
 
     @Test(arguments: [ConnectionError.notReachable, .timeout, .deliveryFailed(reason: "")])
@@ -65,7 +65,7 @@ import Testing
             #expect(strategy.hasFallback == (strategy.fallbackMethod != nil))
             #expect(strategy.fallbackMethod != strategy.primaryMethod)
         }
-        #expect(DeliveryStrategy.messageWithContextFallback.fallbackMethod == .context)
+        #expect(DeliveryStrategy.liveThenLatest.fallbackMethod == .latest)
         #expect(DeliveryMethod.allCases.map(\.rawValue) == ["message", "userInfo", "context"])
     }
 }

@@ -46,7 +46,7 @@ import Testing
             // Some are about a request that is under way.
             let pending = Pending {
                 try await there.requests.send(
-                    Add(left: 1, right: 1), strategy: .messageOnly,
+                    Add(left: 1, right: 1), strategy: .liveOnly,
                     retryPolicy: RetryPolicy(maxAttempts: 1, timeout: .seconds(1)))
             }
             await world.run { !there.requests.underWay.isEmpty }
@@ -56,7 +56,7 @@ import Testing
             _ = try? await world.finish(pending)
         }
         let sum = try await world.finish {
-            try await here.requests.send(Add(left: 20, right: 3), strategy: .userInfoOnly, to: watch)
+            try await here.requests.send(Add(left: 20, right: 3), strategy: .queueOnly, to: watch)
         }
         #expect(sum == 23, "seed \(seed)")
     }

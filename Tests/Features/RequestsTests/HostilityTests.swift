@@ -17,7 +17,7 @@ import Testing
     @Test func `An answer of a later version is an incompatible peer to the caller`() async throws {
         let world = World(seed: 71)
         let (here, there) = try await world.pair()
-        let pending = Pending { try await here.requests.send(Find(name: "a"), strategy: .messageOnly, to: watch) }
+        let pending = Pending { try await here.requests.send(Find(name: "a"), strategy: .liveOnly, to: watch) }
         await world.run { !here.requests.underWay.isEmpty }
         var reply = RequestMessage(.answer, id: try #require(here.requests.underWay.first), type: "Find")
         reply.version = 9
@@ -46,7 +46,7 @@ import Testing
             try? await post.send(answer, mode: .reliableEventually, to: phone)
         }
         await world.run { here.requests.isReachable() }
-        try await world.finish { await here.requests.send(Log(line: 1), strategy: .messageOnly) }
+        try await world.finish { await here.requests.send(Log(line: 1), strategy: .liveOnly) }
         let failure = DiagnosticEvent.deliveryFailed(requestType: "Log", error: error, willRetry: false)
         await world.run(within: .seconds(5)) { here.events.all.contains(failure) }
         #expect(!here.events.all.contains { if case .messageSent = $0 { true } else { false } })
@@ -76,12 +76,12 @@ import Testing
         await world.meet(here, there)
         // It has no handler, which is found out after two seconds.
         let pending = Pending {
-            try await here.requests.send(Add(left: 1, right: 1), strategy: .userInfoOnly, to: watch)
+            try await here.requests.send(Add(left: 1, right: 1), strategy: .queueOnly, to: watch)
         }
         await world.run { there.events.all.contains(.messageReceived(requestType: "Add")) }
         var late = RequestMessage(.late, id: try #require(here.requests.underWay.first), type: "Add")
         late.clock = .max
-        late.method = .userInfo
+        late.method = .queue
         let message = late
         let post = RequestPost(connection: there.connection)
         try await world.finish {
@@ -104,7 +104,7 @@ import Testing
         let calls = (0...Responder.liveMax).map { left in
             Pending {
                 try await here.requests.send(
-                    Add(left: left, right: 0), strategy: .messageOnly, retryPolicy: .patient)
+                    Add(left: left, right: 0), strategy: .liveOnly, retryPolicy: .patient)
             }
         }
         let tooMany = ConnectionError.deliveryFailed(reason: "too many requests are being handled")
@@ -128,7 +128,7 @@ import Testing
             try await world.finish {
                 for id in ids {
                     var message = RequestMessage(.request, id: id, type: "Log", body: Data(#"{"line":1}"#.utf8))
-                    message.method = .userInfo
+                    message.method = .queue
                     message.stamp = here.connection.stamp()
                     try await post.send(message, mode: .reliableEventually, to: watch)
                 }
@@ -160,7 +160,7 @@ import Testing
         ]
         for (line, name) in names.enumerated() {
             var message = RequestMessage(.request, id: UUID(), type: "Log", body: Data(#"{"line":\#(line)}"#.utf8))
-            message.method = .context
+            message.method = .latest
             message.isFireAndForget = true
             let stamp = here.connection.stamp()
             let metadata = SessionSyncMetadata(
@@ -192,7 +192,7 @@ import Testing
         // One runs, as many as may wait do, and three too many come.
         let count = Responder.waitingMax + 4
         try await world.finish {
-            for line in 0..<count { await here.requests.send(Log(line: line), strategy: .userInfoOnly, to: watch) }
+            for line in 0..<count { await here.requests.send(Log(line: line), strategy: .queueOnly, to: watch) }
         }
         let tooMany = DiagnosticEvent.deliveryFailed(
             requestType: "Log", error: .deliveryFailed(reason: "too many requests are being handled"),
@@ -217,7 +217,7 @@ import Testing
         }
         world.network.partition([phone], [tablet])
         await world.run { !here.requests.isReachable(tablet) }
-        try await world.finish { await here.requests.send(Log(line: 1), strategy: .contextOnly) }
+        try await world.finish { await here.requests.send(Log(line: 1), strategy: .latestOnly) }
         await world.run { done.all == [1] }
         await world.run(for: .seconds(2))
         world.network.heal()

@@ -50,10 +50,10 @@ import Testing
         there.requests.register(Log.self) { _ in VoidResponse() }
         there.requests.register(Add.self) { $0.left + $0.right }
         for line in 0..<5 {
-            try await world.finish { await here.requests.send(Log(line: line), strategy: .contextOnly) }
+            try await world.finish { await here.requests.send(Log(line: line), strategy: .latestOnly) }
             await world.run(for: .seconds(1))
             _ = try await world.finish {
-                try await here.requests.send(Add(left: 1, right: line), strategy: .contextOnly)
+                try await here.requests.send(Add(left: 1, right: line), strategy: .latestOnly)
             }
         }
         await world.run(for: .seconds(2))
@@ -77,7 +77,7 @@ import Testing
         await world.meet(here, there)
         let done = Done()
         let post = RequestPost(connection: here.connection)
-        let request = try request(.context, in: world, line: 7)
+        let request = try request(.latest, in: world, line: 7)
         for launch in 0..<3 {
             if launch > 0 {
                 world.network.crash(watch)
@@ -108,10 +108,10 @@ import Testing
             return VoidResponse()
         }
         let post = RequestPost(connection: here.connection)
-        var live = try request(.message, in: world, line: 4)
+        var live = try request(.live, in: world, line: 4)
         live.isFireAndForget = false
         var queued = live
-        queued.method = .userInfo
+        queued.method = .queue
         let (first, second) = (live, queued)
         try await world.finish {
             try await post.send(first, mode: .realtimeBestEffort, to: watch)
@@ -141,7 +141,7 @@ import Testing
         world.network.heal()
         #expect(try await world.finish(pending) == 2)
         #expect(complaint(expected: [1], handled: done.all) == nil)
-        #expect(here.events.all.contains(.fallbackUsed(from: .message, to: .userInfo)))
+        #expect(here.events.all.contains(.fallbackUsed(from: .live, to: .queue)))
     }
 
     @Test func `W4 a queued copy that the answer has overtaken is withdrawn`() async throws {
@@ -159,14 +159,14 @@ import Testing
         // The live copy is there, and the queued one, for want of a sign, never gets through.
         world.network.partition(from: phone, to: watch)
         #expect(try await world.finish(pending) == 2)
-        #expect(here.events.all.contains(.fallbackUsed(from: .message, to: .userInfo)))
+        #expect(here.events.all.contains(.fallbackUsed(from: .live, to: .queue)))
         world.network.heal()
         await world.run(for: .seconds(10))
         // It would have been answered once more.
         #expect(here.requests.ignoredReplyCount == 0)
     }
 
-    @Test(arguments: [DeliveryStrategy.userInfoOnly, .contextOnly, .messageOnly, .messageWithUserInfoFallback])
+    @Test(arguments: [DeliveryStrategy.queueOnly, .latestOnly, .liveOnly, .liveThenQueue])
     func `W5 what has timed out is not run when the peer comes back`(strategy: DeliveryStrategy) async throws {
         let world = World(seed: 16)
         let (here, there) = try await world.pair()
@@ -197,7 +197,7 @@ import Testing
             done.note($0.line)
             return VoidResponse()
         }
-        var late = try request(.userInfo, in: world, line: 5)
+        var late = try request(.queue, in: world, line: 5)
         late.expiresAt = world.network.now.millisecondsSince1970 - 1
         let message = late
         let post = RequestPost(connection: here.connection)
@@ -232,7 +232,7 @@ import Testing
         }
         let post = RequestPost(connection: here.connection)
         for line in 0..<4 {
-            var message = try request(.userInfo, in: world, line: line)
+            var message = try request(.queue, in: world, line: line)
             message.stamp = nil
             let unstamped = message
             _ = try await world.finish { try await post.send(unstamped, mode: .reliableEventually, to: watch) }
@@ -259,7 +259,7 @@ import Testing
         world.network.partition([phone], [watch])
         await world.run { !here.requests.isReachable() }
         for line in 0..<20 {
-            try await world.finish { await here.requests.send(Log(line: line), strategy: .userInfoOnly) }
+            try await world.finish { await here.requests.send(Log(line: line), strategy: .queueOnly) }
         }
         world.network.heal()
         await world.run { done.all.count == 20 }

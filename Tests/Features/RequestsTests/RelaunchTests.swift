@@ -25,7 +25,7 @@ import Testing
             return 0
         }
         let pending = Pending {
-            try await here.requests.send(Add(left: 1, right: 1), strategy: .messageOnly, retryPolicy: .patient)
+            try await here.requests.send(Add(left: 1, right: 1), strategy: .liveOnly, retryPolicy: .patient)
         }
         await world.run { done.all == [1] }
         world.network.crash(watch)
@@ -58,7 +58,7 @@ import Testing
             return $0.left + $0.right
         }
         let pending = Pending {
-            try await here.requests.send(Add(left: 1, right: 1), strategy: .userInfoOnly, retryPolicy: .patient)
+            try await here.requests.send(Add(left: 1, right: 1), strategy: .queueOnly, retryPolicy: .patient)
         }
         await world.run { began.isResolved }
         await world.run(for: .seconds(1))
@@ -98,7 +98,7 @@ import Testing
             return VoidResponse()
         }
         for line in 0..<5 {
-            try await world.finish { await here.requests.send(Log(line: line), strategy: .userInfoOnly) }
+            try await world.finish { await here.requests.send(Log(line: line), strategy: .queueOnly) }
         }
         await world.run { first.events.all.count { $0 == .messageReceived(requestType: "Log") } == 5 }
         mortal.die()
@@ -129,7 +129,7 @@ import Testing
         }
         world.network.partition(from: watch, to: phone)
         let pending = Pending {
-            try await here.requests.send(Add(left: 2, right: 3), strategy: .messageOnly, retryPolicy: .patient)
+            try await here.requests.send(Add(left: 2, right: 3), strategy: .liveOnly, retryPolicy: .patient)
         }
         await world.run { done.all == [2] }
         await world.run(for: .seconds(1))
@@ -174,7 +174,7 @@ import Testing
             return 0
         }
         store.die()
-        for strategy in [DeliveryStrategy.messageOnly, .userInfoOnly] {
+        for strategy in [DeliveryStrategy.liveOnly, .queueOnly] {
             do {
                 _ = try await world.finish { try await here.requests.send(Add(left: 1, right: 0), strategy: strategy) }
                 Issue.record("answered")

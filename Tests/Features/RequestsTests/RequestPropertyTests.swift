@@ -169,7 +169,7 @@ final class PropertyRun: Sendable {
         let (number, process) = next()
         guard let process else { return }
         let call = Pending { [self] in
-            let isKept = await process.device.requests.tell(Log(line: number), strategy: .userInfoOnly)
+            let isKept = await process.device.requests.tell(Log(line: number), strategy: .queueOnly)
             if isKept { state.withLock { _ = $0.counts.promised.insert(number) } }
         }
         state.withLock { $0.calls.append(call) }

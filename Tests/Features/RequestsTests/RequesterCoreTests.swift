@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `The check can fail`() {
-        var play = Play(.userInfoOnly, .queued, isFireAndForget: false)
+        var play = Play(.queueOnly, .queued, isFireAndForget: false)
         play.take(.peerComes)
         play.take(.ask)
         var forgotten = play
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func `A copy that was sent once more since the clocks differ decides nothing`() {
-        var play = Play(.userInfoOnly, .queued, isFireAndForget: false)
+        var play = Play(.queueOnly, .queued, isFireAndForget: false)
         play.take(.peerComes)
         play.take(.ask)
         play.take(.reply(.late))
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func `An answer that comes before the transport is done ends the request, and the copy is taken back`() {
-        var play = Play(.userInfoOnly, .queued, isFireAndForget: false)
+        var play = Play(.queueOnly, .queued, isFireAndForget: false)
         play.take(.peerComes)
         play.take(.ask)
         play.take(.reply(.answer))

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [DeliveryStrategy.messageOnly, .userInfoOnly, .contextOnly])
+    @Test(arguments: [DeliveryStrategy.liveOnly, .queueOnly, .latestOnly])
     func `What fails on the way is tried again after 200 milliseconds`(strategy: DeliveryStrategy) async throws {
         let stage = try await stage(seed: 41)
         stage.transport.fail(with: [SessionSyncError.queueFull(limit: 1), SessionSyncError.queueFull(limit: 1)])
@@ -54,7 +54,7 @@ import Testing
         #expect(stage.here.connection.health.current.isHealthy)
     }
 
-    @Test(arguments: [DeliveryStrategy.messageOnly, .userInfoOnly, .contextOnly])
+    @Test(arguments: [DeliveryStrategy.liveOnly, .queueOnly, .latestOnly])
     func `What is cancelled while the transport makes it wait is never sent`(strategy: DeliveryStrategy) async throws {
         let stage = try await stage(seed: 52)
         stage.transport.hold()
@@ -87,7 +87,7 @@ import Testing
         stage.transport.fail(with: Array(repeating: error, count: 3))
         await #expect(throws: ConnectionError(error)) {
             _ = try await stage.world.finish {
-                try await stage.here.requests.send(Add(left: 1, right: 1), strategy: .messageOnly)
+                try await stage.here.requests.send(Add(left: 1, right: 1), strategy: .liveOnly)
             }
         }
         #expect(failures(stage.here) == [true, true, false])
@@ -95,7 +95,7 @@ import Testing
         stage.transport.fail(with: [error])
         await #expect(throws: ConnectionError(error)) {
             _ = try await stage.world.finish {
-                try await stage.here.requests.send(Add(left: 1, right: 1), strategy: .userInfoOnly, retryPolicy: .none)
+                try await stage.here.requests.send(Add(left: 1, right: 1), strategy: .queueOnly, retryPolicy: .none)
             }
         }
     }
@@ -114,7 +114,7 @@ import Testing
         #expect(failures(stage.here) == DeliveryStrategy.allCases.map { _ in false })
     }
 
-    @Test(arguments: [DeliveryStrategy.messageWithUserInfoFallback, .messageWithContextFallback])
+    @Test(arguments: [DeliveryStrategy.liveThenQueue, .liveThenLatest])
     func `A live send that fails falls back at once`(strategy: DeliveryStrategy) async throws {
         let stage = try await stage(seed: 44)
         stage.transport.fail(with: [SessionSyncError.notReachable])
@@ -123,7 +123,7 @@ import Testing
         }
         #expect(sum == 2)
         let fallback = try #require(strategy.fallbackMethod)
-        #expect(stage.here.events.all.contains(.fallbackUsed(from: .message, to: fallback)))
+        #expect(stage.here.events.all.contains(.fallbackUsed(from: .live, to: fallback)))
         #expect(failures(stage.here) == [true])
     }
 
@@ -131,13 +131,13 @@ import Testing
         let stage = try await stage(seed: 45, isLying: true)
         stage.transport.fail(with: Array(repeating: SessionSyncError.notReachable, count: 5))
         let sum = try await stage.world.finish {
-            try await stage.here.requests.send(Add(left: 1, right: 1), strategy: .messageOnly)
+            try await stage.here.requests.send(Add(left: 1, right: 1), strategy: .liveOnly)
         }
         #expect(sum == 2)
         stage.transport.fail(with: Array(repeating: SessionSyncError.notReachable, count: 100))
         await #expect(throws: ConnectionError.timeout) {
             _ = try await stage.world.finish {
-                try await stage.here.requests.send(Add(left: 2, right: 1), strategy: .messageOnly)
+                try await stage.here.requests.send(Add(left: 2, right: 1), strategy: .liveOnly)
             }
         }
         #expect(stage.here.events.all.contains(.requestExpired(requestType: "Add")))
@@ -183,7 +183,7 @@ import Testing
             await #expect(throws: ConnectionError.timeout) {
                 _ = try await stage.world.finish {
                     try await stage.here.requests.send(
-                        Add(left: 1, right: 1), strategy: .messageOnly,
+                        Add(left: 1, right: 1), strategy: .liveOnly,
                         retryPolicy: RetryPolicy(maxAttempts: 1, timeout: .seconds(1)))
                 }
             }
@@ -216,12 +216,12 @@ import Testing
         await stage.world.run { !stage.here.requests.isReachable() }
         let here = stage.here
         let calls = (0..<RequesterCore.queueMax).map { left in
-            Pending { try await here.requests.send(Add(left: left, right: 0), strategy: .userInfoOnly) }
+            Pending { try await here.requests.send(Add(left: left, right: 0), strategy: .queueOnly) }
         }
         await stage.world.run { here.requests.pendingRequestCount == RequesterCore.queueMax }
         await #expect(throws: ConnectionError.deliveryFailed(reason: "256 requests wait already")) {
             _ = try await stage.world.finish {
-                try await here.requests.send(Add(left: -1, right: 0), strategy: .userInfoOnly, retryPolicy: .none)
+                try await here.requests.send(Add(left: -1, right: 0), strategy: .queueOnly, retryPolicy: .none)
             }
         }
         stage.world.network.heal()

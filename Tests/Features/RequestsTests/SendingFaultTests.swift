@@ -59,7 +59,7 @@ import Testing
         world.network.partition([phone], [watch])
         await world.run { !here.requests.isReachable() }
         let calls = (0..<10).map { number in
-            Pending { try await here.requests.send(Find(name: "\(number)"), strategy: .messageOnly) }
+            Pending { try await here.requests.send(Find(name: "\(number)"), strategy: .liveOnly) }
         }
         await world.run { here.requests.pendingRequestCount == 10 }
         // Half of them go while the others are flushed, and replies to all of them come, some twice.
@@ -99,7 +99,7 @@ import Testing
         await world.run { !here.requests.isReachable() }
         let startedAt = world.network.elapsed
         let pending = Pending {
-            try await here.requests.send(Add(left: 1, right: 2), strategy: .messageOnly, delivery: .queued)
+            try await here.requests.send(Add(left: 1, right: 2), strategy: .liveOnly, delivery: .queued)
         }
         await world.run(for: .seconds(5))
         #expect(here.requests.pendingRequestCount == 1)
@@ -128,7 +128,7 @@ import Testing
         let startedAt = world.network.elapsed
         let pending = Pending {
             try await here.requests.send(
-                Add(left: 1, right: 2), strategy: .messageOnly, retryPolicy: RetryPolicy(maxAttempts: 1))
+                Add(left: 1, right: 2), strategy: .liveOnly, retryPolicy: RetryPolicy(maxAttempts: 1))
         }
         let ours = await outcome(in: world, pending, startedAt: startedAt)
         guard case .failed(.timeout, let after) = ours else {
@@ -177,7 +177,7 @@ import Testing
             return "mine"
         }
         let startedAt = world.network.elapsed
-        let pending = Pending { try await here.requests.send(Find(name: "a"), strategy: .messageOnly, to: watch) }
+        let pending = Pending { try await here.requests.send(Find(name: "a"), strategy: .liveOnly, to: watch) }
         await world.run { there.events.all.contains(.messageReceived(requestType: "Find")) }
         let id = try #require(here.requests.underWay.first)
         let foreign = RequestMessage(.answer, id: id, type: "Find", body: Data("\"foreign\"".utf8))

@@ -63,7 +63,7 @@ import Testing
             return add.left
         }
         let calls = (0..<2).map { left in
-            Pending { try await here.requests.send(Add(left: left, right: 0), strategy: .messageOnly) }
+            Pending { try await here.requests.send(Add(left: left, right: 0), strategy: .liveOnly) }
         }
         for (left, call) in calls.enumerated() { #expect(try await world.finish(call) == left) }
     }
@@ -80,7 +80,7 @@ import Testing
         await world.run { !here.requests.isReachable() }
         let calls = (0..<4).map { left in
             Pending {
-                try await here.requests.send(Add(left: left, right: 0), strategy: .contextOnly, retryPolicy: .patient)
+                try await here.requests.send(Add(left: left, right: 0), strategy: .latestOnly, retryPolicy: .patient)
             }
         }
         await world.run { calls.count(where: \.isOver) == 3 }
@@ -104,8 +104,8 @@ import Testing
         there.requests.register(Find.self) { $0.name }
         world.network.partition([phone], [watch])
         await world.run { !here.requests.isReachable() }
-        let add = Pending { try await here.requests.send(Add(left: 1, right: 0), strategy: .contextOnly) }
-        let find = Pending { try await here.requests.send(Find(name: "x"), strategy: .contextOnly) }
+        let add = Pending { try await here.requests.send(Add(left: 1, right: 0), strategy: .latestOnly) }
+        let find = Pending { try await here.requests.send(Find(name: "x"), strategy: .latestOnly) }
         await world.run { here.requests.pendingRequestCount == 2 }
         world.network.heal()
         #expect(try await world.finish(add) == 1)
@@ -150,7 +150,7 @@ import Testing
     @Test func `What comes at launch waits for its handler`() async throws {
         let world = World(seed: 8)
         let (here, there) = try await world.pair()
-        let pending = Pending { try await here.requests.send(Add(left: 1, right: 1), strategy: .messageOnly) }
+        let pending = Pending { try await here.requests.send(Add(left: 1, right: 1), strategy: .liveOnly) }
         await world.run { there.events.all.contains(.messageReceived(requestType: "Add")) }
         there.requests.register(Add.self) { $0.left + $0.right }
         #expect(try await world.finish(pending) == 2)
@@ -199,7 +199,7 @@ import Testing
         #expect(try await world.finish(pending) == 8)
         // The answer to the first attempt is lost until the second one.
         world.network.partition(from: watch, to: phone)
-        let second = Pending { try await here.requests.sendWhenReady(Add(left: 5, right: 5), strategy: .messageOnly) }
+        let second = Pending { try await here.requests.sendWhenReady(Add(left: 5, right: 5), strategy: .liveOnly) }
         await world.run(for: .seconds(11))
         world.network.heal()
         #expect(try await world.finish(second) == 10)

@@ -27,7 +27,7 @@ import Testing
         }
         store.fails = true
         for line in 0..<3 {
-            try await world.finish { await here.requests.send(Log(line: line), strategy: .userInfoOnly) }
+            try await world.finish { await here.requests.send(Log(line: line), strategy: .queueOnly) }
         }
         await world.run(for: .seconds(2))
         #expect(done.all.isEmpty, "what has not been written must not run")
@@ -37,7 +37,7 @@ import Testing
         #expect(done.all == [0, 1, 2])
     }
 
-    @Test(arguments: [DeliveryStrategy.userInfoOnly, .messageOnly])
+    @Test(arguments: [DeliveryStrategy.queueOnly, .liveOnly])
     func `What cannot be begun is begun when the store is well again`(strategy: DeliveryStrategy) async throws {
         let store = FailingStore()
         let (world, here, there) = try await world(92, store)
@@ -59,7 +59,7 @@ import Testing
     @Test func `What a process has left is read again when the store is well again`() async throws {
         let store = FailingStore()
         let (world, here, there) = try await world(93, store)
-        try await world.finish { await here.requests.send(Log(line: 1), strategy: .userInfoOnly) }
+        try await world.finish { await here.requests.send(Log(line: 1), strategy: .queueOnly) }
         await world.run { there.events.all.contains(.messageReceived(requestType: Log.requestType)) }
         world.network.crash(watch)
         store.fails = true
@@ -86,14 +86,14 @@ import Testing
         }
         store.fails = true
         for line in 0..<20 {
-            try await world.finish { await here.requests.send(Log(line: line), strategy: .userInfoOnly) }
+            try await world.finish { await here.requests.send(Log(line: line), strategy: .queueOnly) }
         }
         func isLoss(_ event: DiagnosticEvent) -> Bool {
             if case .deliveryFailed(Log.requestType, _, willRetry: false) = event { true } else { false }
         }
         await world.run(within: .seconds(10)) { there.events.all.filter(isLoss).count == 20 }
         store.fails = false
-        try await world.finish { await here.requests.send(Log(line: 20), strategy: .userInfoOnly) }
+        try await world.finish { await here.requests.send(Log(line: 20), strategy: .queueOnly) }
         await world.run { !done.all.isEmpty }
         #expect(done.all == [20])
     }

@@ -30,18 +30,18 @@ extension CounterpartTransport {
         let kind = isFireAndForget ? Questions.Kind.told : .request(type: message.type)
         let isFirst = state.withLock { $0.asked.ask(message.id, kind) }
         do {
-            switch message.method ?? .message {
-            case .context where !isFireAndForget: try port.publish(request)
+            switch message.method ?? .live {
+            case .latest where !isFireAndForget: try port.publish(request)
             // Over there another copy would run again.
             case _ where !isFirst: return
-            case .message:
+            case .live:
                 // The system says whether it has arrived.
                 let response = try await port.send(request)
                 inject(RequestMessage(.received, id: message.id, type: message.type))
                 if let response { take(response) }
                 return
             // What nobody answers is not read in a context over there.
-            case .userInfo, .context: try port.transfer(request)
+            case .queue, .latest: try port.transfer(request)
             }
             inject(RequestMessage(.received, id: message.id, type: message.type))
         } catch {
@@ -109,7 +109,7 @@ extension CounterpartTransport {
             .request, id: request.requestID, type: names.own(request.typeName), body: request.payload)
         message.method = method
         message.isFireAndForget = request.isFireAndForget
-        if method == .context {
+        if method == .latest {
             message.expiresAt =
                 (request.timestamp + TimeInterval(Self.lifetime.components.seconds)).millisecondsSince1970
         }

@@ -251,7 +251,7 @@ extension ReferencePort {
             return last.ids
         }
         for request in requests where !known.contains(request.requestID) {
-            tell(.request(request, .context, reply: nil))
+            tell(.request(request, .latest, reply: nil))
         }
     }
 
@@ -277,7 +277,7 @@ extension ReferencePort {
                 handler?.call(encoded(.success(Self.helloAnswer, requestID: request.requestID)))
                 tell(.mesh(isProven: true))
             } else {
-                tell(.request(request, .message, reply: handler?.call))
+                tell(.request(request, .live, reply: handler?.call))
             }
             return true
         }
@@ -297,7 +297,7 @@ extension ReferencePort {
     private func take(userInfo: [String: Any]) -> Bool {
         guard let value = userInfo[Self.requestKey] else { return false }
         if let bytes = value as? Data, let frame = decode(WireUserInfo.self, bytes) {
-            tell(.request(frame.request, .userInfo, reply: nil))
+            tell(.request(frame.request, .queue, reply: nil))
         } else {
             tell(
                 .unreadable(typeName: "user info", reason: "a user info of WatchConnectivitySwift that cannot be read"))
