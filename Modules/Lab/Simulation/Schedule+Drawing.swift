@@ -16,6 +16,7 @@ extension Schedule {
         self.stores = stores
         if stores == .faulty { spoilCommits(random: &random) }
         if hasNewLife { beginNewLife(random: &random) }
+        if stores == .perfect, !self.isPaired, seed % 8 == 6 { dieAtFounding(random: &random) }
         self.setting = setting
         switch setting {
         case .ordinary, .lives: break
@@ -94,6 +95,20 @@ extension Schedule {
             }
         }
         faults.append(PlannedFault(at: 100 + random.below(400), duration: 0, peer: 1, fault: .loseStore))
+        faults.sort { $0.at < $1.at }
+    }
+
+    /// One of two dies when it has joined, and perhaps confirmed, before the other has heard of that.
+    private mutating func dieAtFounding(random: inout SplitMix64) {
+        conditions.loss = max(conditions.loss, 0.3)
+        faults.removeAll {
+            switch $0.fault {
+            case .loseStore, .restoreStore: true
+            default: false
+            }
+        }
+        faults.append(
+            PlannedFault(at: 100 + random.below(600), duration: 0, peer: random.below(2), fault: .loseStore))
         faults.sort { $0.at < $1.at }
     }
 
