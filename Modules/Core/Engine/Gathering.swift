@@ -6,13 +6,13 @@ extension SessionSyncEngine {
     ///
     /// ```swift
     /// engine.gather { engine in
-    ///     for envelope in batch { results.append(Result { try engine.receive(envelope) }) }
+    ///     for envelope in batch { do { _ = try engine.receive(envelope) } catch { … } }
     /// }
     /// for event in engine.takeApplied() { … }          // of all of them, each source's in order
     /// ```
     ///
     /// Within `body` only `receive` and `receiveOpaque` may be called, and `applied` says no more than that the event has
-    /// been taken: what it did is told by `takeApplied`. Complexity: O(k log k + n) for k late events beside the
+    /// been taken: what it did is told by `takeApplied`. Results are not to be kept, as each holds a state. Complexity: O(k log k + n) for k late events beside the
     /// reducer, which runs for the n events from the first of them on.
     @inlinable
     public mutating func gather<Result>(_ body: (inout Self) throws -> Result) rethrows -> Result {
@@ -27,6 +27,7 @@ extension SessionSyncEngine {
             isGathering = false
             keepLastApplied()
             placeGathered()
+            advance()
         }
         return try body(&self)
     }
@@ -62,7 +63,6 @@ extension SessionSyncEngine {
         gathered = []
         log.merge(sorted: entries, in: sources)
         if !options.catchesUpLater { catchUp() }
-        advance()
     }
 
     /// Whether events have got their places of which `state` does not tell yet; see `catchUp`.

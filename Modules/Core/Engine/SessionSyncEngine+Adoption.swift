@@ -75,6 +75,7 @@ extension SessionSyncEngine {
                 _ = engine.take(LogEntry(record, slot: known))
             }
         }
+        catchUp()
         advance()
         return true
     }

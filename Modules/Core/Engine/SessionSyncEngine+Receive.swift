@@ -110,7 +110,9 @@ extension SessionSyncEngine {
         guard let outcome = insert(entry) else { return .ignored(state) }
         drainGap(entry.slot)
         // What waited for it may have had an effect where it had none.
-        if outcome != .applied, applied.contains(where: { $0.outcome == .applied }) { return .applied(state) }
+        if outcome != .applied, !isGathering, applied.contains(where: { $0.outcome == .applied }) {
+            return .applied(state)
+        }
         return result(of: outcome)
     }
 
@@ -136,6 +138,8 @@ extension SessionSyncEngine {
     ///   itself.
     @inlinable
     mutating func insert(_ entry: LogEntry<Event>) -> SessionEventOutcome? {
+        // Which may move the cut.
+        if !isGathering { catchUp() }
         let place = log.place(of: entry, in: sources, mutations)
         guard entry.stamp > cutStamp, place >= settledCount else {
             pending.raise(
@@ -147,7 +151,6 @@ extension SessionSyncEngine {
         var entry = entry
         if entry.slot == 0 { weigh(&entry) }
         let outcome: SessionEventOutcome
-        if !isGathering { catchUp() }
         if contradictsItsSource(entry) {
             raiseFork(entry.slot, entry.sequence)
             return nil

@@ -8,7 +8,7 @@ import MeshIdentity
 
 extension SessionSyncEngine {
     /// Reduces what follows the last checkpoint once more and compares: a reducer that reads a clock, draws ids or depends
-    /// on the order of a set gives itself away. It costs up to 32 events and two digests.
+    /// on the order of a set gives itself away. It costs up to 32 events, two digests and a copy of the log.
     @usableFromInline
     mutating func checkReducer() {
         guard !log.isBehind, options.reducesTwice || isSampleDue, let last = log.entries.last else { return }
@@ -44,13 +44,14 @@ extension SessionSyncEngine {
         return nil
     }
 
-    /// Every event gives some credit and every look costs what the state weighs, so that a small state is looked at with
+    /// Every event gives some credit and every look costs what state and log weigh, so that small ones are looked at with
     /// every event and one of a megabyte every thousandth time.
     private var isSampleDue: Bool {
         mutating get {
             samplingCredit = min(samplingCredit + Self.creditOfAnEvent, Self.creditMax)
             guard samplingCredit >= Self.creditOfAnEvent else { return false }
-            samplingCredit -= 2 * (encoded(log.current.state)?.count ?? 0)
+            samplingCredit -=
+                2 * (encoded(log.current.state)?.count ?? 0) + log.entries.count * MemoryLayout<LogEntry<Event>>.stride
             return true
         }
     }

@@ -145,6 +145,7 @@ where
         guard phase != .closed else { return }
         if let finalEvent { try submit(finalEvent, at: moment ?? now) }
         if phase == .running {
+            turn { $0.catchUp() }
             if core.engine.hasHistory { turn { $0.publishSnapshot() } }
             await drained()
             await acknowledged()
@@ -310,7 +311,7 @@ extension SyncedSession {
         let end = ContinuousClock.now + .milliseconds(4)
         return turn { core in
             repeat { core.catchUp(atMost: 8) } while core.engine.isBehind && ContinuousClock.now < end
-            return core.engine.isBehind
+            return core.isCatchingUp
         }
     }
 

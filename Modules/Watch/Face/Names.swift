@@ -38,4 +38,7 @@ extension RecoverySuggestion {
 
 extension ConnectionError {
     public static var watchAppNotInstalled: Self { .appNotInstalled }
+
+    /// For `catch WatchConnectionError.watchAppNotInstalled`, which is a case there.
+    public static func ~= (pattern: Self, error: any Error) -> Bool { error as? Self == pattern }
 }

@@ -59,21 +59,42 @@ extension SessionCore {
             case .rejected, .unread: statistics.ignored += 1
             }
         }
-        guard !engine.isBehind else {
-            // While a peer's events go on coming, what is reduced between them may have to be reduced again.
-            directives.catchUpIn = engine.missing.isEmpty && !isLagging ? .zero : Self.gatheringTime
-            return
-        }
+        if engine.isBehind { return stayBehind() }
+        behindSince = nil
         if !applied.isEmpty { directives.showsState = true }
-        directives.remoteEvents += arrivals
-        arrivals = []
+        tellArrivals(atMost: Self.arrivalsAtOnce)
+    }
+
+    /// The rest of it is reduced in later turns.
+    private mutating func stayBehind() {
+        let since = behindSince ?? moment.now
+        behindSince = since
+        // A member that goes on sending what comes late must not keep the screen as it is.
+        if abs(moment.now.timeIntervalSince(since)) > Self.behindMax { return catchUp() }
+        // While a peer's events go on coming, what is reduced between them may have to be reduced again.
+        directives.catchUpIn = engine.missing.isEmpty && !isLagging ? .zero : Self.gatheringTime
     }
 
     private static var gatheringTime: Duration { .milliseconds(50) }
+    /// Seconds.
+    private static var behindMax: TimeInterval { 5 }
+
+    /// As many as a reader's buffer takes, and the others in later turns.
+    mutating func tellArrivals(atMost count: Int) {
+        directives.remoteEvents += arrivals.prefix(count)
+        arrivals.removeFirst(min(count, arrivals.count))
+        if !arrivals.isEmpty { directives.catchUpIn = .zero }
+    }
+
+    /// Half of what a reader of remote events may leave unread.
+    private static var arrivalsAtOnce: Int { 512 }
+
+    /// Whether `catchUp` has something to do.
+    var isCatchingUp: Bool { engine.isBehind || !arrivals.isEmpty }
 
     /// Goes on with what came late: reduces at most that many events, and shows what has come of it at the end.
     mutating func catchUp(atMost count: Int = .max) {
-        guard engine.isBehind else { return }
+        guard engine.isBehind else { return tellArrivals(atMost: Self.arrivalsAtOnce) }
         engine.catchUp(atMost: count)
         announceApplied()
         guard !engine.isBehind else { return }
@@ -99,22 +120,33 @@ extension SessionCore {
 
     private mutating func note(_ taken: Taken, of metadata: SessionSyncMetadata) {
         exchange.unacknowledgedCount += 1
-        switch taken.result {
+        switch taken {
         case .applied: break
         case .duplicate: statistics.duplicates += 1
-        case .ignored:
+        case .ignored: statistics.ignored += 1
+        case .unread:
             statistics.ignored += 1
-            if taken.isUnread { statistics.unread += 1 }
-        case .snapshotRequired:
+            statistics.unread += 1
+        case .early:
             statistics.gaps += 1
             // A member's engine sends the missing range; anybody else has nothing but snapshots.
             if !engine.isSealed || !isOpenMember(metadata.sourcePeerID) { requestSnapshot() }
         }
     }
 
-    private struct Taken {
-        var result: SessionSyncReceiveResult<State>
-        var isUnread = false
+    /// What became of an event, without the state that a result holds: many of those are as many copies of it.
+    private enum Taken {
+        case applied, duplicate, ignored, unread, early
+
+        init(_ result: SessionSyncReceiveResult<State>, isUnread: Bool = false) {
+            self =
+                switch result {
+                case .applied: .applied
+                case .duplicate: .duplicate
+                case .ignored: isUnread ? .unread : .ignored
+                case .snapshotRequired: .early
+                }
+        }
     }
 
     private static func take(
@@ -122,13 +154,12 @@ extension SessionCore {
     ) throws -> Taken {
         let metadata = erased.metadata
         if metadata.payloadType == engine.payloadType, let event = try? erased.decodePayload(as: Event.self) {
-            return Taken(result: try engine.receive(SessionSyncEnvelope(metadata: metadata, payload: event)))
+            return Taken(try engine.receive(SessionSyncEnvelope(metadata: metadata, payload: event)))
         }
         // A kind of event that this version does not know is kept unread.
         let payload = try erased.encodedPayload(with: checkpoints.codec)
         return Taken(
-            result: try engine.receiveOpaque(metadata, bytes: payload.bytes, codec: payload.codec.id.number),
-            isUnread: true)
+            try engine.receiveOpaque(metadata, bytes: payload.bytes, codec: payload.codec.id.number), isUnread: true)
     }
 
     // MARK: - Controls

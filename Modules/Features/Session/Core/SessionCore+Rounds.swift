@@ -194,6 +194,7 @@ extension SessionCore {
 
     /// Another has written in this store's name, or it is an older copy of itself: it goes on under a new one.
     private mutating func reincarnate() {
+        catchUp()
         guard
             let engine = try? engine.reincarnated(
                 as: UInt32(truncatingIfNeeded: configuration.randomSeed() | 1), seed: configuration.randomSeed())

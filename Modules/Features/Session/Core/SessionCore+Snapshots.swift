@@ -8,6 +8,8 @@ import MeshTransport
 extension SessionCore {
     mutating func receive(_ erased: AnySessionSyncSnapshot) {
         guard isRunning, isMine(erased.metadata), erased.metadata.sourcePeerID != engine.localPeerID else { return }
+        // A shown state, or a copy, would come between what waits and what is told of it.
+        if !engine.isSealed { catchUp() }
         do {
             guard !isStale(erased) else {
                 staleSnapshot = erased

@@ -60,6 +60,8 @@ where
 
     /// Events that have their places and are told once the state shows them.
     var arrivals: [SessionSyncEnvelope<Event>] = []
+    /// Since when the state does not show all that has come.
+    var behindSince: Date?
 
     // What is known of peers beside the engine.
     var heard: [String: HeardPeer] = [:]
@@ -102,6 +104,7 @@ where
     /// What waits stays.
     mutating func stop() {
         catchUp()
+        tellArrivals(atMost: .max)
         isRunning = false
         isRequestOwed = false
         exchange = ExchangeSchedule()
@@ -113,7 +116,9 @@ where
         guard outgoing.events.count < configuration.outgoingMax else {
             throw SessionSyncError.queueFull(limit: configuration.outgoingMax)
         }
+        let wasBehind = engine.isBehind
         let envelope = try engine.submitLocal(event, at: moment)
+        if wasBehind { announceApplied() }
         weigh(envelope)
         statistics.submitted += 1
         deliveries.add(envelope.metadata)
