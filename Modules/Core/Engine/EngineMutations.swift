@@ -77,6 +77,8 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case confirmWhileGathering
     /// Events that came together stand in the order in which they came.
     case gatherUnsorted
+    /// A member's word that the session has ended is not taken.
+    case endUnheard
 
     package init?(name: String) {
         guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }

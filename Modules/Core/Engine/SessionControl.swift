@@ -30,6 +30,14 @@ public struct SessionControl: Hashable, Sendable, Codable {
     public var clockEchoes: [ClockEcho]
     /// Sources of which the sender has seen two events of one sequence.
     public var forked: [SourceSequence]
+    /// Left out unless it is true: earlier versions neither say nor hear it.
+    private var ended: Bool?
+
+    /// The session is over: the sender submits no more events, and neither shall the receiver.
+    public var hasEnded: Bool {
+        get { ended ?? false }
+        set { ended = newValue ? true : nil }
+    }
 
     public init(
         group: SessionSource? = nil, members: [SessionSource] = [], firstSequence: UInt64 = 1,

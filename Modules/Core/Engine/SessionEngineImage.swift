@@ -47,6 +47,8 @@ public struct SessionEngineHead<Event: Codable & Sendable>: Sendable, Codable {
     public var snapshotRevision: UInt64
     /// Open members that are known to have forked: until they are replaced nothing is confirmed.
     public var forked: [SessionSource]
+    /// Members that know of the end; nil before it.
+    public var endedMembers: [SessionSource]?
 
     public struct SourcePromises: Hashable, Sendable, Codable {
         public var source: SessionSource

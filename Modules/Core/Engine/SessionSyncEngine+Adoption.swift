@@ -50,7 +50,10 @@ extension SessionSyncEngine {
         due = DueEffects()
         pending.replaceEverything()
         seal()
-        if let copier = sources.slot(of: message.source) { observe(message.promise?.stamp ?? .zero, of: copier) }
+        if let copier = sources.slot(of: message.source) {
+            observe(message.promise?.stamp ?? .zero, of: copier)
+            if message.control.hasEnded { takeEnd(copier) }
+        }
         for entry in log.entries { observe(entry.stamp, of: entry.slot) }
         for entry in log.entries { applied.append(AppliedEntry(entry: entry, outcome: entry.outcome ?? .applied)) }
         recountOwn()

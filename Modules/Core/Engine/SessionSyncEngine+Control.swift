@@ -36,7 +36,6 @@ extension SessionSyncEngine {
     @inlinable
     public mutating func tick(at moment: Date) {
         isReferenceOnly = false
-        guard !ended else { return }
         forgetApplied()
         wallMilliseconds = moment.wallMilliseconds
         pending.isDigestDue = true
@@ -122,6 +121,7 @@ extension SessionSyncEngine {
         takeReplacements(control.replacements, slot)
         drainGap(slot)
         sources[slot].promises.settle(held: sources[slot].held)
+        if control.hasEnded { takeEnd(slot) }
         compareChains(control, slot)
         answerRanges(control, slot)
     }

@@ -209,7 +209,7 @@ extension SessionSyncEngine {
         let spoken = spokenSlots
         // All until the members have confirmed what the base holds: they may lack word of it.
         let acknowledged = haveConfirmedBase() ? spoken : Array(sources.indices)
-        let control = SessionControl(
+        var control = SessionControl(
             group: groupName, members: sources.openSources.sorted(), firstSequence: sources[0].first,
             held: mutations.contains(.gapHeld) ? heldWithGaps : sources.vector(of: acknowledged) { $0.held },
             asks: tokens(of: spoken) { $0.token }, echoes: tokens(of: spoken) { $0.echo },
@@ -218,6 +218,7 @@ extension SessionSyncEngine {
             clockEchoes: spoken.compactMap { sources[$0].lastHeard },
             forked: spoken.filter { sources[$0].isForked }
                 .map { SourceSequence(source: sources[$0].source, sequence: sources[$0].held) })
+        control.hasEnded = ended
         let metadata = SessionSyncMetadata(
             sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, eventID: controlID(stamp),
             sequence: 0, causalTimestamp: moment, payloadType: SessionControl.payloadType, stamp: stamp,

@@ -53,7 +53,8 @@ extension SessionSyncEngine {
             chain: confirmationChain,
             sideEffectsDue: sideEffectsDue,
             snapshotRevision: snapshotRevision,
-            forked: sources.records.filter { $0.isForked && $0.isOpen }.map { $0.source })
+            forked: sources.records.filter { $0.isForked && $0.isOpen }.map { $0.source },
+            endedMembers: ended ? sources.records.filter { $0.hasEnded }.map { $0.source } : nil)
     }
 
     private func vector(_ acknowledged: [UInt64]) -> SequenceVector {
@@ -91,10 +92,12 @@ extension SessionSyncEngine {
         isReferenceOnly = false
         snapshotRevision = head.snapshotRevision
         if !mutations.contains(.clockForgotten) {
-            // Everything promised lies at or below the lease.
-            let lease = mutations.contains(.promiseUnpersisted) ? .zero : head.clockLease
-            clock = HybridLogicalClock(latest: max(head.clock, lease))
-            skipStampsOfOtherLives()
+            clock = HybridLogicalClock(latest: head.clock)
+            if !mutations.contains(.promiseUnpersisted) {
+                // Everything promised lies at or below the lease.
+                clock = HybridLogicalClock(latest: max(head.clock, head.clockLease))
+                skipStampsOfOtherLives()
+            }
         }
         clockLease = head.clockLease.isUsable ? head.clockLease : clock.latest
         log = EventLog(base: image.base.reduced, baseCount: image.base.count)
@@ -186,6 +189,7 @@ extension SessionSyncEngine {
             }
         }
         for source in head.forked { sources[try sources.slot(adding: source)].isForked = true }
+        for source in head.endedMembers ?? [] { sources[try sources.slot(adding: source)].hasEnded = true }
         countForkedMembers()
     }
 
@@ -219,6 +223,7 @@ extension SessionSyncEngine {
         image.head.promises = []
         image.head.acknowledgements = []
         image.head.forked = []
+        image.head.endedMembers = image.head.hasEnded ? [] : nil
         var engine = try Self(
             restoring: image, reducer: interpreter.reducer, conflictPolicy: interpreter.conflictPolicy, seed: seed,
             options: options)

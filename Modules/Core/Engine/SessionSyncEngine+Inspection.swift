@@ -12,14 +12,6 @@ extension SessionSyncEngine {
     /// A member of a group for good: it confirms, and adopts no copies any more.
     public var isSealed: Bool { sealed }
 
-    public var hasEnded: Bool { ended }
-
-    /// The session is over here: every call that takes something throws `SessionSyncError.sessionEnded` from now on.
-    public mutating func end() {
-        ended = true
-        pending.changesMembership = true
-    }
-
     public var membership: SessionMembership {
         SessionMembership(
             open: sources.records.filter { $0.isOpen }.map { .init(source: $0.source, floor: $0.floor) }

@@ -14,7 +14,7 @@ extension SessionSyncEngine {
     /// the next control asks for what is missing; `takeApplied` lists everything that a call put in its place.
     ///
     /// - Throws: `SessionSyncError`: `sessionMismatch`, `featureMismatch`, `payloadTypeMismatch`,
-    ///   `unsupportedProtocolVersion`, `tooManySources`, `sessionEnded`. Nothing changes then.
+    ///   `unsupportedProtocolVersion`, `tooManySources`. Nothing changes then.
     @inlinable
     public mutating func receive(_ envelope: SessionSyncEnvelope<Event>) throws -> SessionSyncReceiveResult<State> {
         try check(envelope.metadata, payloadType: payloadType)

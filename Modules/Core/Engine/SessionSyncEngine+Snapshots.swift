@@ -13,12 +13,14 @@ extension SessionSyncEngine {
     /// includes more is shown, with the local events that it lacks replayed on top; one that includes less is stale. Of
     /// two shown states that include the same, the higher revision wins, then the lower peer id. What is shown never
     /// becomes the base: as soon as the events themselves are held, their order decides.
-    /// - Throws: as `receive`. Nothing changes then.
+    /// - Throws: as `receive`, and `SessionSyncError.sessionEnded` where it is no member yet. Nothing changes then.
     public mutating func applySnapshot(_ snapshot: SessionSyncSnapshot<State>) throws -> SessionSyncSnapshotResult<
         State
     > {
         let metadata = snapshot.metadata
         try check(metadata, payloadType: snapshotPayloadType)
+        // What an operating system kept of it never raises it again.
+        if !sealed { try checkNotEnded() }
         if !mutations.contains(.unboundedNumbers) { try snapshot.checkNumbers() }
         var included = snapshot.includedSequences
         guard included.count <= SessionSyncStore<State>.sourcesMax else {

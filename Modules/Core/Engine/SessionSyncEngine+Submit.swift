@@ -20,6 +20,12 @@ extension SessionSyncEngine {
         if ownUnconfirmed >= options.ownUnconfirmedMax || ownUnconfirmedBytes >= options.ownUnconfirmedBytesMax {
             try makeRoom()
         }
+        return try submit(event, at: moment)
+    }
+
+    /// The same, whether there is room or not.
+    @inlinable @inline(__always)
+    mutating func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         forgetApplied()
         var advanced = clock
         wallMilliseconds = moment.wallMilliseconds

@@ -151,7 +151,6 @@ where
             metadata.featureID == featureID, metadata.payloadType == payloadType,
             metadata.isInRange || mutations.contains(.unboundedNumbers)
         {
-            if ended { throw SessionSyncError.sessionEnded }
             return
         }
         try refuse(metadata, payloadType: payloadType)
@@ -167,11 +166,5 @@ where
                 received: metadata.protocolVersion, supported: SessionSyncProtocol.currentVersion)
         }
         guard metadata.isInRange else { throw SessionSyncError.outOfRange(field: "metadata") }
-        try checkNotEnded()
-    }
-
-    @usableFromInline
-    func checkNotEnded() throws {
-        if ended { throw SessionSyncError.sessionEnded }
     }
 }

@@ -36,6 +36,8 @@ struct SourceRecord: Sendable {
 
     /// How much this member has said that it has confirmed.
     var position: UInt64 = 0
+    /// It has said that it knows of the session's end.
+    var hasEnded = false
 
     /// The number that it has to return to prove that it lives.
     @usableFromInline var token: UInt32?

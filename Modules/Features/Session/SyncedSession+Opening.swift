@@ -63,6 +63,7 @@ extension SyncedSession {
         core.indexOwnEvents()
         core.deliveries.accept(through: image.head.sequence)
         core.queueEffectsDue()
+        closeIfOver()
     }
 
     /// Everything that outlives the process, for an app that keeps it in a place of its own.

@@ -45,6 +45,8 @@ where
     public private(set) var peers: [SessionPeerStatus] = []
     /// In a group for good: events are confirmed from here on.
     public private(set) var isMember = false
+    /// Somebody has ended the session: nobody submits any more, on no device. What was accepted before still arrives.
+    public private(set) var hasEnded = false
     /// The state is a peer's, of which the events are not held here.
     public private(set) var isProvisional = false
     /// Events whose place will never change, since the group began.
@@ -137,22 +139,39 @@ where
         cancelTasks()
     }
 
-    /// Submits the last event, if there is one, waits until it and the final snapshot have been handed to the
-    /// transport and reachable members have acknowledged, at most for `closePatience`, and stops for good. The transport
-    /// stays open: it may serve other features.
-    /// - Throws: what `submit` throws; the session is then still running.
+    /// Stops for good, once what was submitted and the final snapshot have been handed to the transport and reachable
+    /// members have acknowledged; at most for `closePatience`. The transport stays open: it may serve other features.
+    ///
+    /// With a final event, for which there is always room, it **ends the session on every device**: there `hasEnded` is
+    /// true as soon as they hear of it, and `submit` throws `SessionSyncError.sessionEnded`. A device that was away hears
+    /// of it from a later launch here: opened again, an ended session delivers what is owed, and is closed from the start
+    /// when nothing is. Without a final event only this device leaves. Where another has ended the session already, the
+    /// final event is not taken.
+    /// - Throws: what the reducer throws; the session is then still running.
     public func close(with finalEvent: Event? = nil, at moment: Date? = nil) async throws {
         guard phase != .closed else { return }
-        if let finalEvent { try submit(finalEvent, at: moment ?? now) }
+        if let finalEvent, !core.engine.hasEnded {
+            let moment = moment ?? now
+            try turn { try $0.end(with: finalEvent, at: moment) }
+        }
         if phase == .running {
             turn { $0.catchUp() }
             if core.engine.hasHistory { turn { $0.publishSnapshot() } }
             await drained()
             await acknowledged()
         }
-        phase = .closed
         turn { $0.stop() }
         cancelTasks()
+        finish()
+    }
+
+    /// A session that is over does not begin again: its state can be read.
+    func closeIfOver() {
+        if core.engine.isOver { finish() }
+    }
+
+    private func finish() {
+        phase = .closed
         stateTopic.finish()
         statusTopic.finish()
         remoteEventTopic.finish()
@@ -181,7 +200,7 @@ where
     ///
     /// - Parameter moment: the time of the tap, by the session's clock (`now`) where devices compare times.
     /// - Throws: what the reducer throws, `SessionSyncError.queueFull` while too much waits to be sent, `logFull` while
-    ///   too much is unconfirmed, or `closed`. No sequence is taken then.
+    ///   too much is unconfirmed, `sessionEnded`, or `closed`. No sequence is taken then.
     @discardableResult
     public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         guard phase != .closed else { throw SessionSyncError.closed }
@@ -318,6 +337,7 @@ extension SyncedSession {
     /// What observers see beside the state, where it has changed.
     private func showStatus() {
         if isMember != core.engine.isSealed { isMember.toggle() }
+        if hasEnded != core.engine.hasEnded { hasEnded.toggle() }
         if isProvisional != core.engine.isProvisional { isProvisional.toggle() }
         if confirmedCount != core.engine.confirmedCount { confirmedCount = core.engine.confirmedCount }
         if reachablePeerIDs != core.reachablePeerIDs { reachablePeerIDs = core.reachablePeerIDs }

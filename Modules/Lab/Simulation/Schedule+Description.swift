@@ -66,6 +66,7 @@ extension PlannedFault: CustomStringConvertible {
         case .lie(let isReachable):
             "\(name) is told that the others are \(isReachable ? "" : "un")reachable for \(duration) ms"
         case .slow(let cost): "\(name) takes \(cost) ms a frame for \(duration) ms"
+        case .end: "\(name) ends the session"
         }
     }
 }

@@ -16,7 +16,11 @@ extension Schedule {
         self.stores = stores
         if stores == .faulty { spoilCommits(random: &random) }
         if hasNewLife { beginNewLife(random: &random) }
-        if stores == .perfect, !self.isPaired, seed % 8 == 6 { dieAtFounding(random: &random) }
+        if seed % 16 == 5 {
+            faults.append(
+                PlannedFault(at: 1_000 + random.below(2_000), duration: 0, peer: random.below(peerCount), fault: .end))
+        }
+        if stores == .perfect, !self.isPaired, seed % 8 == 6 { dieAfterJoining(random: &random) }
         self.setting = setting
         switch setting {
         case .ordinary, .lives: break
@@ -98,17 +102,20 @@ extension Schedule {
         faults.sort { $0.at < $1.at }
     }
 
-    /// One of two dies when it has joined, and perhaps confirmed, before the other has heard of that.
-    private mutating func dieAtFounding(random: inout SplitMix64) {
-        conditions.loss = max(conditions.loss, 0.3)
+    /// Who has joined, and perhaps confirmed, dies before its founder has heard of that; the next one's clock is behind.
+    private mutating func dieAfterJoining(random: inout SplitMix64) {
         faults.removeAll {
             switch $0.fault {
-            case .loseStore, .restoreStore: true
+            case .loseStore, .restoreStore, .partition: true
             default: false
             }
         }
-        faults.append(
-            PlannedFault(at: 100 + random.below(600), duration: 0, peer: random.below(2), fault: .loseStore))
+        conditions.skew = [0, -500]
+        let (mute, death) = (20 + random.below(200), 100 + random.below(300))
+        faults += [
+            PlannedFault(at: mute, duration: death, peer: 1, fault: .partition(side: 2, isOneWay: true)),
+            PlannedFault(at: mute + death, duration: 0, peer: 1, fault: .loseStore),
+        ]
         faults.sort { $0.at < $1.at }
     }
 

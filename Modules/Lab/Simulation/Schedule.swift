@@ -112,6 +112,8 @@ public enum Fault: Sendable, Equatable {
     case lie(isReachable: Bool)
     /// Milliseconds that the peer takes for each frame.
     case slow(Int)
+    /// No fault: the peer ends the session.
+    case end
 }
 
 /// What a run looks for.
@@ -136,7 +138,7 @@ public enum FaultKind: Int, Sendable, CaseIterable {
     case lostStore, bothStoresLost, restoredStore
     case refusedCommit, tornCommit, lostSync
     case clockSkew, clockJump, mixedVersions, stateOnlySnapshot, abandonedPeer
-    case lie, flood, relaunch
+    case lie, flood, relaunch, ending
 
     public var name: String { "\(self)" }
 

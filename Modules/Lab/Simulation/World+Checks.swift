@@ -145,12 +145,36 @@ extension World {
         let core = replicas.indices.filter { conditions.abandoned & 1 << UInt8($0) == 0 }
         guard let group = replicas[core[0]].engine.group else { throw Violation("nobody has founded a group") }
         for peer in core { try checkJoined(peer, group) }
+        try checkEnded(core)
         if core.count == replicas.count {
             try checkAllConfirmed(core, group)
         } else {
             try checkCoreHolds(core)
         }
         try checkEverything()
+    }
+
+    /// Who knows of the end takes no tap.
+    func checkRefuses(_ tap: Tap) throws(Violation) {
+        let event = Feature.event(number: 0, choice: tap.choice, moment: moment(tap.peer))
+        do {
+            _ = try replicas[tap.peer].engine.submitLocal(event, at: moment(tap.peer))
+        } catch SessionSyncError.sessionEnded {
+            return
+        } catch {}
+        throw Violation("\(Schedule.name(of: tap.peer)) takes an event after the end")
+    }
+
+    /// What one of them knows, all do.
+    private func checkEnded(_ core: [Int]) throws(Violation) {
+        guard core.contains(where: { replicas[$0].engine.hasEnded }) else { return }
+        for peer in core where !replicas[peer].engine.hasEnded {
+            throw Violation("\(Schedule.name(of: peer)) does not know that the session has ended")
+        }
+        guard core.count == replicas.count else { return }
+        for peer in core where !replicas[peer].engine.isOver {
+            throw Violation("\(Schedule.name(of: peer)) does not know that everybody knows of the end")
+        }
     }
 
     private func checkJoined(_ peer: Int, _ group: SessionSource) throws(Violation) {

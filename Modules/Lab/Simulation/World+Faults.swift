@@ -1,3 +1,5 @@
+import MeshEngine
+
 extension World {
     func begin(_ planned: PlannedFault, _ index: Int32) throws(Violation) {
         let peer = planned.peer
@@ -32,6 +34,11 @@ extension World {
         case .slow(let cost):
             outcome.faults[.slowConsumer] += 1
             situations[peer].frameCost = UInt64(cost) * 1_000
+        case .end:
+            outcome.faults[.ending] += 1
+            guard isAwake(peer) else { break }
+            replicas[peer].engine.end()
+            try settle(peer)
         }
         enter(.faultEnd(index), atMilliseconds: planned.at + planned.duration)
     }
@@ -43,7 +50,7 @@ extension World {
         case .stop: situations[planned.peer].isRunning = true
         case .lie: situations[planned.peer].claim = nil
         case .slow: situations[planned.peer].frameCost = 0
-        case .pause, .crash, .loseStore, .restoreStore, .clockJump: break
+        case .pause, .crash, .loseStore, .restoreStore, .clockJump, .end: break
         }
     }
 

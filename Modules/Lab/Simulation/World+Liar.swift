@@ -145,6 +145,7 @@ extension World {
     /// One more tap, and somebody who has heard no lie takes it.
     private func checkUnderstood(_ peer: Int) throws(Violation) {
         let replica = replicas[peer]
+        guard !replica.engine.hasEnded else { return }
         var engine = replica.engine
         let name = Schedule.name(of: peer)
         let event = Feature.event(number: .max, choice: 3, moment: moment(peer))

@@ -43,6 +43,7 @@ extension World {
     func tap(_ tap: Tap) throws(Violation) {
         let peer = tap.peer
         guard isAwake(peer) else { return }
+        if replicas[peer].engine.hasEnded { return try checkRefuses(tap) }
         ghost.lastNumber += 1
         let number = ghost.lastNumber
         let moment = moment(peer)
@@ -161,6 +162,8 @@ extension World {
                 if case .applied = try replica.engine.applySnapshot(snapshot) { outcome.snapshots += 1 }
             }
         } catch SessionSyncError.unsupportedProtocolVersion {
+            return
+        } catch SessionSyncError.sessionEnded where replica.engine.hasEnded {
             return
         } catch {
             if case .lie = frame { return }

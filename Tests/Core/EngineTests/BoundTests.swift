@@ -189,21 +189,6 @@ import Testing
         #expect(updated.unreadCount == 0)
     }
 
-    @Test func `an ended session takes nothing, also after a relaunch`() throws {
-        var phone = makeEngine("phone")
-        var watch = makeEngine("watch")
-        let event = try watch.submitLocal("late", at: noon)
-        phone.end()
-        let relaunched = try ListEngine(
-            restoring: phone.image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 1)
-        for engine in [phone, relaunched] {
-            var engine = engine
-            #expect(throws: SessionSyncError.sessionEnded) { try engine.receive(event) }
-            #expect(throws: SessionSyncError.sessionEnded) { try engine.applySnapshot(watch.makeSnapshot(at: noon)) }
-            #expect(throws: SessionSyncError.sessionEnded) { try engine.submitLocal("more", at: noon) }
-        }
-    }
-
     @Test func `a state-only snapshot never moves a member`() throws {
         var pair = try EnginePair.joined()
         _ = try pair.watch.receive(pair.phone.submitLocal("shared", at: pair.now))

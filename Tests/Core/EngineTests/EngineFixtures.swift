@@ -26,10 +26,12 @@ let session = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)
 let noon = Date(timeIntervalSince1970: 1_700_000_000)
 
 func makeEngine(
-    _ peer: String, incarnation: UInt32 = 0, session: UUID = session, catchesUpLater: Bool = false
+    _ peer: String, incarnation: UInt32 = 0, session: UUID = session, catchesUpLater: Bool = false,
+    ownUnconfirmedMax: Int = 4_096
 ) -> ListEngine {
     var options = SessionEngineOptions<[String], String>()
     options.catchesUpLater = catchesUpLater
+    options.ownUnconfirmedMax = ownUnconfirmedMax
     return ListEngine(
         sessionID: session, featureID: "list", localPeerID: peer, payloadType: "list.event",
         snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(),

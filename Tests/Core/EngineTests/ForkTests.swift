@@ -53,7 +53,8 @@ import Testing
             return try life.submitLocal("tap", at: pair.now - 3_600).metadata.stamp
         }
         #expect(Set(stamps).count == stamps.count)
-        let first = try #require(stamps.min()), last = try #require(stamps.max())
+        let first = try #require(stamps.min())
+        let last = try #require(stamps.max())
         #expect(last.milliseconds - first.milliseconds <= 1)
     }
 

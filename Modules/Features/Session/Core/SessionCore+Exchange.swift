@@ -106,7 +106,7 @@ extension SessionCore {
 
     /// Nothing is to be said: every member holds and has confirmed everything, and has said so.
     private var isSettled: Bool {
-        guard engine.isSealed, engine.unconfirmedCount == 0 else { return false }
+        guard engine.isSealed, engine.unconfirmedCount == 0, !engine.hasEnded || engine.isOver else { return false }
         let members = engine.membership.open.map(\.source)
         return members.filter { $0 != engine.source }.allSatisfy { member in
             guard let heard = heard[member.peerID], heard.position == engine.chain.position else { return false }
@@ -114,14 +114,18 @@ extension SessionCore {
         }
     }
 
-    /// A member that can be reached has not acknowledged every own event.
+    /// A member that can be reached has not acknowledged every own event, or does not know of the end.
     var isSomebodyBehind: Bool {
         acknowledgedByReachableMembers.contains { $0 < engine.held[engine.source] }
+            || engine.hasEnded && reachableMembers.contains { !engine.knowsEnd($0) }
     }
 
     var acknowledgedByReachableMembers: [UInt64] {
-        engine.membership.open
-            .filter { $0.source != engine.source && reachablePeerIDs.contains($0.source.peerID) }
-            .map { engine.acknowledged(by: $0.source)[engine.source] }
+        reachableMembers.map { engine.acknowledged(by: $0)[engine.source] }
+    }
+
+    private var reachableMembers: [SessionSource] {
+        engine.membership.open.map(\.source)
+            .filter { $0 != engine.source && reachablePeerIDs.contains($0.peerID) }
     }
 }

@@ -116,8 +116,20 @@ where
         guard outgoing.events.count < configuration.outgoingMax else {
             throw SessionSyncError.queueFull(limit: configuration.outgoingMax)
         }
+        return try take(event) { try $0.submitLocal(event, at: moment) }
+    }
+
+    /// Submits the last event of all devices, for which there is room whatever waits.
+    mutating func end(with event: Event, at moment: Date) throws {
+        _ = try take(event) { try $0.end(with: event, at: moment) }
+        directives.showsStatus = true
+    }
+
+    private mutating func take(
+        _ event: Event, _ submit: (inout Engine) throws -> SessionSyncEnvelope<Event>
+    ) throws -> SessionSyncEnvelope<Event> {
         let wasBehind = engine.isBehind
-        let envelope = try engine.submitLocal(event, at: moment)
+        let envelope = try submit(&engine)
         if wasBehind { announceApplied() }
         weigh(envelope)
         statistics.submitted += 1

@@ -1,0 +1,59 @@
+import Foundation
+import MeshIdentity
+import Testing
+
+@testable import MeshEngine
+
+@Suite struct EndingTests {
+    @Test func `The end of a session is known to both, and what was accepted before it is lost to neither`() throws {
+        var pair = try EnginePair.joined()
+        let last = try pair.phone.end(with: "finish", at: pair.now)
+        let late = try pair.watch.submitLocal("late", at: pair.now)
+        #expect(!pair.watch.hasEnded)
+        _ = try pair.watch.receive(last)
+        _ = try pair.phone.receive(late)
+        for _ in 0..<3 { try pair.exchange() }
+
+        #expect(pair.phone.isOver && pair.watch.isOver)
+        #expect(pair.phone.state == pair.watch.state && Set(pair.watch.state) == ["finish", "late"])
+        #expect(throws: SessionSyncError.sessionEnded) { try pair.phone.submitLocal("more", at: pair.now) }
+        #expect(throws: SessionSyncError.sessionEnded) { try pair.watch.submitLocal("more", at: pair.now) }
+        #expect(throws: SessionSyncError.sessionEnded) { try pair.watch.end(with: "again", at: pair.now) }
+    }
+
+    @Test func `A relaunch remembers the end, and whether all know of it`() throws {
+        var pair = try EnginePair.joined()
+        _ = try pair.phone.end(with: "finish", at: pair.now)
+        pair.phone = try Self.relaunched(pair.phone)
+        #expect(pair.phone.hasEnded && !pair.phone.isOver)
+        for _ in 0..<3 { try pair.exchange() }
+        #expect(pair.watch.state == ["finish"])
+        #expect(try Self.relaunched(pair.phone).isOver && Self.relaunched(pair.watch).isOver)
+    }
+
+    @Test func `There is always room for the last event, and none when the reducer refuses it`() throws {
+        var pair = EnginePair(phone: makeEngine("phone", incarnation: 1, ownUnconfirmedMax: 8))
+        for _ in 0..<3 { try pair.exchange() }
+        for tap in 0..<8 { _ = try pair.phone.submitLocal("tap \(tap)", at: pair.now) }
+        #expect(throws: SessionSyncError.logFull(limit: 8)) { try pair.phone.submitLocal("more", at: pair.now) }
+        _ = try pair.phone.end(with: "finish", at: pair.now)
+        #expect(pair.phone.state.last == "finish" && pair.phone.hasEnded)
+        for _ in 0..<3 { try pair.exchange() }
+        #expect(pair.watch.state == pair.phone.state && pair.watch.isOver)
+    }
+
+    @Test func `Who belongs to no group with this one ends nothing here`() throws {
+        var pair = try EnginePair.joined()
+        var stranger = makeEngine("stranger", incarnation: 3)
+        stranger.end()
+        stranger.tick(at: pair.now)
+        for message in stranger.takeDirectives().outgoing {
+            try EnginePair.deliver(message, to: &pair.phone, at: pair.now)
+        }
+        #expect(!pair.phone.hasEnded)
+    }
+
+    private static func relaunched(_ engine: ListEngine) throws -> ListEngine {
+        try ListEngine(restoring: engine.image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 9)
+    }
+}

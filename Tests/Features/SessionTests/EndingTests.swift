@@ -1,0 +1,83 @@
+import Foundation
+import MeshEngine
+import MeshIdentity
+import MeshScenarioTransport
+import MeshSession
+import MeshStorage
+import MeshTransport
+import Testing
+
+/// `close(with:)` ends a session for all; `close()` leaves it.
+@MainActor @Suite struct EndingTests {
+    @Test(arguments: 0..<8 as Range<UInt64>)
+    func `A final event ends the session on both devices, over loss and delay`(seed: UInt64) async throws {
+        let world = VirtualWorld(seed: seed, conditions: .rough)
+        let (here, there) = await world.pair()
+        try there.submit(.add(1), at: world.now)
+        let closing = Task { try await here.close(with: .end, at: world.now) }
+        try there.submit(.add(2), at: world.now)
+        await world.settle(until: { here.phase == .closed && there.hasEnded && there.state.isOver })
+        try await closing.value
+        #expect(throws: SessionSyncError.sessionEnded) { try there.submit(.add(3), at: world.now) }
+        let leaving = Task { try await there.close(with: .end, at: world.now) }
+        await world.settle(until: { there.phase == .closed })
+        try await leaving.value
+        #expect(there.state.amounts == [1, 2], "seed \(seed)")
+    }
+
+    @Test func `A relaunch opens what is owed, and nothing once all know of the end`() async throws {
+        let world = VirtualWorld(seed: 3)
+        let stores = (here: MemoryStore(), there: MemoryStore())
+        func open(_ device: SessionPeer, _ store: MemoryStore) async throws -> CounterSession {
+            try await world.opened(world.transport(device), incarnation: device == phone ? 1 : 2) { $0.store = store }
+        }
+        var here = try await open(phone, stores.here)
+        var there = try await open(watch, stores.there)
+        here.start()
+        there.start()
+        await world.settle(until: { here.isMember && there.isMember })
+        there.stop()
+        let closing = Task { try await here.close(with: .end, at: world.now) }
+        await world.settle(until: { here.phase == .closed })
+        try await closing.value
+
+        here = try await open(phone, stores.here)
+        #expect(here.hasEnded && here.phase == .stopped, "the watch does not know yet")
+        #expect(throws: SessionSyncError.sessionEnded) { try here.submit(.add(1), at: world.now) }
+        here.start()
+        there.start()
+        await world.settle(until: { there.hasEnded && there.state.isOver })
+        await world.settle()
+
+        here = try await open(phone, stores.here)
+        there = try await open(watch, stores.there)
+        for session in [here, there] {
+            #expect(session.phase == .closed && session.state.isOver)
+            session.start()
+            #expect(session.phase == .closed)
+        }
+    }
+
+    @Test func `Without a final event one leaves and the other goes on`() async throws {
+        let world = VirtualWorld(seed: 4)
+        let (here, there) = await world.pair()
+        let closing = Task { try await here.close() }
+        await world.settle(until: { here.phase == .closed })
+        try await closing.value
+        #expect(!there.hasEnded)
+        try there.submit(.add(1), at: world.now)
+        #expect(there.state.total == 1)
+    }
+
+    @Test func `A full log takes the final event`() async throws {
+        let world = VirtualWorld(seed: 5)
+        let here = world.session(world.transport(phone)) { $0.engine.ownUnconfirmedMax = 4 }
+        here.start()
+        for tap in 0..<4 { try here.submit(.add(tap), at: world.now) }
+        #expect(throws: SessionSyncError.logFull(limit: 4)) { try here.submit(.add(9), at: world.now) }
+        let closing = Task { try await here.close(with: .end, at: world.now) }
+        await world.settle(until: { here.phase == .closed })
+        try await closing.value
+        #expect(here.state.isOver && here.state.amounts == [0, 1, 2, 3])
+    }
+}
