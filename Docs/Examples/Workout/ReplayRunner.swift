@@ -99,10 +99,10 @@ public final class ReplayRunner {
                 onProgress(steps)
                 return await Task.yield()
             } catch SessionSyncError.queueFull {
-                try await Task.sleep(for: .milliseconds(5))
+                try await session.waitForRoom()
             } catch SessionSyncError.logFull {
                 // The other side acknowledges more slowly than this one taps.
-                try await Task.sleep(for: .milliseconds(5))
+                try await session.waitForRoom()
             }
         }
     }

@@ -56,6 +56,15 @@ extension SessionSyncEngine {
     /// Own entries that are not confirmed.
     public var ownUnconfirmedCount: Int { ownUnconfirmed }
 
+    package var ownUnconfirmedByteCount: Int { ownUnconfirmedBytes }
+
+    /// Own events that `takeDirectives` has not handed over as confirmed. O(log).
+    package var ownUnconfirmedEvents: [Event] {
+        log.entries.dropFirst(announcedCount).compactMap { entry in
+            if entry.slot == 0, case .event(let event) = entry.content { event } else { nil }
+        }
+    }
+
     /// Events that wait for earlier ones, of all sources.
     public var gapCount: Int { gaps.values.reduce(0) { $0 + $1.count } }
 

@@ -2,6 +2,8 @@
 public struct SessionStatistics: Hashable, Sendable, Codable {
     /// Local events submitted.
     public internal(set) var submitted = 0
+    /// Local events of a high rate that were not taken, to leave room.
+    public internal(set) var thinnedOut = 0
     /// Remote events applied.
     public internal(set) var applied = 0
     /// Remote events that came after later ones had been applied, which were rolled back and reduced again.

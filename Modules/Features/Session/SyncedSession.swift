@@ -87,6 +87,8 @@ where
     @ObservationIgnored let remoteSnapshotTopic = Topic<SessionSyncSnapshot<State>>(bufferLimit: 16)
     @ObservationIgnored let confirmedTopic = Topic<SessionConfirmedEvent<Event>>(bufferLimit: 4096)
     @ObservationIgnored let alarmTopic = Topic<SessionAlarm>(bufferLimit: 64)
+    @ObservationIgnored private let roomTopic = Topic<Void>(bufferLimit: 1)
+    @ObservationIgnored private var isRoomAwaited = false
 
     /// A session with nothing in it, in memory. One that has a store is opened with `open`.
     public convenience init(
@@ -178,6 +180,7 @@ where
         remoteSnapshotTopic.finish()
         confirmedTopic.finish()
         alarmTopic.finish()
+        roomTopic.finish()
     }
 
     /// Returns when reachable members have acknowledged every own event, and have been told what is held here; or when
@@ -200,7 +203,7 @@ where
     ///
     /// - Parameter moment: the time of the tap, by the session's clock (`now`) where devices compare times.
     /// - Throws: what the reducer throws, `SessionSyncError.queueFull` while too much waits to be sent, `logFull` while
-    ///   too much is unconfirmed, `sessionEnded`, or `closed`. No sequence is taken then.
+    ///   too much is unconfirmed (see `waitForRoom`) or an event of a high rate is left out, `sessionEnded`, or `closed`. No sequence is taken then.
     @discardableResult
     public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         guard phase != .closed else { throw SessionSyncError.closed }
@@ -216,6 +219,18 @@ where
     public func submit(_ event: (Date) -> Event) throws -> SessionSyncEnvelope<Event> {
         let moment = now
         return try submit(event(moment), at: moment)
+    }
+
+    /// Returns when there is room for an event of any kind: at once, or when peers have confirmed some; and when the session
+    /// closes.
+    /// - Throws: `CancellationError`.
+    public func waitForRoom() async throws {
+        while phase != .closed, !core.hasRoom {
+            isRoomAwaited = true
+            var changes = roomTopic.subscribe().makeAsyncIterator()
+            await changes.next()
+            try Task.checkCancellation()
+        }
     }
 
     private func cancelTasks() {
@@ -276,6 +291,10 @@ extension SyncedSession {
         #if DEBUG
             warn(of: directives.alarms)
         #endif
+        if isRoomAwaited, core.hasRoom {
+            isRoomAwaited = false
+            roomTopic.publish(())
+        }
         if let delay = directives.exchangeIn { set(exchangeTimer, delay) { $0.exchangeNow() } }
         if let delay = directives.requestIn { set(requestTimer, delay) { $0.sendOwedRequest() } }
         if directives.hasRound { beginRounds() }

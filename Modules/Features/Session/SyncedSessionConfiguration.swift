@@ -48,7 +48,9 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
 
     /// How events travel.
     public var eventDelivery: SessionDeliveryMode = .realtimeBestEffort
-    /// Events of such a rate that no snapshot follows them, such as heart-rate samples.
+    /// Events of such a rate that no snapshot follows them, such as heart-rate samples. They leave an eighth of the room for
+    /// unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to others; and while nobody can be reached
+    /// they thin out from half of the rest on, so that a day alone is kept whole and coarser towards its end.
     public var isHighRate: @Sendable (Event) -> Bool = { _ in false }
     /// States in which nothing has begun: a snapshot of one is not taken from a peer.
     public var isIdle: @Sendable (State) -> Bool = { _ in false }

@@ -86,7 +86,8 @@ private final class Heart: Sendable {
             configuration.incarnation = 1
             configuration.members = members
             configuration.outgoingMax = count + 1
-            configuration.engine.ownUnconfirmedMax = count + 1
+            // So much that nothing thins out.
+            configuration.engine.ownUnconfirmedMax = 4 * count
             configuration.engine.ownUnconfirmedBytesMax = .max
             configuration.engine.samplesReducer = false
             configuration.isHighRate = { _ in true }

@@ -180,3 +180,43 @@ struct CoreTests {
         #expect(accepted == .accepted)
     }
 }
+
+/// What a log that nobody empties takes of samples and taps.
+@Suite struct SampleRoomTests {
+    @Test func `A day alone at a sample a second refuses no tap and keeps samples of all of it`() throws {
+        var configuration = CounterConfiguration()
+        configuration.isHighRate = { $0 == .add(1) }
+        var core = Core(
+            engine: CounterEngine(
+                sessionID: sessionID, featureID: "counter", localPeerID: "watch", payloadType: "counter.event",
+                snapshotPayloadType: "counter.state", initialState: Counter(), reducer: CounterReducer(),
+                conflictPolicy: AcceptingConflictPolicy(), incarnation: 1),
+            configuration: configuration, at: .init(now: noon))
+        var taken: [Int] = []
+        for second in 0..<86_400 {
+            let moment = noon.addingTimeInterval(Double(second))
+            if (try? core.submit(.add(1), at: moment)) != nil { taken.append(second) }
+            // Half a thousand of them in a day.
+            if second.isMultiple(of: 173) { _ = try core.submit(.add(2), at: moment) }
+            _ = core.outgoing.takeAll()
+        }
+        #expect(core.engine.ownUnconfirmedCount <= core.engine.options.ownUnconfirmedMax)
+        #expect(taken.prefix(1_500) == ArraySlice(0..<1_500), "none is left out while there is room")
+        let widest = zip(taken, taken.dropFirst()).map { $1 - $0 }.max() ?? .max
+        #expect(widest < 3_600, "between two that were kept lie \(widest) s")
+        try core.end(with: .end, at: noon.addingTimeInterval(86_400))
+        #expect(core.engine.state.isOver)
+    }
+
+    @Test func `Samples thin out only while nobody can be reached`() {
+        var room = SampleRoom()
+        room.count = 3_072
+        let together = (0..<100).count { _ in room.takes(in: 4_096, byteFill: 0, isAlone: false) }
+        let alone = (0..<100).count { _ in room.takes(in: 4_096, byteFill: 0, isAlone: true) }
+        #expect(together == 100 && alone == 7, "a seventh is left: one of 12.25")
+        let full = (0..<100).count { _ in room.takes(in: 4_096, byteFill: SampleRoom.share, isAlone: false) }
+        #expect(full == 0)
+    }
+
+    private let noon = Date(timeIntervalSince1970: 1_767_225_600)
+}

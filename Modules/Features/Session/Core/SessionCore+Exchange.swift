@@ -100,7 +100,7 @@ extension SessionCore {
     }
 
     /// Nobody can be reached, as far as the transport tells; when that changes, an exchange follows at once.
-    private var isAlone: Bool {
+    var isAlone: Bool {
         reachablePeerIDs.isEmpty && (tellsReachability || (heard.isEmpty && moment.knownPeers.isEmpty))
     }
 

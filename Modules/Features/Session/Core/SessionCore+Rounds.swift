@@ -121,8 +121,9 @@ extension SessionCore {
     private mutating func confirm(_ confirmed: [SessionConfirmedEvent<Event>]) {
         guard !confirmed.isEmpty else { return }
         statistics.confirmed += confirmed.count
-        deliveries.confirm(
-            confirmed.map(\.envelope.metadata).filter { $0.sourcePeerID == engine.localPeerID }.map(\.eventID))
+        let own = confirmed.map(\.envelope).filter { $0.metadata.sourcePeerID == engine.localPeerID }
+        deliveries.confirm(own.map(\.metadata.eventID))
+        if samples.count > 0 { samples.count -= min(samples.count, own.count { configuration.isHighRate($0.payload) }) }
         directives.confirmed += confirmed
         if configuration.onConfirmed != nil {
             for event in confirmed { effects.append(event) }

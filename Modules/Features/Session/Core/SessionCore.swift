@@ -57,6 +57,7 @@ where
     var outgoing = OutgoingQueue<Event>()
     var unsaved = UnsavedWork<Event>()
     var effects = EffectQueue<Event>()
+    var samples = SampleRoom()
 
     /// Events that have their places and are told once the state shows them.
     var arrivals: [SessionSyncEnvelope<Event>] = []
@@ -116,7 +117,22 @@ where
         guard outgoing.events.count < configuration.outgoingMax else {
             throw SessionSyncError.queueFull(limit: configuration.outgoingMax)
         }
-        return try take(event) { try $0.submitLocal(event, at: moment) }
+        let isSample = configuration.isHighRate(event)
+        let byteFill = Double(engine.ownUnconfirmedByteCount) / Double(max(1, engine.options.ownUnconfirmedBytesMax))
+        if isSample, !samples.takes(in: engine.options.ownUnconfirmedMax, byteFill: byteFill, isAlone: isAlone) {
+            statistics.thinnedOut += 1
+            throw SessionSyncError.logFull(limit: engine.options.ownUnconfirmedMax)
+        }
+        let envelope = try take(event) { try $0.submitLocal(event, at: moment) }
+        if isSample { samples.count += 1 }
+        return envelope
+    }
+
+    /// For an event of any kind.
+    var hasRoom: Bool {
+        let share = Double(engine.ownUnconfirmedCount) / Double(max(1, engine.options.ownUnconfirmedMax))
+        let byteShare = Double(engine.ownUnconfirmedByteCount) / Double(max(1, engine.options.ownUnconfirmedBytesMax))
+        return outgoing.events.count < configuration.outgoingMax && max(share, byteShare) < SampleRoom.share
     }
 
     /// Submits the last event of all devices, for which there is room whatever waits.
@@ -158,6 +174,7 @@ where
     /// Own events by their ids, after their names have changed.
     mutating func indexOwnEvents() {
         directives.showsDeliveries = true
+        samples.count = engine.ownUnconfirmedEvents.count(where: configuration.isHighRate)
         for record in engine.records where record.source == engine.source {
             var metadata = SessionSyncMetadata(
                 sessionID: engine.sessionID, featureID: engine.featureID, sourcePeerID: record.source.peerID,
