@@ -12,6 +12,8 @@ final class MemoryWire: Sendable {
     private struct State {
         var isConnected = false
         var observers: [LinkAddress: any LinkObserver] = [:]
+        /// Whose the observers are: a link that another one has followed closes nothing.
+        var links: [LinkAddress: ObjectIdentifier] = [:]
         /// What the ends do not take: the packets that are left before a link says `full`; nil for any number.
         var room: Int?
         /// An end that can send no more, and has not been told so yet.
@@ -34,11 +36,15 @@ final class MemoryWire: Sendable {
     var left: MemoryLink { MemoryLink(self, at: "left", peer: "right") }
     var right: MemoryLink { MemoryLink(self, at: "right", peer: "left") }
 
-    fileprivate func enter(_ address: LinkAddress, _ observer: any LinkObserver) {
-        state.withLock { $0.observers[address] = observer }
+    fileprivate func enter(_ link: MemoryLink, at address: LinkAddress, _ observer: any LinkObserver) {
+        state.withLock { state in
+            state.observers[address] = observer
+            state.links[address] = ObjectIdentifier(link)
+        }
     }
 
-    fileprivate func leave(_ address: LinkAddress) {
+    fileprivate func leave(_ link: MemoryLink, at address: LinkAddress) {
+        guard state.withLock({ $0.links[address] == ObjectIdentifier(link) }) else { return }
         disconnect()
         state.withLock { $0.observers[address] = nil }
     }
@@ -138,12 +144,12 @@ final class MemoryLink: TransportLink {
     }
 
     var lanes: [LinkLane: PayloadLimit] { wire.lanes }
-    func open(_ observer: any LinkObserver) { wire.enter(address, observer) }
+    func open(_ observer: any LinkObserver) { wire.enter(self, at: address, observer) }
     func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         try wire.send(packet, from: self.address, to: address)
     }
     func disconnect(_ address: LinkAddress) { wire.disconnect() }
-    func close() async { wire.leave(address) }
+    func close() async { wire.leave(self, at: address) }
 }
 
 func peer(_ id: String) -> SessionPeer {
