@@ -12,8 +12,10 @@ extension SessionSyncEngine {
     /// ```
     ///
     /// Within `body` only `receive` and `receiveOpaque` may be called, and `applied` says no more than that the event has
-    /// been taken: what it did is told by `takeApplied`. Results are not to be kept, as each holds a state. Complexity: O(k log k + n) for k late events beside the
-    /// reducer, which runs for the n events from the first of them on.
+    /// been taken: what it did is told by `takeApplied`. Results are not to be kept, as each holds a state.
+    ///
+    /// Complexity: O(k log k + n) for k late events beside the reducer, which runs for the n events from the first of them
+    /// on.
     @inlinable
     public mutating func gather<Result>(_ body: (inout Self) throws -> Result) rethrows -> Result {
         forgetApplied()

@@ -203,7 +203,8 @@ where
     ///
     /// - Parameter moment: the time of the tap, by the session's clock (`now`) where devices compare times.
     /// - Throws: what the reducer throws, `SessionSyncError.queueFull` while too much waits to be sent, `logFull` while
-    ///   too much is unconfirmed (see `waitForRoom`) or an event of a high rate is left out, `sessionEnded`, or `closed`. No sequence is taken then.
+    ///   too much is unconfirmed (see `waitForRoom`) or an event of a high rate is left out, `sessionEnded`, or `closed`. No
+    ///   sequence is taken then.
     @discardableResult
     public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         guard phase != .closed else { throw SessionSyncError.closed }

@@ -31,11 +31,13 @@ import Testing
         #expect(try Self.relaunched(pair.phone).isOver && Self.relaunched(pair.watch).isOver)
     }
 
-    @Test func `There is always room for the last event, and none when the reducer refuses it`() throws {
+    @Test func `There is always room for the last event, and the session goes on when the reducer refuses it`() throws {
         var pair = EnginePair(phone: makeEngine("phone", incarnation: 1, ownUnconfirmedMax: 8))
         for _ in 0..<3 { try pair.exchange() }
         for tap in 0..<8 { _ = try pair.phone.submitLocal("tap \(tap)", at: pair.now) }
         #expect(throws: SessionSyncError.logFull(limit: 8)) { try pair.phone.submitLocal("more", at: pair.now) }
+        #expect(throws: (any Error).self) { try pair.phone.end(with: "poison", at: pair.now) }
+        #expect(!pair.phone.hasEnded && pair.phone.ownUnconfirmedCount == 8, "the reducer has refused it")
         _ = try pair.phone.end(with: "finish", at: pair.now)
         #expect(pair.phone.state.last == "finish" && pair.phone.hasEnded)
         for _ in 0..<3 { try pair.exchange() }

@@ -90,7 +90,7 @@ struct CoreTests {
         }
     }
 
-    private static func engine(_ peerID: String, _ incarnation: UInt32) -> CounterEngine {
+    fileprivate static func engine(_ peerID: String, _ incarnation: UInt32) -> CounterEngine {
         CounterEngine(
             sessionID: sessionID, featureID: "counter", localPeerID: peerID, payloadType: "counter.event",
             snapshotPayloadType: "counter.state", initialState: Counter(), reducer: CounterReducer(),
@@ -186,12 +186,7 @@ struct CoreTests {
     @Test func `A day alone at a sample a second refuses no tap and keeps samples of all of it`() throws {
         var configuration = CounterConfiguration()
         configuration.isHighRate = { $0 == .add(1) }
-        var core = Core(
-            engine: CounterEngine(
-                sessionID: sessionID, featureID: "counter", localPeerID: "watch", payloadType: "counter.event",
-                snapshotPayloadType: "counter.state", initialState: Counter(), reducer: CounterReducer(),
-                conflictPolicy: AcceptingConflictPolicy(), incarnation: 1),
-            configuration: configuration, at: .init(now: noon))
+        var core = Core(engine: CoreTests.engine("watch", 1), configuration: configuration, at: .init(now: noon))
         var taken: [Int] = []
         for second in 0..<86_400 {
             let moment = noon.addingTimeInterval(Double(second))

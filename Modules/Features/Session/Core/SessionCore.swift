@@ -118,7 +118,6 @@ where
             throw SessionSyncError.queueFull(limit: configuration.outgoingMax)
         }
         let isSample = configuration.isHighRate(event)
-        let byteFill = Double(engine.ownUnconfirmedByteCount) / Double(max(1, engine.options.ownUnconfirmedBytesMax))
         if isSample, !samples.takes(in: engine.options.ownUnconfirmedMax, byteFill: byteFill, isAlone: isAlone) {
             statistics.thinnedOut += 1
             throw SessionSyncError.logFull(limit: engine.options.ownUnconfirmedMax)
@@ -130,9 +129,13 @@ where
 
     /// For an event of any kind.
     var hasRoom: Bool {
-        let share = Double(engine.ownUnconfirmedCount) / Double(max(1, engine.options.ownUnconfirmedMax))
-        let byteShare = Double(engine.ownUnconfirmedByteCount) / Double(max(1, engine.options.ownUnconfirmedBytesMax))
-        return outgoing.events.count < configuration.outgoingMax && max(share, byteShare) < SampleRoom.share
+        let fill = Double(engine.ownUnconfirmedCount) / Double(max(1, engine.options.ownUnconfirmedMax))
+        return outgoing.events.count < configuration.outgoingMax && max(fill, byteFill) < SampleRoom.share
+    }
+
+    /// How full the log is by bytes: 1 is full.
+    private var byteFill: Double {
+        Double(engine.ownUnconfirmedByteCount) / Double(max(1, engine.options.ownUnconfirmedBytesMax))
     }
 
     /// Submits the last event of all devices, for which there is room whatever waits.
