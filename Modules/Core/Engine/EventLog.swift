@@ -10,7 +10,8 @@ public import MeshIdentity
 ///
 /// The order is (stamp, source, sequence). An event that comes late is inserted at its place: the state goes back to
 /// the last checkpoint before it and the later events are reduced again. There is a checkpoint every 32 events; of more
-/// than 32 checkpoints, every second one of the older half is dropped, so that old places cost more and memory less.
+/// than 32 checkpoints, or fewer of a large state, every second one of the older half is dropped, so that old places cost
+/// more and memory less.
 @usableFromInline
 struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     /// The state after a number of entries, and what else follows from them: a `ReducedState` without metadata.
@@ -49,6 +50,9 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
     @usableFromInline var behind: Behind?
     /// The first one is the base, of count 0.
     @usableFromInline var marks: [Mark]
+    @usableFromInline var marksMax = Self.marksHighest
+    /// Since somebody asked what a checkpoint weighs, the number of them has become worth asking again.
+    @usableFromInline var isWeightDue = false
     /// The last event of the base that had an effect.
     @usableFromInline var lastAppliedInBase: SessionSyncMetadata?
     /// How many events the base includes.
@@ -60,7 +64,8 @@ struct EventLog<State: Codable & Sendable, Event: Codable & Sendable>: Sendable 
     @inlinable var reducedCount: Int { isBehind ? behind?.reducedCount ?? 0 : entries.count }
 
     @inlinable static var markInterval: Int { 32 }
-    @inlinable static var marksMax: Int { 32 }
+    @inlinable static var marksHighest: Int { 32 }
+    @inlinable static var marksLowest: Int { 4 }
 
     @inlinable
     init(base: ReducedState<State>, baseCount: UInt64 = 0) {
@@ -142,10 +147,19 @@ extension EventLog {
     @inlinable
     mutating func addMark(_ count: Int) {
         marks.append(Mark(count: count, prefix: current))
-        guard marks.count > Self.marksMax else { return }
+        if marks.count == Self.marksLowest + 1 { isWeightDue = true }
+        thinOutMarks()
+    }
+
+    /// Old places cost more to reach then.
+    @inlinable
+    mutating func thinOutMarks() {
+        guard marks.count > marksMax else { return }
+        isWeightDue = true
         let half = marks.count / 2
         marks = marks.enumerated().filter { $0.offset == 0 || $0.offset >= half || $0.offset.isMultiple(of: 2) }
             .map(\.element)
+        thinOutMarks()
     }
 
     /// Forgets every checkpoint that includes the entry at `place`.

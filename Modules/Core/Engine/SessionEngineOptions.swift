@@ -7,6 +7,9 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     public var ownUnconfirmedMax = 4096
     /// The same in bytes, as `eventBytes` counts them.
     public var ownUnconfirmedBytesMax = 8 << 20
+    /// Checkpoints of the state, from which late events are reduced again: as many as this holds by the state's encoded size,
+    /// 4 at least and 32 at most. A session knows the size; an engine alone knows no codec and keeps 32.
+    public var checkpointBytesMax = 8 << 20
     /// Events of one source that wait for earlier ones; what is beyond is dropped and asked for again.
     public var gapMax = 256
     /// Events in one answer to a range request.
@@ -28,6 +31,8 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     public var eventBytes: (@Sendable (Event) -> Int)?
     /// The same, of events that the caller of `submitLocal` does not weigh itself.
     @usableFromInline package var encodedBytes: (@Sendable (Event) -> Int)?
+    /// The size of a state, for `checkpointBytesMax`.
+    package var encodedStateBytes: (@Sendable (State) -> Int)?
     public var eventDigest: (@Sendable (Event) -> UInt64)?
     public var stateDigest: (@Sendable (State) -> UInt64)?
     /// Reads an event of another payload version than this one; nil leaves it opaque.

@@ -65,6 +65,7 @@ extension SessionSyncEngine {
     public mutating func takeDirectives() -> SessionDirectives<State, Event> {
         // Messages first: their promises may need a longer lease, which has to be persisted.
         var directives = takeMessages()
+        if log.isWeightDue { boundCheckpoints() }
         keepLastApplied()
         directives.confirmed = announce()
         if !directives.confirmed.isEmpty, sealed {
@@ -110,6 +111,16 @@ extension SessionSyncEngine {
         return SessionConfirmedEvent(
             position: confirmed.position, envelope: SessionSyncEnvelope(metadata: metadata, payload: event),
             outcome: confirmed.entry.outcome ?? .applied)
+    }
+
+    @usableFromInline
+    mutating func boundCheckpoints() {
+        log.isWeightDue = false
+        guard let weigh = options.encodedStateBytes else { return }
+        let count = options.checkpointBytesMax / max(1, weigh(log.current.state))
+        log.marksMax = min(max(count, EventLog<State, Event>.marksLowest), EventLog<State, Event>.marksHighest)
+        log.thinOutMarks()
+        log.isWeightDue = false
     }
 
     @usableFromInline

@@ -86,6 +86,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
         options.catchesUpLater = true
         options.confirmedAtOnce = 512
         options.encodedBytes = { event in (try? CompactCodec().encode(event).count) ?? 0 }
+        options.encodedStateBytes = { state in (try? CompactCodec().encode(state).count) ?? 0 }
         return options
     }
 }

@@ -18,6 +18,35 @@ private struct CountingReducer: SessionSyncReducer {
 private typealias CountingEngine = SessionSyncEngine<[Int], Int, CountingReducer, AcceptingConflictPolicy<[Int], Int>>
 
 struct GatherTests {
+    @Test func `Checkpoints of a large state are few, and late events find their places all the same`() throws {
+        var options = SessionEngineOptions<[String], String>()
+        options.encodedStateBytes = { _ in 1 << 20 }
+        func engine(_ options: SessionEngineOptions<[String], String>) -> ListEngine {
+            ListEngine(
+                sessionID: session, featureID: "list", localPeerID: "phone", payloadType: "list.event",
+                snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
+                conflictPolicy: NoRepeatPolicy(), incarnation: 1, options: options)
+        }
+        var (few, many) = (engine(options), engine(.init()))
+        var other = makeEngine("watch", incarnation: 2)
+        var late: [SessionSyncEnvelope<String>] = []
+        for number in 0..<2_000 {
+            let moment = noon + Double(number)
+            _ = try few.submitLocal("tap \(number)", at: moment)
+            _ = try many.submitLocal("tap \(number)", at: moment)
+            _ = few.takeDirectives()
+            _ = many.takeDirectives()
+            if number.isMultiple(of: 100) { late.append(try other.submitLocal("late \(number)", at: moment + 0.5)) }
+        }
+        #expect(few.log.marks.count <= 8 && many.log.marks.count > 8)
+        for envelope in late {
+            _ = try few.receive(envelope)
+            _ = try many.receive(envelope)
+        }
+        #expect(few.state == many.state && few.state.count == 2_020)
+        #expect(few.log.marks.count <= 8)
+    }
+
     /// Events of three authors in any order, some of them refused, repeated or missing: what one that takes them one by
     /// one comes to is what one comes to that takes them in heaps, and each event is told with what it did.
     @Test(arguments: 0..<300 as Range<UInt64>)
