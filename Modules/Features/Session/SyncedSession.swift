@@ -155,6 +155,8 @@ where
         if let finalEvent, !core.engine.hasEnded {
             let moment = moment ?? now
             try turn { try $0.end(with: finalEvent, at: moment) }
+            // What is stopped writes and sends nothing.
+            start()
         }
         if phase == .running {
             turn { $0.catchUp() }

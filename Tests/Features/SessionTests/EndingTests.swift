@@ -5,6 +5,7 @@ import MeshScenarioTransport
 import MeshSession
 import MeshStorage
 import MeshTransport
+import MeshWire
 import Testing
 
 /// `close(with:)` ends a session for all; `close()` leaves it.
@@ -67,6 +68,44 @@ import Testing
         #expect(!there.hasEnded)
         try there.submit(.add(1), at: world.now)
         #expect(there.state.total == 1)
+    }
+
+    /// Of a version that knows no end.
+    private struct OlderControl: Codable {
+        var group: SessionSource?
+        var members: [SessionSource]
+        var firstSequence: UInt64
+        var held: SequenceVector
+        var asks: [LivenessToken]
+        var echoes: [LivenessToken]
+        var wants: [SessionRange]
+        var isDigest: Bool
+        var replacements: [SessionRecord<Never>]
+        var position: UInt64
+        var chain: UInt64
+        var clockEchoes: [ClockEcho]
+        var forked: [SourceSequence]
+    }
+
+    @Test func `Versions that know of the end and such that do not read each other`() throws {
+        var control = SessionControl(members: [SessionSource(peerID: "phone", incarnation: 1)], position: 7)
+        let codec = CompactCodec()
+        let older = try codec.decode(OlderControl.self, from: codec.encode(control))
+        #expect(try codec.decode(SessionControl.self, from: codec.encode(older)) == control)
+        control.hasEnded = true
+        #expect(try codec.decode(OlderControl.self, from: codec.encode(control)).position == 7)
+        #expect(try codec.decode(SessionControl.self, from: codec.encode(control)).hasEnded)
+    }
+
+    @Test func `A session that is stopped is ended in its store too`() async throws {
+        let world = VirtualWorld(seed: 6)
+        let store = MemoryStore()
+        let here = try await world.opened(world.transport(phone)) { $0.store = store }
+        let closing = Task { try await here.close(with: .end, at: world.now) }
+        await world.settle(until: { here.phase == .closed })
+        try await closing.value
+        let again = try await world.opened(world.transport(phone)) { $0.store = store }
+        #expect(again.hasEnded && again.state.isOver)
     }
 
     @Test func `A full log takes the final event`() async throws {
