@@ -12,11 +12,12 @@ final class SimulationThread: Sendable {
 
     private let queue: JobQueue
     private let mainActor: MainActorStandIn
-    private let others = ManualExecutor()
+    private let others: GlobalStandIn
 
     private init() {
         queue = JobQueue()
         mainActor = MainActorStandIn(queue)
+        others = GlobalStandIn(queue)
     }
 
     /// Runs `body` on a thread of its own, and returns when it has returned.
@@ -116,4 +117,14 @@ private final class MainActorStandIn: SerialExecutor {
     init(_ queue: JobQueue) { self.queue = queue }
 
     func enqueue(_ job: consuming ExecutorJob) { queue.add(UnownedJob(job), isOfMainActor: true) }
+}
+
+/// Runs what belongs to no actor there. What such a task asks its executor for, as a yield does, waits in the same queue.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+private final class GlobalStandIn: TaskExecutor {
+    private let queue: JobQueue
+
+    init(_ queue: JobQueue) { self.queue = queue }
+
+    func enqueue(_ job: consuming ExecutorJob) { queue.add(UnownedJob(job), isOfMainActor: false) }
 }
