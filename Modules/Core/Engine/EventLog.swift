@@ -128,6 +128,19 @@ extension EventLog {
             && known.eventID == entry.eventID
     }
 
+    /// Those that are there. O(entries up to the last of them), as the sequences of a source rise in the log.
+    /// - Parameter sequences: in order.
+    func entries(of slot: Int, _ sequences: [UInt64]) -> [LogEntry<Event>] {
+        var found: [LogEntry<Event>] = []
+        var next = 0
+        for index in entries.indices where entries[index].slot == slot {
+            while next < sequences.count, sequences[next] < entries[index].sequence { next += 1 }
+            guard next < sequences.count else { break }
+            if sequences[next] == entries[index].sequence { found.append(entries[index]) }
+        }
+        return found
+    }
+
     /// O(n).
     @inlinable
     func index(of slot: Int, _ sequence: UInt64) -> Int? {

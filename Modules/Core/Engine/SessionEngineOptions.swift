@@ -5,7 +5,7 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     /// Own events that are not confirmed. Beyond it `submitLocal` throws `SessionSyncError.logFull`, or, in an engine
     /// that never ticked, the oldest half of the log is folded.
     public var ownUnconfirmedMax = 4096
-    /// The same in bytes, as `eventBytes` counts them.
+    /// The same in bytes: what an entry of the log takes, and the event as `eventBytes` counts it.
     public var ownUnconfirmedBytesMax = 8 << 20
     /// Checkpoints of the state, from which late events are reduced again: as many as this holds by the state's encoded size,
     /// 4 at least and 32 at most. A session knows the size; an engine alone knows no codec and keeps 32.

@@ -142,16 +142,19 @@ extension SessionSyncEngine {
         guard log.marks.count > 1 || mutations.contains(.foldAtCut) else { return }
         var limit = announcedCount
         if mutations.contains(.foldAtCut) { limit = log.entries.prefix { $0.stamp <= cutStamp }.count }
-        if let opaque = log.entries.prefix(limit).firstIndex(where: { $0.isOpaque }),
-            log.entries.count < options.ownUnconfirmedMax
+        var count = log.foldable(upTo: limit)
+        if count > 0, log.entries.count < min(options.ownUnconfirmedMax, Self.unreadLogMax),
+            let opaque = log.entries[..<count].firstIndex(where: { $0.isOpaque })
         {
-            limit = opaque
+            count = log.foldable(upTo: opaque)
         }
-        let count = log.foldable(upTo: limit)
         // Each fold moves what remains: worth it for a good part only.
         guard count > 0, count * 4 >= log.entries.count else { return }
         fold(count)
     }
+
+    /// Entries that wait for a version that can read one of them.
+    @inlinable static var unreadLogMax: Int { 4096 }
 
     @inlinable
     mutating func fold(_ count: Int) {

@@ -172,12 +172,14 @@ extension SessionSyncEngine {
         let lacks = control.isDigest ? control.held[source] : .max
         guard lacks < sources[0].held || !wants.isEmpty else { return }
         var found: [UInt64] = []
-        for index in log.entries.indices where log.entries[index].slot == 0 && found.count < options.rangeMax {
+        for index in log.entries.indices where log.entries[index].slot == 0 {
             let sequence = log.entries[index].sequence
             guard sequence > lacks || wants.contains(where: { $0.first <= sequence && sequence <= $0.last }) else {
                 continue
             }
             found.append(sequence)
+            // What is asked for first is the oldest, at the beginning of a long log.
+            if found.count >= options.rangeMax { break }
         }
         pending.answer(sources[slot].source.peerID, found, limit: options.rangeMax)
     }

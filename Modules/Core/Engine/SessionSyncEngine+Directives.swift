@@ -183,7 +183,7 @@ extension SessionSyncEngine {
             }
         }
         for (peerID, sequences) in pending.answers.sorted(by: { $0.key < $1.key }) {
-            outgoing += answer(peerID, Set(sequences))
+            outgoing += answer(peerID, sequences)
         }
         for peerID in pending.copies.sorted() {
             let control = makeControlEnvelope(isDigest: false, for: nil)
@@ -200,8 +200,9 @@ extension SessionSyncEngine {
         return outgoing
     }
 
-    private mutating func answer(_ peerID: String, _ sequences: Set<UInt64>) -> [SessionOutgoing<State, Event>] {
-        let entries = log.entries.filter { $0.slot == 0 && sequences.contains($0.sequence) }
+    /// - Parameter sequences: in order.
+    private mutating func answer(_ peerID: String, _ sequences: [UInt64]) -> [SessionOutgoing<State, Event>] {
+        let entries = log.entries(of: 0, sequences)
         let events = entries.compactMap(envelope)
         let replacements = entries.filter { $0.isReplacement }
         var outgoing: [SessionOutgoing<State, Event>] = events.isEmpty ? [] : [.events(events, to: peerID)]

@@ -92,10 +92,13 @@ extension SessionSyncEngine {
         isReferenceOnly = false
         snapshotRevision = head.snapshotRevision
         if !mutations.contains(.clockForgotten) {
-            clock = HybridLogicalClock(latest: head.clock)
+            // Events may have been written since the head was.
+            let lastOwn = image.log.last { $0.source == head.source && $0.stamp.isUsable }?.stamp ?? .zero
+            clock = HybridLogicalClock(latest: max(head.clock, lastOwn))
+            if let last = image.log.last { clock.observe(last.stamp) }
             if !mutations.contains(.promiseUnpersisted) {
-                // Everything promised lies at or below the lease.
-                clock = HybridLogicalClock(latest: max(head.clock, head.clockLease))
+                // Everything promised lies at or below the lease or an event.
+                clock = HybridLogicalClock(latest: max(clock.latest, head.clockLease))
                 skipStampsOfOtherLives()
             }
         }

@@ -60,7 +60,6 @@ extension SessionSyncEngine {
         ownUnconfirmedBytes += MemoryLayout<LogEntry<Event>>.stride
         if isLast, let eventBytes = options.eventBytes { weighLast(eventBytes(event)) }
         isLastApplied = isLast
-        extendLease(beyond: stamp)
         if options.checksReducer { checkReducer() }
         if sealed { advance() }
 
@@ -141,7 +140,8 @@ extension SessionSyncEngine {
         entry.byteCount = UInt32(clamping: eventBytes(event))
     }
 
-    /// A promise is sent only at or below a bound that is in the store already, so that a relaunch keeps it.
+    /// A promise is sent only at or below a bound that is in the store already, so that a relaunch keeps it. That of an
+    /// event is: the event lies in the log then, and a relaunch goes on after it.
     @inlinable
     mutating func extendLease(beyond stamp: HybridTimestamp) {
         if stamp.rawValue > clockLease.rawValue { renewLease(stamp) }

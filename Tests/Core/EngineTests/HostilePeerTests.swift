@@ -162,6 +162,24 @@ import Testing
         #expect(before.metadata.stamp.milliseconds >= (noon + 200_000).wallMilliseconds, "it comes after what it saw")
     }
 
+    /// Events are written without the head: a relaunch takes the clock from those of its own, and follows others as it does
+    /// when they come.
+    @Test func `A relaunch goes on after the last own event, and not after one far ahead of another`() throws {
+        var (phone, _, watch) = try sealedThree()
+        let head = phone.image.head
+        let tap = try phone.submitLocal("tap", at: noon + 5)
+        var far = try watch.submitLocal("far ahead", at: noon)
+        far.metadata.stamp = HybridTimestamp(rawValue: 1 << 63 - 1)
+        far.metadata.promise = nil
+        _ = try phone.receive(far)
+        var image = phone.image
+        (image.head.clock, image.head.clockLease) = (head.clock, head.clockLease)
+        var again = try ListEngine(
+            restoring: image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 1)
+        let next = try again.submitLocal("next", at: noon)
+        #expect(next.metadata.stamp > tap.metadata.stamp && next.metadata.stamp.isPlausible)
+    }
+
     @Test func `A store that a peer had poisoned heals, and what waited in it arrives`() throws {
         var (phone, tablet, _) = try sealedThree()
         let stuck = try ["one", "two"].map { try phone.submitLocal($0, at: noon) }

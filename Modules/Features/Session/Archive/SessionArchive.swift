@@ -37,7 +37,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private let codec = CompactCodec()
 
     /// How many sequences a source may pass over: far more than it may have unconfirmed.
-    private static var voidMax: UInt64 { 65_536 }
+    private static var voidMax: UInt64 { 1 << 20 }
 
     /// - Throws: `StorageError.Code.oversized` for a feature id of which no name can be made.
     public init(store: any SessionStore, sessionID: UUID, featureID: String) throws {
@@ -265,7 +265,9 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         image.head.held = SequenceVector(
             held + image.head.held.entries.filter { entry in !sources.contains(entry.source) })
         image.head.sequence = max(image.head.sequence, image.head.held[image.head.source])
-        image.head.clock = max(image.head.clock, image.log.last?.stamp ?? .zero)
+        // A peer's stamp may lie further ahead than the clock follows.
+        let lastOwn = image.log.last { $0.source == image.head.source }?.stamp ?? .zero
+        image.head.clock = max(image.head.clock, lastOwn)
     }
 
     /// The last sequence held of a source.
