@@ -73,6 +73,7 @@ extension SyncedSession {
         core.outgoing.putBack(round.events[await send(ready)...])
         guard !Task.isCancelled else { return }
         for message in round.directives.outgoing { await send(message) }
+        for message in round.copyMessages { await send(message) }
         if round.asksForSnapshot {
             await attempt(counting: \.snapshotRequestsSent) {
                 try await transport.requestSnapshot(sessionID: sessionID, from: nil)
@@ -124,26 +125,60 @@ extension SyncedSession {
                 }
             }
         case .checkpoint(let checkpoint, let metadata, let peerID):
+            if turn({ $0.offersAgain(checkpoint, to: peerID) }) { return }
             await attempt(counting: \.copiesSent) {
-                let snapshot = try turn { try $0.makeCopy(checkpoint, metadata) }
                 do {
-                    // Not as the latest snapshot: the next state would take its place on the way.
-                    try await transport.sendSnapshot(snapshot, mode: .realtimeBestEffort, to: peer(peerID))
-                } catch SessionSyncError.unsupportedDeliveryMode {
-                    try await transport.sendSnapshot(snapshot, mode: .latestSnapshot, to: peer(peerID))
+                    let copy = try turn { try $0.makeCopy(checkpoint, metadata) }
+                    try await send(copy, to: peer(peerID))
+                } catch SessionSyncError.payloadTooLarge {
+                    try turn { try $0.offer(checkpoint, metadata, to: peerID) }
                 }
             }
         }
     }
 
+    private func send(_ copy: AnySessionSyncSnapshot, to peer: SessionPeer?) async throws {
+        let (bytes, limit) = (copy.checkpoint?.count ?? 0, configuration.copyMessageBytesMax)
+        guard bytes <= limit else {
+            throw SessionSyncError.payloadTooLarge(bytes: bytes, limit: limit, limitID: "session.copy")
+        }
+        do {
+            // Not as the latest snapshot: the next state would take its place on the way.
+            try await transport.sendSnapshot(copy, mode: .realtimeBestEffort, to: peer)
+        } catch SessionSyncError.unsupportedDeliveryMode {
+            try await transport.sendSnapshot(copy, mode: .latestSnapshot, to: peer)
+        }
+    }
+
+    /// What is lost is asked for again.
+    private func send(_ message: CopyMessage) async {
+        await attempt(isVital: false) {
+            let isKept = transport.capabilities.supportsDurableQueue
+            try await transport.send(
+                core.envelope(of: message), mode: isKept ? .reliableEventually : .realtimeBestEffort,
+                to: peer(message.receiver))
+        }
+    }
+
     private func send(_ snapshot: SessionSyncSnapshot<State>, to receivers: SnapshotReceivers) async {
+        guard !isStateTooLarge else { return }
         let peers: [SessionPeer?] =
             receivers.isEverybody ? audience(isKept: true) : receivers.peers.sorted { $0.id < $1.id }
         for peer in peers {
             await attempt(counting: \.snapshotsSent) {
-                try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
+                do {
+                    try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
+                } catch SessionSyncError.payloadTooLarge {
+                    // Members have the events, and newcomers get a copy in pieces.
+                    stateWasTooLargeAt = configuration.now()
+                }
             }
         }
+    }
+
+    /// To find out costs as much as to send it.
+    private var isStateTooLarge: Bool {
+        stateWasTooLargeAt.map { abs(configuration.now().timeIntervalSince($0)) < 60 } ?? false
     }
 
     /// Whom to send what is for all; nil is everybody, also where the transport cannot tell peers apart.

@@ -49,6 +49,8 @@ where
     public private(set) var hasEnded = false
     /// The state is a peer's, of which the events are not held here.
     public private(set) var isProvisional = false
+    /// How much of a copy of the session has come, while one comes that is too large for one message.
+    public private(set) var copyProgress: SessionCopyProgress?
     /// Events whose place will never change, since the group began.
     public private(set) var confirmedCount: UInt64 = 0
     /// Peers that the transport calls reachable.
@@ -77,9 +79,12 @@ where
     @ObservationIgnored var isRunningEffects = false
     @ObservationIgnored private let catchUpTask = OwnedTasks()
     @ObservationIgnored private var isCatchingUp = false
+    @ObservationIgnored private let copyTask = OwnedTasks()
     @ObservationIgnored let drainOwner = OwnedTasks()
     @ObservationIgnored var drain: Task<Void, Never>?
     @ObservationIgnored var isDraining = false
+    /// When a message last did not hold the state.
+    @ObservationIgnored var stateWasTooLargeAt: Date?
 
     @ObservationIgnored let stateTopic = Topic<State>(bufferLimit: 1)
     @ObservationIgnored let statusTopic = Topic<[SessionPeerStatus]>(bufferLimit: 1)
@@ -129,6 +134,9 @@ where
         guard phase == .stopped else { return }
         phase = .running
         let retained = transport.latestPeerSnapshot(featureID: featureID)
+        core.pieceBytes = min(
+            CopyPiece.bytesMax, configuration.copyMessageBytesMax,
+            (transport.capabilities.maximumPayloadSize ?? .max) / 2)
         listen()
         turn { $0.start(retained: retained) }
     }
@@ -240,6 +248,7 @@ where
         listeners.cancel()
         catchUpTask.cancel()
         isCatchingUp = false
+        copyTask.cancel()
         requestTimer.cancel()
         exchangeTimer.cancel()
         drain?.cancel()
@@ -303,6 +312,23 @@ extension SyncedSession {
         if directives.hasRound { beginRounds() }
         if directives.runsEffects { runEffects() }
         if let delay = directives.catchUpIn { catchUp(in: delay) }
+        if let copy = directives.arrivedCopy { read(copy) }
+    }
+
+    /// Bytes become values where nobody waits for the main actor.
+    private func read(_ copy: ArrivingCopy) {
+        copyTask.hold([
+            Task { [weak self, coding = core.checkpoints] in
+                let whole = await Self.read(copy.bytes, coding)
+                if !Task.isCancelled { self?.turn { $0.adopt(whole, of: copy) } }
+            }
+        ])
+    }
+
+    nonisolated private static func read(
+        _ bytes: [UInt8], _ coding: CheckpointCoding
+    ) async -> Result<WholeCopy<State, Event>, any Error> {
+        Result { try coding.value(WholeCopy<State, Event>.self, from: bytes) }
     }
 
     #if DEBUG
@@ -360,6 +386,8 @@ extension SyncedSession {
     private func showStatus() {
         if isMember != core.engine.isSealed { isMember.toggle() }
         if hasEnded != core.engine.hasEnded { hasEnded.toggle() }
+        let progress = core.arrivingCopy?.progress
+        if copyProgress != progress { copyProgress = progress }
         if isProvisional != core.engine.isProvisional { isProvisional.toggle() }
         if confirmedCount != core.engine.confirmedCount { confirmedCount = core.engine.confirmedCount }
         if reachablePeerIDs != core.reachablePeerIDs { reachablePeerIDs = core.reachablePeerIDs }

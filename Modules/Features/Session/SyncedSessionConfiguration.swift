@@ -43,8 +43,14 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Confirm, write, run this, mark it as done: an event's id comes once, except that a crash between running and
     /// marking runs it again after the relaunch. When it throws, the event and those after it wait for the next exchange.
     public var onConfirmed: (@MainActor @Sendable (SessionConfirmedEvent<Event>) async throws -> Void)?
-    /// Bounds and hooks of the engine.
-    public var engine = SessionEngineOptions<State, Event>()
+    /// Bounds and hooks of the engine. What is unconfirmed may be more than an engine alone takes, so that a device that is
+    /// away from the others for a day at an event a second keeps all of it: 262,144 events, or 32 MiB of memory.
+    public var engine = {
+        var options = SessionEngineOptions<State, Event>()
+        options.ownUnconfirmedMax = 262_144
+        options.ownUnconfirmedBytesMax = 32 << 20
+        return options
+    }()
 
     /// How events travel.
     public var eventDelivery: SessionDeliveryMode = .realtimeBestEffort
@@ -56,6 +62,10 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var isIdle: @Sendable (State) -> Bool = { _ in false }
     /// What copies for newcomers are written with. A reader knows it and the compact codec.
     public var checkpointCodec: any PayloadCodec = CompactCodec()
+    /// A larger copy of the session is neither given nor taken. While one travels, both sides hold it.
+    public var copyBytesMax = 64 << 20
+    /// Copies beyond it go in pieces of at most that many bytes, even where a message would hold more.
+    package var copyMessageBytesMax = Int.max
 
     /// How often engines tell each other what they hold: a quarter of it while something is missing, a fifth after an
     /// event has come, ten times it while nothing is to be said.

@@ -90,11 +90,14 @@ struct CoreTests {
         }
     }
 
-    fileprivate static func engine(_ peerID: String, _ incarnation: UInt32) -> CounterEngine {
+    fileprivate static func engine(
+        _ peerID: String, _ incarnation: UInt32, _ options: SessionEngineOptions<Counter, Tap> = .init()
+    ) -> CounterEngine {
         CounterEngine(
             sessionID: sessionID, featureID: "counter", localPeerID: peerID, payloadType: "counter.event",
             snapshotPayloadType: "counter.state", initialState: Counter(), reducer: CounterReducer(),
-            conflictPolicy: AcceptingConflictPolicy(), incarnation: incarnation, seed: UInt64(incarnation))
+            conflictPolicy: AcceptingConflictPolicy(), incarnation: incarnation, seed: UInt64(incarnation),
+            options: options)
     }
 
     /// Every sequence of that many happenings.
@@ -183,7 +186,24 @@ struct CoreTests {
 
 /// What a log that nobody empties takes of samples and taps.
 @Suite struct SampleRoomTests {
-    @Test func `A day alone at a sample a second refuses no tap and keeps samples of all of it`() throws {
+    @Test func `A day alone at a sample a second and a tap a minute refuses nothing`() throws {
+        var configuration = CounterConfiguration()
+        configuration.isHighRate = { $0 == .add(1) }
+        configuration.engine.samplesReducer = false
+        var core = Core(
+            engine: CoreTests.engine("watch", 1, configuration.engineOptions), configuration: configuration,
+            at: .init(now: noon))
+        for second in 0..<86_400 {
+            let moment = noon.addingTimeInterval(Double(second))
+            _ = try core.submit(.add(1), at: moment)
+            if second.isMultiple(of: 60) { _ = try core.submit(.add(2), at: moment) }
+            _ = core.outgoing.takeAll()
+        }
+        #expect(core.engine.ownUnconfirmedCount == 86_400 + 1_440 && core.statistics.thinnedOut == 0)
+        #expect(core.hasRoom)
+    }
+
+    @Test func `A log of 4,096 refuses no tap of a day alone and keeps samples of all of it`() throws {
         var configuration = CounterConfiguration()
         configuration.isHighRate = { $0 == .add(1) }
         var core = Core(engine: CoreTests.engine("watch", 1), configuration: configuration, at: .init(now: noon))

@@ -49,6 +49,7 @@ extension SessionCore {
         guard isRunning else { return }
         engine.tick(at: moment.now)
         exchange = ExchangeSchedule()
+        askForCopyAgain()
         wake()
         runEffects()
         scheduleExchange(exchangePace)

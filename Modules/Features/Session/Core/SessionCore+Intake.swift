@@ -12,9 +12,9 @@ extension SessionCore {
         let mine = batch.filter { isMine($0.metadata) }
         var rest = mine[...]
         while let first = rest.first {
-            let events = rest.prefix { $0.metadata.payloadType != SessionControl.payloadType }
+            let events = rest.prefix { !Self.betweenSessions.contains($0.metadata.payloadType) }
             if events.isEmpty {
-                receiveControl(first)
+                receiveMessage(first)
                 rest = rest.dropFirst()
             } else {
                 receive(events: events)
@@ -162,11 +162,19 @@ extension SessionCore {
             try engine.receiveOpaque(metadata, bytes: payload.bytes, codec: payload.codec.id.number), isUnread: true)
     }
 
-    // MARK: - Controls
+    // MARK: - What is no event
 
-    private mutating func receiveControl(_ erased: AnySessionSyncEnvelope) {
+    private static var betweenSessions: [String] {
+        [SessionControl.payloadType, CopyPiece.payloadType, CopyRequest.payloadType]
+    }
+
+    private mutating func receiveMessage(_ erased: AnySessionSyncEnvelope) {
         do {
-            try takeControl(erased)
+            if erased.metadata.payloadType == SessionControl.payloadType {
+                try takeControl(erased)
+            } else {
+                try receiveCopyMessage(erased)
+            }
         } catch {
             reject(erased.metadata, error)
         }

@@ -10,6 +10,7 @@ struct OutgoingQueue<Event: Codable & Sendable> {
     var events: [SessionSyncEnvelope<Event>] = []
     var snapshotReceivers = SnapshotReceivers()
     var asksForSnapshot = false
+    var copyMessages: [CopyMessage] = []
     var needsRound = false
 
     mutating func takeAll() -> Self {
@@ -53,6 +54,7 @@ struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
     var snapshot: SessionSyncSnapshot<State>?
     var snapshotReceivers: SnapshotReceivers
     var asksForSnapshot: Bool
+    var copyMessages: [CopyMessage]
 }
 
 /// Rounds: taken, written, settled, sent. What happens in between waits for the next one, so that one write serves
@@ -83,7 +85,7 @@ extension SessionCore {
         return OutgoingRound(
             batch: batch, sequence: engine.held[engine.source], directives: decided, events: outgoing.events,
             snapshot: snapshot, snapshotReceivers: outgoing.snapshotReceivers,
-            asksForSnapshot: outgoing.asksForSnapshot)
+            asksForSnapshot: outgoing.asksForSnapshot, copyMessages: outgoing.copyMessages)
     }
 
     /// What was written counts now.

@@ -30,23 +30,31 @@ extension SessionCore {
         guard let bytes else { return false }
         let checkpoint: SessionCheckpoint<State, Event>
         do {
-            checkpoint = try checkpoints.checkpoint(SessionCheckpoint<State, Event>.self, from: bytes)
+            checkpoint = try checkpoints.value(SessionCheckpoint<State, Event>.self, from: bytes)
         } catch {
             // The state beside it can still be read.
             statistics.rejected += 1
             return false
         }
+        guard try adopt(checkpoint, from: snapshot.metadata) else { return false }
+        tellReplaced(by: snapshot)
+        return true
+    }
+
+    /// - Returns: whether the copy became this session's.
+    mutating func adopt(
+        _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata
+    ) throws -> Bool {
         let wasProvisional = engine.isProvisional
-        guard try engine.adopt(checkpoint, from: snapshot.metadata, at: moment.now) else {
+        guard try engine.adopt(checkpoint, from: metadata, at: moment.now) else {
             announceApplied()
             if engine.isProvisional != wasProvisional { directives.showsState = true }
             return false
         }
         statistics.copiesAdopted += 1
-        note(checkpoint.control, from: snapshot.metadata)
+        note(checkpoint.control, from: metadata)
         effects.forgetPositions()
         indexOwnEvents()
-        tellReplaced(by: snapshot)
         exchangeNow()
         return true
     }
@@ -63,7 +71,7 @@ extension SessionCore {
     }
 
     /// What came with it is told as one.
-    private mutating func tellReplaced(by snapshot: SessionSyncSnapshot<State>) {
+    mutating func tellReplaced(by snapshot: SessionSyncSnapshot<State>) {
         _ = engine.takeApplied()
         directives.showsState = true
         directives.remoteSnapshots.append(snapshot)

@@ -35,6 +35,8 @@ where
         /// `takeRound` has something.
         var hasRound = false
         var runsEffects = false
+        /// To be read, and then given to `adopt`.
+        var arrivedCopy: ArrivingCopy?
         /// In how long to call `catchUp` until the engine is no longer behind.
         var catchUpIn: Duration?
         /// In how long to call `exchange` and `sendOwedRequest`, and no longer when it was to be before; nil leaves it.
@@ -74,6 +76,12 @@ where
     /// The retained snapshot, while it is too old for want of a live peer.
     var staleSnapshot: AnySessionSyncSnapshot?
 
+    // Copies that are too large for one message, one each way.
+    var offeredCopy: OfferedCopy?
+    var arrivingCopy: ArrivingCopy?
+    /// As large a part of a copy as the transport takes.
+    var pieceBytes = CopyPiece.bytesMax
+
     // What was last asked and said, and when.
     var exchange = ExchangeSchedule()
     var lastRequestAt: Date?
@@ -107,6 +115,8 @@ where
         catchUp()
         tellArrivals(atMost: .max)
         isRunning = false
+        // Whoever was about to read it has been stopped.
+        if arrivingCopy?.isComplete == true { arrivingCopy = nil }
         isRequestOwed = false
         exchange = ExchangeSchedule()
     }
@@ -156,8 +166,10 @@ where
         outgoing.events.append(envelope)
         directives.showsState = true
         directives.showsDeliveries = true
-        if configuration.isHighRate(event) { wake() } else { publishSnapshot() }
-        scheduleExchange(.regular)
+        let isSample = configuration.isHighRate(event)
+        if isSample { wake() } else { publishSnapshot() }
+        // What an exchange says is written first: not each second of a day alone.
+        scheduleExchange(isSample && isAlone ? .idle : .regular)
         return envelope
     }
 

@@ -1,0 +1,148 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshTransport
+
+/// Copies that are too large for one message.
+extension SessionCore {
+    // MARK: - Giving
+
+    /// A newcomer asks with every exchange until it has one.
+    /// - Returns: whether what it asks for is there already; then it is told so.
+    mutating func offersAgain(_ checkpoint: SessionCheckpoint<State, Event>, to peerID: String) -> Bool {
+        guard let offered = offeredCopy, offered.receiver == peerID, offered.terms == OfferedCopy.Terms(checkpoint)
+        else { return false }
+        say(.piece(offered.announcement))
+        return true
+    }
+
+    /// - Throws: `SessionSyncError.payloadTooLarge` for a copy that a peer would not take; what the codec throws.
+    mutating func offer(
+        _ checkpoint: SessionCheckpoint<State, Event>, _ metadata: SessionSyncMetadata, to peerID: String
+    ) throws {
+        var metadata = metadata
+        metadata.causalTimestamp = moment.now
+        let copy = WholeCopy(
+            metadata: metadata, revision: engine.allocateOutgoingSnapshotRevision(), checkpoint: checkpoint)
+        let bytes = try checkpoints.bytes(of: copy)
+        guard bytes.count <= configuration.copyBytesMax else {
+            throw SessionSyncError.payloadTooLarge(
+                bytes: bytes.count, limit: configuration.copyBytesMax, limitID: "session.copyBytesMax")
+        }
+        let offered = OfferedCopy(
+            id: configuration.randomSeed(), receiver: peerID, terms: OfferedCopy.Terms(checkpoint), bytes: bytes)
+        offeredCopy = offered
+        say(.piece(offered.announcement))
+    }
+
+    private mutating func receive(_ request: CopyRequest, from peerID: String) {
+        guard let offered = offeredCopy, offered.id == request.copy, offered.receiver == peerID else { return }
+        guard request.first < UInt64(offered.bytes.count) else {
+            // It has all of it, whatever it does with it.
+            offeredCopy = nil
+            return
+        }
+        // What is not sent is asked for again.
+        guard outgoing.copyMessages.reduce(0, { $0 + $1.byteCount }) < ArrivingCopy.windowBytes else { return }
+        for piece in offered.pieces(request, pieceBytes: pieceBytes) { say(.piece(piece)) }
+    }
+
+    // MARK: - Taking
+
+    private mutating func receive(_ piece: CopyPiece, from peerID: String) throws {
+        guard !engine.isSealed else { return }
+        guard piece.size > 0, piece.size <= UInt64(max(0, configuration.copyBytesMax)),
+            piece.bytes.count <= min(CopyPiece.bytesMax, Int(piece.size)),
+            piece.offset <= piece.size - UInt64(piece.bytes.count)
+        else { throw SessionSyncError.outOfRange(field: "copy") }
+        if arrivingCopy?.id != piece.copy || arrivingCopy?.sender != peerID {
+            // One that has stopped coming makes room for another, of the same peer at once.
+            if let arriving = arrivingCopy, arriving.sender != peerID, !isSilent(arriving, for: 10) { return }
+            arrivingCopy = ArrivingCopy(piece, from: peerID, size: Int(piece.size), at: moment.now)
+        }
+        guard var arriving = arrivingCopy, piece.size == UInt64(arriving.size), !arriving.isComplete else { return }
+        if piece.bytes.isEmpty, isSilent(arriving, for: 2) { say(.request(arriving.requestAgain(at: moment.now))) }
+        arriving.take(piece, at: moment.now)
+        if let request = arriving.nextRequest() { say(.request(request)) }
+        arrivingCopy = arriving
+        directives.showsStatus = true
+        if arriving.isComplete { directives.arrivedCopy = arriving }
+    }
+
+    /// All of it is there, and was read where it holds nobody up.
+    mutating func adopt(_ whole: Result<WholeCopy<State, Event>, any Error>, of arrived: ArrivingCopy) {
+        guard isRunning, arrivingCopy?.id == arrived.id else { return }
+        arrivingCopy = nil
+        directives.showsStatus = true
+        let end = UInt64(arrived.size)
+        say(.request(CopyRequest(receiver: arrived.sender, copy: arrived.id, first: end, end: end)))
+        do {
+            let copy = try whole.get()
+            guard !engine.isSealed, isMine(copy.metadata), copy.metadata.sourcePeerID == arrived.sender else { return }
+            catchUp()
+            guard try adopt(copy.checkpoint, from: copy.metadata) else { return }
+            let store = engine.store
+            tellReplaced(
+                by: SessionSyncSnapshot(
+                    metadata: copy.metadata, revision: copy.revision, state: store.state,
+                    peerSequenceVector: store.lastSequenceByPeerID))
+        } catch {
+            statistics.rejected += 1
+        }
+        wake()
+    }
+
+    /// What was under way may have been lost with a connection.
+    mutating func askForCopyAgain() {
+        guard !engine.isSealed else {
+            arrivingCopy = nil
+            return
+        }
+        guard var arriving = arrivingCopy, !arriving.isComplete, isSilent(arriving, for: 2) else { return }
+        say(.request(arriving.requestAgain(at: moment.now)))
+        arrivingCopy = arriving
+    }
+
+    /// - Parameter intervals: of exchanges.
+    private func isSilent(_ arriving: ArrivingCopy, for intervals: Double) -> Bool {
+        abs(moment.now.timeIntervalSince(arriving.heardAt)) >= intervals * configuration.exchangeInterval.seconds
+    }
+
+    // MARK: - Both
+
+    mutating func receiveCopyMessage(_ erased: AnySessionSyncEnvelope) throws {
+        let peerID = erased.metadata.sourcePeerID
+        guard peerID != engine.localPeerID, engine.hears(peerID) else { return }
+        if erased.metadata.payloadType == CopyPiece.payloadType {
+            let piece = try erased.decodePayload(as: CopyPiece.self)
+            if piece.receiver == engine.localPeerID { try receive(piece, from: peerID) }
+        } else {
+            let request = try erased.decodePayload(as: CopyRequest.self)
+            if request.receiver == engine.localPeerID { receive(request, from: peerID) }
+        }
+    }
+
+    private mutating func say(_ message: CopyMessage) {
+        // One announcement tells as much as several.
+        guard !outgoing.copyMessages.contains(message) else { return }
+        outgoing.copyMessages.append(message)
+        wake()
+    }
+
+    func envelope(of message: CopyMessage) throws -> AnySessionSyncEnvelope {
+        switch message {
+        case .piece(let piece): try envelope(of: piece, as: CopyPiece.payloadType)
+        case .request(let request): try envelope(of: request, as: CopyRequest.payloadType)
+        }
+    }
+
+    private func envelope<Payload: Codable & Sendable>(
+        of payload: Payload, as payloadType: String
+    ) throws -> AnySessionSyncEnvelope {
+        let metadata = SessionSyncMetadata(
+            sessionID: engine.sessionID, featureID: engine.featureID, sourcePeerID: engine.localPeerID, sequence: 0,
+            causalTimestamp: moment.now, payloadType: payloadType, incarnation: engine.source.incarnation)
+        return try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: payload))
+    }
+}

@@ -1,0 +1,287 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshScenarioTransport
+import MeshTransport
+import MeshWire
+import Testing
+
+@testable import MeshSession
+
+/// A state of any size.
+private struct Tape: Codable, Sendable, Equatable {
+    var bytes: [UInt8] = []
+}
+
+/// Appends what no compression makes smaller.
+private struct Cut: Codable, Sendable {
+    var bytes: [UInt8]
+
+    init(seed: Int) {
+        var random = SplitMix64(seed: UInt64(seed))
+        bytes = (0..<1024).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
+    }
+}
+
+private struct TapeReducer: SessionSyncReducer {
+    func reduce(state: inout Tape, event: Cut, context: SessionEventContext) { state.bytes += event.bytes }
+}
+
+private typealias TapeSession = SyncedSession<Tape, Cut, TapeReducer, AcceptingConflictPolicy<Tape, Cut>>
+private typealias Core = TapeSession.Core
+
+/// Counts what is sent of copies.
+private struct CountingTransport: SessionSyncTransport {
+    let wrapped: any SessionSyncTransport
+    let pieceBytes = Locked(0)
+
+    var localPeer: SessionPeer { wrapped.localPeer }
+    var knownPeers: [SessionPeer] { wrapped.knownPeers }
+    var capabilities: SessionTransportCapabilities { wrapped.capabilities }
+
+    func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
+        if envelope.metadata.payloadType == CopyPiece.payloadType {
+            let piece = try envelope.decodePayload(as: CopyPiece.self)
+            pieceBytes.withLock { $0 += piece.bytes.count }
+        }
+        try await wrapped.send(envelope, mode: mode, to: peer)
+    }
+    func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
+    {
+        try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer)
+    }
+    func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
+        try await wrapped.requestSnapshot(sessionID: sessionID, from: peer)
+    }
+    func cancel(eventID: UUID, featureID: String) -> Bool { wrapped.cancel(eventID: eventID, featureID: featureID) }
+    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { wrapped.receiveEnvelopes() }
+    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { wrapped.receiveSnapshots() }
+    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { wrapped.receiveSnapshotRequests() }
+    func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { wrapped.reachabilityChanges() }
+}
+
+@MainActor @Suite struct CopyTests {
+    let world = VirtualWorld(seed: 11)
+
+    private func session(
+        _ transport: any SessionSyncTransport, incarnation: UInt32,
+        configure: (inout SyncedSessionConfiguration<Tape, Cut>) -> Void = { _ in }
+    ) -> TapeSession {
+        var configuration = SyncedSessionConfiguration<Tape, Cut>()
+        let counter = world.configuration(incarnation: incarnation)
+        configuration.incarnation = incarnation
+        (configuration.now, configuration.wait) = (counter.now, counter.wait)
+        configuration.randomSeed = counter.randomSeed
+        configuration.engine.samplesReducer = false
+        configuration.engine.ownUnconfirmedBytesMax = 64 << 20
+        configure(&configuration)
+        return TapeSession(
+            sessionID: sessionID, featureID: "tape", transport: transport, initialState: Tape(),
+            reducer: TapeReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+    }
+
+    private func transport(_ peer: SessionPeer) -> CountingTransport {
+        let limit = PayloadLimit(
+            id: "test.small", bytes: 256 << 10, summary: "A small message", source: "this test")
+        return CountingTransport(
+            wrapped: world.network.makeTransport(
+                localPeer: peer, budget: PayloadBudget(limit: limit, codec: CompactCodec())))
+    }
+
+    @Test
+    func `A copy of 20 MB comes in pieces beside live events, and goes on where it was after each of five breaks`()
+        async throws
+    {
+        let giving = transport(phone)
+        let here = session(giving, incarnation: 1)
+        let there = session(transport(watch), incarnation: 2)
+        here.start()
+        for seed in 0..<2560 { try here.submit(Cut(seed: seed)) }
+        there.start()
+        var breaks = 0
+        while breaks < 5 {
+            let fraction = Double(breaks + 1) / 7
+            await world.settle(until: { there.copyProgress.map { $0.fraction > fraction } ?? false })
+            let before = try #require(there.copyProgress).receivedBytes
+            world.network.partition([phone], [watch])
+            try here.submit(Cut(seed: breaks))
+            await world.run(.seconds(breaks == 2 ? 60 : 3))
+            world.network.heal()
+            await world.run(.milliseconds(20))
+            #expect(try #require(there.copyProgress).receivedBytes >= before)
+            breaks += 1
+        }
+        await world.settle(until: { there.isMember && here.isMember && there.state == here.state })
+        #expect(there.state.bytes.count == 20 << 20 + 5 << 13)
+        #expect(there.copyProgress == nil && here.core.offeredCopy == nil)
+        #expect(here.statistics.copiesSent == 1 && there.statistics.copiesAdopted == 1)
+        let repeated = giving.pieceBytes.withLock { $0 } - 20 << 20
+        #expect(repeated <= 6 * ArrivingCopy.windowBytes, "a break costs a window")
+        try there.submit(Cut(seed: 9))
+        await world.settle(until: { here.state == there.state && here.confirmedCount == there.confirmedCount })
+    }
+
+    @Test func `Whoever has the copy dies: the newcomer gets another one`() async throws {
+        var here = session(transport(phone), incarnation: 1)
+        let there = session(transport(watch), incarnation: 2)
+        here.start()
+        for seed in 0..<512 { try here.submit(Cut(seed: seed)) }
+        there.start()
+        await world.settle(until: { there.copyProgress.map { $0.fraction > 0.3 } ?? false })
+        here.stop()
+        here = session(transport(phone), incarnation: 3)
+        here.start()
+        for seed in 0..<640 { try here.submit(Cut(seed: seed)) }
+        await world.settle(until: { there.isMember && here.isMember && there.state == here.state })
+        #expect(there.state.bytes.count == 5 << 20, "what the dead one alone had is gone with it")
+        #expect(there.copyProgress == nil)
+    }
+
+    @Test func `A newcomer that dies while its copy comes gets one for its next life`() async throws {
+        let here = session(transport(phone), incarnation: 1)
+        var there = session(transport(watch), incarnation: 2)
+        here.start()
+        for seed in 0..<512 { try here.submit(Cut(seed: seed)) }
+        there.start()
+        await world.settle(until: { there.copyProgress.map { $0.fraction > 0.3 } ?? false })
+        there.stop()
+        there = session(transport(watch), incarnation: 3)
+        there.start()
+        await world.settle(until: { there.isMember && here.isMember && there.state == here.state })
+        #expect(there.state.bytes.count == 4 << 20)
+    }
+
+    @Test func `A copy beyond the bound is not given, and the error says how large it is`() async throws {
+        let here = session(transport(phone), incarnation: 1) { $0.copyBytesMax = 1 << 20 }
+        let there = session(transport(watch), incarnation: 2)
+        here.start()
+        for seed in 0..<256 { try here.submit(Cut(seed: seed)) }
+        there.start()
+        await world.settle(until: { here.lastSendError != nil })
+        guard
+            case .payloadTooLarge(let bytes, 1_048_576, "session.copyBytesMax")? = here.lastSendError
+                as? SessionSyncError
+        else { return #expect(Bool(false), "\(String(describing: here.lastSendError))") }
+        #expect(bytes > 2 << 20)
+        #expect(there.copyProgress == nil && !there.isMember)
+    }
+
+    // MARK: - Pieces of a peer that lies
+
+    private func core(configure: (inout SyncedSessionConfiguration<Tape, Cut>) -> Void = { _ in }) -> Core {
+        var core = session(transport(watch), incarnation: 2, configure: configure).core
+        core.start(retained: nil)
+        _ = core.takeRound()
+        return core
+    }
+
+    private func message(_ piece: CopyPiece, from peerID: String = "phone") throws -> AnySessionSyncEnvelope {
+        let metadata = SessionSyncMetadata(
+            sessionID: sessionID, featureID: "tape", sourcePeerID: peerID, sequence: 0, causalTimestamp: world.now,
+            payloadType: CopyPiece.payloadType)
+        return try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: piece))
+    }
+
+    @Test(arguments: [
+        CopyPiece(receiver: "watch", copy: 1, size: 0, offset: 0, bytes: []),
+        CopyPiece(receiver: "watch", copy: 1, size: .max, offset: 0, bytes: []),
+        CopyPiece(receiver: "watch", copy: 1, size: (64 << 20) + 1, offset: 0, bytes: []),
+        CopyPiece(receiver: "watch", copy: 1, size: 10, offset: .max, bytes: [1]),
+        CopyPiece(receiver: "watch", copy: 1, size: 10, offset: 10, bytes: [1]),
+        CopyPiece(receiver: "watch", copy: 1, size: 1, offset: 0, bytes: [1, 2]),
+        CopyPiece(receiver: "watch", copy: 1, size: 1 << 20, offset: 0, bytes: [UInt8](repeating: 0, count: 32_769)),
+    ])
+    func `A piece of impossible size is refused`(piece: CopyPiece) throws {
+        var core = core()
+        core.receive([try message(piece)])
+        #expect(core.statistics.rejected == 1 && core.arrivingCopy == nil)
+    }
+
+    @Test func `Nothing is held before it has come, whatever size is claimed`() throws {
+        var core = core()
+        core.receive([try message(CopyPiece(receiver: "watch", copy: 1, size: 64 << 20, offset: 0, bytes: []))])
+        #expect(try #require(core.arrivingCopy).bytes.capacity == 0)
+        #expect(core.outgoing.copyMessages.count == 1)
+    }
+
+    @Test func `Bytes that are no copy are refused, and the newcomer asks on`() throws {
+        var core = core()
+        let piece = CopyPiece(receiver: "watch", copy: 1, size: 3, offset: 0, bytes: [1, 2, 3])
+        core.receive([try message(piece)])
+        let arrived = try #require(core.takeDirectives().arrivedCopy)
+        core.adopt(Result { try core.checkpoints.value(WholeCopy<Tape, Cut>.self, from: arrived.bytes) }, of: arrived)
+        #expect(core.statistics.rejected == 1 && core.arrivingCopy == nil && !core.engine.isSealed)
+    }
+
+    @Test func `One peer cannot push out the copy that another one gives, unless that has stopped`() throws {
+        var core = core()
+        core.receive([try message(CopyPiece(receiver: "watch", copy: 1, size: 9, offset: 0, bytes: [1]))])
+        let other = CopyPiece(receiver: "watch", copy: 2, size: 5, offset: 0, bytes: [])
+        core.receive([try message(other, from: "stranger")])
+        #expect(core.arrivingCopy?.id == 1)
+        core.moment.now += 11
+        core.receive([try message(other, from: "stranger")])
+        #expect(core.arrivingCopy?.id == 2)
+    }
+
+    @Test func `Every stretch that may be asked for is answered within the copy and a window`() {
+        let bytes = (0..<100).map { UInt8($0) }
+        let offered = OfferedCopy(
+            id: 5, receiver: "watch",
+            terms: OfferedCopy.Terms(
+                SessionCheckpoint<Tape, Cut>(
+                    control: SessionControl(), membership: SessionMembership(),
+                    base: SessionBase(reduced: ReducedState(state: Tape()), vector: SequenceVector(), count: 0),
+                    log: [],
+                    settledCount: 0, cut: .zero, chain: ConfirmationChain())),
+            bytes: bytes)
+        for first in 0...101 as ClosedRange<UInt64> {
+            for end in 0...101 as ClosedRange<UInt64> {
+                let request = CopyRequest(receiver: "phone", copy: 5, first: first, end: end)
+                let got = offered.pieces(request, pieceBytes: 7).flatMap(\.bytes)
+                let expected = first < end && end <= 100 ? Array(bytes[Int(first)..<Int(end)]) : []
+                if got != expected { Issue.record("\(first) to \(end): \(got)") }
+            }
+        }
+        let far = CopyRequest(receiver: "phone", copy: 5, first: 0, end: .max)
+        #expect(offered.pieces(far, pieceBytes: 7).isEmpty)
+    }
+
+    /// Pieces come in order, twice, or not at all, with any seed: all bytes are there in the end, and never more than a
+    /// window is under way.
+    @Test func `Whatever is lost or repeated, the bytes are those of the copy`() {
+        for seed in 0..<300 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            let size = 1 + Int(random.next() % (5 * UInt64(ArrivingCopy.windowBytes)))
+            let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+            let announcement = CopyPiece(receiver: "watch", copy: 5, size: UInt64(size), offset: 0, bytes: [])
+            var arriving = ArrivingCopy(announcement, from: "phone", size: size, at: world.now)
+            var (underWay, turns) = ([CopyPiece](), 0)
+            func answer(_ request: CopyRequest) {
+                for offset in stride(from: Int(request.first), to: Int(request.end), by: 20_000) {
+                    var piece = announcement
+                    piece.offset = UInt64(offset)
+                    piece.bytes = Array(bytes[offset..<min(offset + 20_000, Int(request.end))])
+                    underWay.append(piece)
+                }
+            }
+            while !arriving.isComplete, turns < 10_000 {
+                turns += 1
+                if let request = arriving.nextRequest() { answer(request) }
+                guard !underWay.isEmpty else {
+                    answer(arriving.requestAgain(at: world.now))
+                    continue
+                }
+                let piece = underWay.removeFirst()
+                switch random.next() % 20 {
+                case 0: break
+                case 1: underWay.insert(piece, at: 0)
+                default: arriving.take(piece, at: world.now)
+                }
+                if underWay.count > 60 { Issue.record("seed \(seed): \(underWay.count) pieces under way") }
+            }
+            if arriving.bytes != bytes { Issue.record("seed \(seed): \(arriving.bytes.count) of \(size)") }
+        }
+    }
+}
