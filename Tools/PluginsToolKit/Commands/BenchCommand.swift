@@ -30,6 +30,9 @@
         @Option(help: ArgumentHelp("For codecs: make the track from this recording.", valueName: "file"))
         var gpx: String?
 
+        @Option(help: "For alone: how many times as fast as life the day passes; as fast as it can when absent.")
+        var speed: String?
+
         @OptionGroup var output: OutputOptions
 
         func run(on bus: PluginBus) async throws {
@@ -39,6 +42,7 @@
             options["payload"] = payload
             options["gpx"] = gpx
             options["link"] = link
+            options["speed"] = speed
             let context = BenchmarkContext(bus: bus, options: options) { progress.show($0) }
 
             var rows: [[BenchmarkRow]] = []

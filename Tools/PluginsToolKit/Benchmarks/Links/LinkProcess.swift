@@ -72,7 +72,7 @@ final class LinkProcess {
 }
 
 extension MeasuredLink.Channel {
-    fileprivate func open() throws -> (mine: RawChannel, theirs: RawChannel) {
+    func open() throws -> (mine: RawChannel, theirs: RawChannel) {
         var there: [Int32] = [-1, -1]
         var back: [Int32] = [-1, -1]
         let isOpen =

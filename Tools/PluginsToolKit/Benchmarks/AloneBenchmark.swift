@@ -1,0 +1,260 @@
+import Foundation
+import MeshBenchmarks
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshSession
+import MeshStorage
+import MeshToolOutput
+import MeshTransport
+
+/// What a day costs that a watch spends away from the phone, and what it costs to meet again: `plugins-tool bench alone`.
+///
+/// A sample a second and a tap a minute go into a session with a store; then a pipe joins it to the phone's session, which
+/// has had a tap an hour. The day passes as fast as this machine writes, or, with `--speed 100`, a hundred times as fast as
+/// life.
+@MainActor struct AloneBenchmark {
+    nonisolated static let benchmarkCase = BenchmarkCase(
+        id: "alone", summary: "What a day away from the other device costs: writes, bytes, memory, and meeting again"
+    ) { context in
+        let speed = context.options["speed"].flatMap(Double.init)
+        if let text = context.options["speed"], speed.map({ $0 > 0 && $0.isFinite }) != true {
+            throw ToolError("--speed '\(text)' is no number above 0")
+        }
+        let stores = context.contributions(to: .stores)
+        var rows: [BenchmarkRow] = []
+        for store in stores {
+            let benchmark = try await AloneBenchmark(context, store, speed: speed)
+            // Where there is a store that keeps things, the others are of no interest.
+            if benchmark.store.durability == .memory, stores.count > 1 {
+                benchmark.remove()
+                continue
+            }
+            rows.append(try await benchmark.row())
+        }
+        return rows
+    }
+
+    private static let seconds = 86_400
+
+    private let context: BenchmarkContext
+    private let name: String
+    private let speed: Double?
+    private let folder: URL
+    private let store: WeighedStore
+    private let time = DayTime()
+    private let memoryBefore = Self.peakMemory
+
+    private init(_ context: BenchmarkContext, _ store: Contribution<StoreFactory>, speed: Double?) throws {
+        self.context = context
+        self.speed = speed
+        name = store.plugin.rawValue
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("alone-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        self.store = WeighedStore(try store.value.open(folder.path, .process))
+    }
+
+    private func row() async throws -> BenchmarkRow {
+        defer { remove() }
+        let links = context.contributions(to: .measuredLinks).map(\.value)
+        guard let link = links.first(where: { $0.id == "pipe" }), case .processes(let channel, let makeEnd) = link.form
+        else { throw ToolError("there is no link 'pipe', over which the two would meet") }
+        signal(SIGPIPE, SIG_IGN)
+        let (mine, theirs) = try channel.open()
+        let transport = try await makeEnd(LinkPeers.asking, mine.input, mine.output)
+        let watch = try await session(on: transport, store)
+        watch.start()
+        try await live(watch)
+        let (written, atRest, memory) = (store.written, size, Self.peakMemory)
+
+        context.report("\(name): meeting")
+        let met = ContinuousClock.now
+        time.goesByItself()
+        let others = try await makeEnd(LinkPeers.answering, theirs.input, theirs.output)
+        let phone = try await session(on: others, nil)
+        for hour in 0..<24 {
+            try phone.submit(.tap, at: time.start.addingTimeInterval(Double(hour * 3600)))
+        }
+        phone.start()
+        try await untilEqual(watch, phone)
+        let seconds = (ContinuousClock.now - met) / .seconds(1)
+        let row: BenchmarkRow = [
+            "store": .text(name), "events": .integer(watch.statistics.submitted),
+            "refused": .integer(watch.statistics.thinnedOut), "commits": .integer(written.commits),
+            "writtenMegabytes": .number(Double(written.bytes) / 1e6),
+            "restingMegabytes": .number(Double(atRest) / 1e6),
+            "aloneMegabytes": .number(memory - memoryBefore), "meetingSeconds": .number(seconds),
+            "peakMegabytes": .number(Self.peakMemory - memoryBefore),
+            "laterRestingMegabytes": .number(Double(size) / 1e6),
+        ]
+        for session in [watch, phone] { session.stop() }
+        await transport.close()
+        await others.close()
+        store.close()
+        return row
+    }
+
+    private nonisolated func remove() { try? FileManager.default.removeItem(at: folder) }
+
+    /// Each second is written before the next one comes.
+    private func live(_ watch: DaySession) async throws {
+        let begun = ContinuousClock.now
+        for second in 0..<Self.seconds {
+            if second.isMultiple(of: 600) {
+                context.report("\(name): \(second / 3600) h \(second / 60 % 60) min alone")
+            }
+            if let speed { try await Task.sleep(until: begun + .seconds(Double(second) / speed), clock: .continuous) }
+            time.pass(to: Double(second))
+            let before = store.written.commits
+            try watch.submit(.sample(heartRate: 120 + second % 40, metres: 3.1 * Double(second)))
+            if second.isMultiple(of: 60) { try watch.submit(.tap) }
+            while store.written.commits == before { await Task.yield() }
+        }
+    }
+
+    private func untilEqual(_ watch: DaySession, _ phone: DaySession) async throws {
+        let start = ContinuousClock.now
+        while watch.state != phone.state || watch.confirmedCount != phone.confirmedCount
+            || phone.confirmedCount < UInt64(watch.statistics.submitted)
+        {
+            try await Task.sleep(for: .milliseconds(10))
+            guard ContinuousClock.now - start < .seconds(600) else {
+                throw ToolError("the two were not equal after ten minutes")
+            }
+        }
+    }
+
+    private func session(on transport: any SessionSyncTransport, _ store: (any SessionStore)?) async throws
+        -> DaySession
+    {
+        var configuration = SyncedSessionConfiguration<Day, DayEvent>()
+        configuration.incarnation = 1
+        configuration.members = LinkPeers.members
+        configuration.store = store
+        configuration.isHighRate = { if case .sample = $0 { true } else { false } }
+        (configuration.now, configuration.wait) = (time.now, time.wait)
+        return try await DaySession.open(
+            sessionID: LinkPeers.sessionID, featureID: LinkPeers.featureID, transport: transport, initialState: Day(),
+            reducer: DayReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+    }
+
+    private var size: Int {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return files.reduce(0) { sum, file in
+            let path = folder.appendingPathComponent(file).path
+            return sum + ((try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0)
+        }
+    }
+
+    /// Of the process so far, in megabytes.
+    private static var peakMemory: Double {
+        var usage = rusage()
+        #if canImport(Darwin)
+            getrusage(RUSAGE_SELF, &usage)
+            return Double(usage.ru_maxrss) / 1e6
+        #else
+            getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+            return Double(usage.ru_maxrss) * 1024 / 1e6
+        #endif
+    }
+}
+
+private typealias DaySession = SyncedSession<Day, DayEvent, DayReducer, AcceptingConflictPolicy<Day, DayEvent>>
+
+private struct Day: Codable, Sendable, Equatable {
+    var samples = 0
+    var taps = 0
+    var heartBeats = 0
+    var metres = 0.0
+}
+
+private enum DayEvent: Codable, Sendable {
+    case sample(heartRate: Int, metres: Double)
+    case tap
+}
+
+private struct DayReducer: SessionSyncReducer {
+    func reduce(state: inout Day, event: DayEvent, context: SessionEventContext) {
+        switch event {
+        case .sample(let heartRate, let metres):
+            state.samples += 1
+            state.heartBeats += heartRate
+            state.metres = metres
+        case .tap: state.taps += 1
+        }
+    }
+}
+
+/// A day's clock: it stands until it is told how much has passed, and from the meeting on it goes by itself.
+private final class DayTime: Sendable {
+    private struct State {
+        var elapsed = 0.0
+        var goesSince: ContinuousClock.Instant?
+        var waiters: [(until: Double, continuation: CheckedContinuation<Void, Never>)] = []
+
+        var now: Double { elapsed + (goesSince.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0) }
+    }
+
+    let start = Date(timeIntervalSince1970: 1_767_225_600)
+    private let state = Locked(State())
+
+    var now: @Sendable () -> Date { { [self] in start.addingTimeInterval(state.withLock(\.now)) } }
+
+    /// Timers that were set while the clock stood end with the meeting at the latest.
+    var wait: @Sendable (Duration) async throws -> Void {
+        { [self] duration in
+            await withCheckedContinuation { continuation in
+                let goes = state.withLock { state in
+                    guard state.goesSince == nil else { return true }
+                    state.waiters.append((state.elapsed + duration / .seconds(1), continuation))
+                    return false
+                }
+                if goes { continuation.resume() }
+            }
+            if state.withLock({ $0.goesSince != nil }) { try await Task.sleep(for: duration) }
+            try Task.checkCancellation()
+        }
+    }
+
+    func pass(to elapsed: Double) {
+        let due = state.withLock { state in
+            state.elapsed = elapsed
+            let due = state.waiters.filter { $0.until <= elapsed }
+            state.waiters.removeAll { $0.until <= elapsed }
+            return due
+        }
+        for waiter in due { waiter.continuation.resume() }
+    }
+
+    func goesByItself() {
+        state.withLock { $0.goesSince = .now }
+        pass(to: state.withLock(\.elapsed))
+        let rest = state.withLock { state in
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in rest { waiter.continuation.resume() }
+    }
+}
+
+/// Counts what is written.
+private final class WeighedStore: SessionStore {
+    private let store: any SessionStore
+    private let count = Locked((commits: 0, bytes: 0))
+
+    init(_ store: any SessionStore) { self.store = store }
+
+    var written: (commits: Int, bytes: Int) { count.withLock { $0 } }
+    var durability: StoreDurability { store.durability }
+
+    func commit(_ batch: StoreBatch) throws {
+        try store.commit(batch)
+        count.withLock { $0 = ($0.commits + 1, $0.bytes + batch.byteCount) }
+    }
+    func value(for key: String) throws -> [UInt8]? { try store.value(for: key) }
+    func catalog(prefix: String) throws -> StoreCatalog { try store.catalog(prefix: prefix) }
+    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try store.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+    func close() { store.close() }
+}
