@@ -158,8 +158,9 @@ extension SessionSyncEngine {
 
     @inlinable
     mutating func fold(_ count: Int) {
-        for entry in log.entries.prefix(count) {
-            sources[entry.slot].folded = max(sources[entry.slot].folded, entry.sequence)
+        for index in 0..<count {
+            let (slot, sequence) = (log.entries[index].slot, log.entries[index].sequence)
+            sources[slot].folded = max(sources[slot].folded, sequence)
         }
         log.fold(count, by: interpreter, sources: sources)
         settledCount = max(0, settledCount - count)

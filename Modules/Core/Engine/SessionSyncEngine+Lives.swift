@@ -92,7 +92,7 @@ extension SessionSyncEngine {
         }
         var isSpokenOf = sources.records.map(\.isOpen)
         isSpokenOf[0] = true
-        for entry in log.entries { isSpokenOf[entry.slot] = true }
+        for index in log.entries.indices { isSpokenOf[log.entries[index].slot] = true }
         var met: [String: Int] = [:]
         for slot in sources.indices.reversed() {
             let peerID = sources[slot].source.peerID

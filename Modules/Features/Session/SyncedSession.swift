@@ -375,7 +375,7 @@ extension SyncedSession {
 
     /// - Returns: whether there is more to do.
     private func catchUpSlice() -> Bool {
-        let end = ContinuousClock.now + .milliseconds(4)
+        let end = ContinuousClock.now + .milliseconds(2)
         return turn { core in
             repeat { core.catchUp(atMost: 8) } while core.engine.isBehind && ContinuousClock.now < end
             return core.isCatchingUp
