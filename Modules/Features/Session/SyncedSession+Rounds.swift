@@ -125,23 +125,31 @@ extension SyncedSession {
                 }
             }
         case .checkpoint(let checkpoint, let metadata, let peerID):
-            if turn({ $0.offersAgain(checkpoint, to: peerID) }) { return }
+            let terms = OfferedCopy.Terms(checkpoint)
+            if turn({ $0.offersAgain(on: terms, to: peerID) }) { return }
             await attempt(counting: \.copiesSent) {
+                let bytes = try await Self.bytes(of: checkpoint, core.checkpoints)
                 do {
-                    let copy = try turn { try $0.makeCopy(checkpoint, metadata) }
-                    try await send(copy, to: peer(peerID))
+                    try await send(bytes, metadata, to: peer(peerID))
                 } catch SessionSyncError.payloadTooLarge {
-                    try turn { try $0.offer(checkpoint, metadata, to: peerID) }
+                    try turn { try $0.offer(bytes, on: terms, metadata, to: peerID) }
                 }
             }
         }
     }
 
-    private func send(_ copy: AnySessionSyncSnapshot, to peer: SessionPeer?) async throws {
-        let (bytes, limit) = (copy.checkpoint?.count ?? 0, configuration.copyMessageBytesMax)
-        guard bytes <= limit else {
-            throw SessionSyncError.payloadTooLarge(bytes: bytes, limit: limit, limitID: "session.copy")
+    /// Off the main actor: a copy may be of any size.
+    nonisolated private static func bytes(
+        of checkpoint: SessionCheckpoint<State, Event>, _ coding: CheckpointCoding
+    ) async throws -> [UInt8] { try coding.bytes(of: checkpoint) }
+
+    /// - Throws: `SessionSyncError.payloadTooLarge` where pieces are to be sent.
+    private func send(_ checkpoint: [UInt8], _ metadata: SessionSyncMetadata, to peer: SessionPeer?) async throws {
+        let limit = min(configuration.copyMessageBytesMax, transport.capabilities.maximumPayloadSize ?? .max)
+        guard checkpoint.count <= limit else {
+            throw SessionSyncError.payloadTooLarge(bytes: checkpoint.count, limit: limit, limitID: "session.copy")
         }
+        let copy = try turn { try $0.makeCopy(checkpoint, metadata) }
         do {
             // Not as the latest snapshot: the next state would take its place on the way.
             try await transport.sendSnapshot(copy, mode: .realtimeBestEffort, to: peer)

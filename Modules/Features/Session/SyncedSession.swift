@@ -319,17 +319,15 @@ extension SyncedSession {
     private func read(_ copy: ArrivingCopy) {
         copyTask.hold([
             Task { [weak self, coding = core.checkpoints] in
-                let whole = await Self.read(copy.bytes, coding)
-                if !Task.isCancelled { self?.turn { $0.adopt(whole, of: copy) } }
+                let read = await Self.read(copy.bytes, coding)
+                if !Task.isCancelled { self?.turn { $0.adopt(read, of: copy) } }
             }
         ])
     }
 
     nonisolated private static func read(
         _ bytes: [UInt8], _ coding: CheckpointCoding
-    ) async -> Result<WholeCopy<State, Event>, any Error> {
-        Result { try coding.value(WholeCopy<State, Event>.self, from: bytes) }
-    }
+    ) async -> Result<Core.ReadCopy, any Error> { Result { try Core.read(bytes, coding) } }
 
     #if DEBUG
         /// Perhaps nobody listens to alarms, and each device shows something else.

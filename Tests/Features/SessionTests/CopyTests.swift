@@ -210,7 +210,7 @@ private struct CountingTransport: SessionSyncTransport {
         let piece = CopyPiece(receiver: "watch", copy: 1, size: 3, offset: 0, bytes: [1, 2, 3])
         core.receive([try message(piece)])
         let arrived = try #require(core.takeDirectives().arrivedCopy)
-        core.adopt(Result { try core.checkpoints.value(WholeCopy<Tape, Cut>.self, from: arrived.bytes) }, of: arrived)
+        core.adopt(Result { try Core.read(arrived.bytes, core.checkpoints) }, of: arrived)
         #expect(core.statistics.rejected == 1 && core.arrivingCopy == nil && !core.engine.isSealed)
     }
 

@@ -2,15 +2,18 @@ import MeshEngine
 import MeshIdentity
 import MeshWire
 
-/// The number of a codec, then a copy as that codec writes it: a `SessionCheckpoint` as the opaque section of a snapshot,
-/// or a `WholeCopy` that travels in pieces.
+/// The opaque section of a snapshot: the number of the codec, then a `SessionCheckpoint` as that codec writes it.
 struct CheckpointCoding: Sendable {
     let codec: any PayloadCodec
 
-    func bytes<Value: Encodable>(of copy: Value) throws -> [UInt8] { [codec.id.number] + (try codec.encode(copy)) }
+    func bytes<State, Event>(of checkpoint: SessionCheckpoint<State, Event>) throws -> [UInt8] {
+        [codec.id.number] + (try codec.encode(checkpoint))
+    }
 
     /// - Throws: what the codec throws; `SessionSyncError.payloadDecodingFailed` for a codec that is not known here.
-    func value<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+    func checkpoint<State, Event>(
+        _ type: SessionCheckpoint<State, Event>.Type, from bytes: [UInt8]
+    ) throws -> SessionCheckpoint<State, Event> {
         let known: [any PayloadCodec] = [codec, CompactCodec()]
         guard let codec = known.first(where: { $0.id.number == bytes.first }) else {
             throw SessionSyncError.payloadDecodingFailed(

@@ -49,11 +49,11 @@ enum CopyMessage: Hashable, Sendable {
     var byteCount: Int { if case .piece(let piece) = self { piece.bytes.count } else { 0 } }
 }
 
-/// What a copy's pieces put together.
-struct WholeCopy<State: Codable & Sendable, Event: Codable & Sendable>: Sendable, Codable {
+/// What a copy's pieces put together: what a snapshot with a copy has, without the state, which follows from the copy.
+struct WholeCopy: Sendable, Codable {
     var metadata: SessionSyncMetadata
     var revision: UInt64
-    var checkpoint: SessionCheckpoint<State, Event>
+    var checkpoint: [UInt8]
 }
 
 /// The copy that is kept for a newcomer, one at a time.

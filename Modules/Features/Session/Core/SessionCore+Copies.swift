@@ -3,6 +3,7 @@ import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshTransport
+import MeshWire
 
 /// Copies that are too large for one message.
 extension SessionCore {
@@ -10,28 +11,26 @@ extension SessionCore {
 
     /// A newcomer asks with every exchange until it has one.
     /// - Returns: whether what it asks for is there already; then it is told so.
-    mutating func offersAgain(_ checkpoint: SessionCheckpoint<State, Event>, to peerID: String) -> Bool {
-        guard let offered = offeredCopy, offered.receiver == peerID, offered.terms == OfferedCopy.Terms(checkpoint)
-        else { return false }
+    mutating func offersAgain(on terms: OfferedCopy.Terms, to peerID: String) -> Bool {
+        guard let offered = offeredCopy, offered.receiver == peerID, offered.terms == terms else { return false }
         say(.piece(offered.announcement))
         return true
     }
 
+    /// - Parameter bytes: the checkpoint's, as a snapshot has them.
     /// - Throws: `SessionSyncError.payloadTooLarge` for a copy that a peer would not take; what the codec throws.
     mutating func offer(
-        _ checkpoint: SessionCheckpoint<State, Event>, _ metadata: SessionSyncMetadata, to peerID: String
+        _ bytes: [UInt8], on terms: OfferedCopy.Terms, _ metadata: SessionSyncMetadata, to peerID: String
     ) throws {
         var metadata = metadata
         metadata.causalTimestamp = moment.now
-        let copy = WholeCopy(
-            metadata: metadata, revision: engine.allocateOutgoingSnapshotRevision(), checkpoint: checkpoint)
-        let bytes = try checkpoints.bytes(of: copy)
+        let copy = WholeCopy(metadata: metadata, revision: engine.allocateOutgoingSnapshotRevision(), checkpoint: bytes)
+        let bytes = try CompactCodec().encode(copy)
         guard bytes.count <= configuration.copyBytesMax else {
             throw SessionSyncError.payloadTooLarge(
                 bytes: bytes.count, limit: configuration.copyBytesMax, limitID: "session.copyBytesMax")
         }
-        let offered = OfferedCopy(
-            id: configuration.randomSeed(), receiver: peerID, terms: OfferedCopy.Terms(checkpoint), bytes: bytes)
+        let offered = OfferedCopy(id: configuration.randomSeed(), receiver: peerID, terms: terms, bytes: bytes)
         offeredCopy = offered
         say(.piece(offered.announcement))
     }
@@ -70,18 +69,25 @@ extension SessionCore {
         if arriving.isComplete { directives.arrivedCopy = arriving }
     }
 
+    typealias ReadCopy = (whole: WholeCopy, checkpoint: SessionCheckpoint<State, Event>)
+
+    static func read(_ bytes: [UInt8], _ coding: CheckpointCoding) throws -> ReadCopy {
+        let whole = try CompactCodec().decode(WholeCopy.self, from: bytes)
+        return (whole, try coding.checkpoint(SessionCheckpoint<State, Event>.self, from: whole.checkpoint))
+    }
+
     /// All of it is there, and was read where it holds nobody up.
-    mutating func adopt(_ whole: Result<WholeCopy<State, Event>, any Error>, of arrived: ArrivingCopy) {
+    mutating func adopt(_ read: Result<ReadCopy, any Error>, of arrived: ArrivingCopy) {
         guard isRunning, arrivingCopy?.id == arrived.id else { return }
         arrivingCopy = nil
         directives.showsStatus = true
         let end = UInt64(arrived.size)
         say(.request(CopyRequest(receiver: arrived.sender, copy: arrived.id, first: end, end: end)))
         do {
-            let copy = try whole.get()
+            let (copy, checkpoint) = try read.get()
             guard !engine.isSealed, isMine(copy.metadata), copy.metadata.sourcePeerID == arrived.sender else { return }
             catchUp()
-            guard try adopt(copy.checkpoint, from: copy.metadata) else { return }
+            guard try adopt(checkpoint, from: copy.metadata) else { return }
             let store = engine.store
             tellReplaced(
                 by: SessionSyncSnapshot(

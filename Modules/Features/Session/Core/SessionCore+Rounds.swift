@@ -157,9 +157,7 @@ extension SessionCore {
     }
 
     /// The state with a copy of the whole session.
-    mutating func makeCopy(
-        _ checkpoint: SessionCheckpoint<State, Event>, _ metadata: SessionSyncMetadata
-    ) throws -> AnySessionSyncSnapshot {
+    mutating func makeCopy(_ checkpoint: [UInt8], _ metadata: SessionSyncMetadata) throws -> AnySessionSyncSnapshot {
         catchUp()
         var metadata = metadata
         metadata.causalTimestamp = moment.now
@@ -168,7 +166,7 @@ extension SessionCore {
             SessionSyncSnapshot(
                 metadata: metadata, revision: engine.allocateOutgoingSnapshotRevision(), state: store.state,
                 peerSequenceVector: store.lastSequenceByPeerID))
-        snapshot.checkpoint = try checkpoints.bytes(of: checkpoint)
+        snapshot.checkpoint = checkpoint
         return snapshot
     }
 

@@ -30,7 +30,7 @@ extension SessionCore {
         guard let bytes else { return false }
         let checkpoint: SessionCheckpoint<State, Event>
         do {
-            checkpoint = try checkpoints.value(SessionCheckpoint<State, Event>.self, from: bytes)
+            checkpoint = try checkpoints.checkpoint(SessionCheckpoint<State, Event>.self, from: bytes)
         } catch {
             // The state beside it can still be read.
             statistics.rejected += 1
