@@ -225,6 +225,21 @@ private struct CountingTransport: SessionSyncTransport {
         #expect(core.arrivingCopy?.id == 2)
     }
 
+    @Test func `What does not come is asked for again after 2, 4, 8 seconds and so on, whatever is announced`() throws {
+        var core = core()
+        let announcement = CopyPiece(receiver: "watch", copy: 1, size: 1 << 20, offset: 0, bytes: [])
+        var asked: [Int] = []
+        for second in 0..<40 {
+            core.receive([try message(announcement)])
+            core.exchangeNow()
+            if !core.outgoing.takeAll().copyMessages.isEmpty { asked.append(second) }
+            core.moment.now += 1
+        }
+        #expect(asked == [0, 2, 6, 14, 30])
+        core.receive([try message(CopyPiece(receiver: "watch", copy: 2, size: 5, offset: 0, bytes: []), from: "other")])
+        #expect(core.arrivingCopy?.id == 2, "one that has stopped holds nobody up, however often it is asked for")
+    }
+
     @Test func `Every stretch that may be asked for is answered within the copy and a window`() {
         let bytes = (0..<100).map { UInt8($0) }
         let offered = OfferedCopy(
@@ -256,8 +271,8 @@ private struct CountingTransport: SessionSyncTransport {
             let size = 1 + Int(random.next() % (5 * UInt64(ArrivingCopy.windowBytes)))
             let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
             let announcement = CopyPiece(receiver: "watch", copy: 5, size: UInt64(size), offset: 0, bytes: [])
-            var arriving = ArrivingCopy(announcement, from: "phone", size: size, at: world.now)
-            var (underWay, turns) = ([CopyPiece](), 0)
+            var arriving = ArrivingCopy(announcement, from: "phone", size: size, patience: .seconds(2), at: world.now)
+            var (underWay, turns, moment) = ([CopyPiece](), 0, world.now)
             func answer(_ request: CopyRequest) {
                 for offset in stride(from: Int(request.first), to: Int(request.end), by: 20_000) {
                     var piece = announcement
@@ -270,14 +285,15 @@ private struct CountingTransport: SessionSyncTransport {
                 turns += 1
                 if let request = arriving.nextRequest() { answer(request) }
                 guard !underWay.isEmpty else {
-                    answer(arriving.requestAgain(at: world.now))
+                    moment += 1
+                    if let request = arriving.requestAgain(at: moment) { answer(request) }
                     continue
                 }
                 let piece = underWay.removeFirst()
                 switch random.next() % 20 {
                 case 0: break
                 case 1: underWay.insert(piece, at: 0)
-                default: arriving.take(piece, at: world.now)
+                default: arriving.take(piece, at: moment)
                 }
                 if underWay.count > 60 { Issue.record("seed \(seed): \(underWay.count) pieces under way") }
             }

@@ -1,3 +1,4 @@
+import MeshBus
 import MeshEngine
 import MeshIdentity
 
@@ -105,14 +106,19 @@ struct ArrivingCopy: Sendable {
     let size: Int
     private(set) var bytes: [UInt8] = []
     private var requestedEnd = 0
-    /// When the last piece came.
+    /// When the last bytes came.
     private(set) var heardAt: Date
+    private var askedAt: Date
+    /// How long after that what was under way counts as lost; doubled each time, as it may be a slow link.
+    private var patience: Duration
+    private let shortestPatience: Duration
 
-    init(_ piece: CopyPiece, from sender: String, size: Int, at moment: Date) {
+    init(_ piece: CopyPiece, from sender: String, size: Int, patience: Duration, at moment: Date) {
         id = piece.copy
         self.sender = sender
         self.size = size
-        heardAt = moment
+        (heardAt, askedAt) = (moment, moment)
+        (self.patience, shortestPatience) = (patience, patience)
     }
 
     var isComplete: Bool { bytes.count == size }
@@ -120,9 +126,11 @@ struct ArrivingCopy: Sendable {
 
     /// What comes twice, or after one that is missing, is left out.
     mutating func take(_ piece: CopyPiece, at moment: Date) {
-        guard piece.offset == UInt64(bytes.count), piece.bytes.count <= size - bytes.count else { return }
+        guard !piece.bytes.isEmpty, piece.offset == UInt64(bytes.count), piece.bytes.count <= size - bytes.count
+        else { return }
         bytes += piece.bytes
         heardAt = moment
+        patience = shortestPatience
     }
 
     /// What is to be asked for next: nil while enough is under way.
@@ -133,9 +141,11 @@ struct ArrivingCopy: Sendable {
         return request(from: first)
     }
 
-    /// The same, when what was under way has been lost.
-    mutating func requestAgain(at moment: Date) -> CopyRequest {
-        heardAt = moment
+    /// The same once what was under way counts as lost; else nil.
+    mutating func requestAgain(at moment: Date) -> CopyRequest? {
+        guard !isComplete, abs(moment.timeIntervalSince(max(heardAt, askedAt))) >= patience.seconds else { return nil }
+        askedAt = moment
+        patience = min(patience * 2, shortestPatience * 32)
         requestedEnd = min(size, bytes.count + Self.windowBytes)
         return request(from: bytes.count)
     }

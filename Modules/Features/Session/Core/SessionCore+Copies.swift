@@ -57,13 +57,14 @@ extension SessionCore {
         else { throw SessionSyncError.outOfRange(field: "copy") }
         if arrivingCopy?.id != piece.copy || arrivingCopy?.sender != peerID {
             // One that has stopped coming makes room for another, of the same peer at once.
-            if let arriving = arrivingCopy, arriving.sender != peerID, !isSilent(arriving, for: 10) { return }
-            arrivingCopy = ArrivingCopy(piece, from: peerID, size: Int(piece.size), at: moment.now)
+            if let arriving = arrivingCopy, arriving.sender != peerID, !hasStopped(arriving) { return }
+            arrivingCopy = ArrivingCopy(
+                piece, from: peerID, size: Int(piece.size), patience: configuration.exchangeInterval * 2, at: moment.now
+            )
         }
         guard var arriving = arrivingCopy, piece.size == UInt64(arriving.size), !arriving.isComplete else { return }
-        if piece.bytes.isEmpty, isSilent(arriving, for: 2) { say(.request(arriving.requestAgain(at: moment.now))) }
         arriving.take(piece, at: moment.now)
-        if let request = arriving.nextRequest() { say(.request(request)) }
+        if let request = arriving.nextRequest() ?? arriving.requestAgain(at: moment.now) { say(.request(request)) }
         arrivingCopy = arriving
         directives.showsStatus = true
         if arriving.isComplete { directives.arrivedCopy = arriving }
@@ -105,14 +106,12 @@ extension SessionCore {
             arrivingCopy = nil
             return
         }
-        guard var arriving = arrivingCopy, !arriving.isComplete, isSilent(arriving, for: 2) else { return }
-        say(.request(arriving.requestAgain(at: moment.now)))
-        arrivingCopy = arriving
+        guard let request = arrivingCopy?.requestAgain(at: moment.now) else { return }
+        say(.request(request))
     }
 
-    /// - Parameter intervals: of exchanges.
-    private func isSilent(_ arriving: ArrivingCopy, for intervals: Double) -> Bool {
-        abs(moment.now.timeIntervalSince(arriving.heardAt)) >= intervals * configuration.exchangeInterval.seconds
+    private func hasStopped(_ arriving: ArrivingCopy) -> Bool {
+        abs(moment.now.timeIntervalSince(arriving.heardAt)) >= 10 * configuration.exchangeInterval.seconds
     }
 
     // MARK: - Both
