@@ -18,14 +18,18 @@ enum MergeBenchmark {
         var rows: [BenchmarkRow] = []
         for count in [500, 2_000, 4_000, 16_000] {
             context.report("\(count) + \(count)")
-            rows.append(try await measure(count))
+            rows.append(try await measure(count, "\(count) + \(count)", MergedCount()))
         }
+        context.report("500 + 500, 1 MB")
+        rows.append(try await measure(500, "500 + 500, state of 1 MB", MergedBytes()))
         return rows
     }
 
-    private static func measure(_ count: Int) async throws -> BenchmarkRow {
+    private static func measure(
+        _ count: Int, _ name: String, _ initialState: some MergedState
+    ) async throws -> BenchmarkRow {
         let network = ScenarioNetwork(seed: 1)
-        let pair = try await MergingPair(network, count)
+        let pair = try await MergingPair(network, count, initialState)
         let heart = Heart()
         let time = Task.detached {
             while !Task.isCancelled {
@@ -47,7 +51,7 @@ enum MergeBenchmark {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         await pair.stop()
         return [
-            "case": .text("\(count) + \(count)"), "seconds": .number(seconds),
+            "case": .text(name), "seconds": .number(seconds),
             "longestHoldMilliseconds": .number(heart.longest / .milliseconds(1)),
         ]
     }
@@ -70,19 +74,40 @@ private final class Heart: Sendable {
     }
 }
 
+private protocol MergedState: Codable, Sendable, Equatable {
+    mutating func take(_ number: Int)
+}
+
+private struct MergedCount: MergedState {
+    var sum = 0
+
+    mutating func take(_ number: Int) { sum &+= number }
+}
+
+/// A state of which each change may be a copy.
+private struct MergedBytes: MergedState {
+    var bytes = [UInt8](repeating: 0, count: 1 << 20)
+
+    mutating func take(_ number: Int) { bytes[number * 131 % bytes.count] &+= 1 }
+}
+
+private struct MergedReducer<State: MergedState>: SessionSyncReducer {
+    func reduce(state: inout State, event: Int, context: SessionEventContext) { state.take(event) }
+}
+
 /// Phone and watch, each with that many events that the other has not seen.
-@MainActor private final class MergingPair {
+@MainActor private final class MergingPair<State: MergedState> {
     private typealias Session = SyncedSession<
-        Int, Int, SpinningReducer, AcceptingConflictPolicy<Int, Int>
+        State, Int, MergedReducer<State>, AcceptingConflictPolicy<State, Int>
     >
 
     private let sessions: [Session]
 
-    init(_ network: ScenarioNetwork, _ count: Int) throws {
+    init(_ network: ScenarioNetwork, _ count: Int, _ initialState: State) throws {
         let names = ["phone", "watch"]
         let members = names.map { SessionSource(peerID: $0, incarnation: 1) }
         sessions = names.map { name in
-            var configuration = SyncedSessionConfiguration<Int, Int>()
+            var configuration = SyncedSessionConfiguration<State, Int>()
             configuration.incarnation = 1
             configuration.members = members
             configuration.outgoingMax = count + 1
@@ -94,8 +119,8 @@ private final class Heart: Sendable {
             let peer = SessionPeer(id: name, deviceClass: .unknown, appInstanceID: name, topology: .pairedCompanion)
             return Session(
                 sessionID: UUID(uuid: (1, 2, 3, 4, 5, 6, 0x47, 8, 0x89, 10, 11, 12, 13, 14, 15, 16)),
-                featureID: "merge", transport: network.makeTransport(localPeer: peer), initialState: 0,
-                reducer: SpinningReducer(rounds: 1), conflictPolicy: AcceptingConflictPolicy(),
+                featureID: "merge", transport: network.makeTransport(localPeer: peer), initialState: initialState,
+                reducer: MergedReducer(), conflictPolicy: AcceptingConflictPolicy(),
                 configuration: configuration)
         }
         let noon = Date(timeIntervalSince1970: 1_767_225_600)
