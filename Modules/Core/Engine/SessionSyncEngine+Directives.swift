@@ -115,12 +115,11 @@ extension SessionSyncEngine {
 
     @usableFromInline
     mutating func boundCheckpoints() {
-        log.isWeightDue = false
+        defer { log.isWeightDue = false }
         guard let weigh = options.encodedStateBytes else { return }
         let count = options.checkpointBytesMax / max(1, weigh(log.current.state))
         log.marksMax = min(max(count, EventLog<State, Event>.marksLowest), EventLog<State, Event>.marksHighest)
         log.thinOutMarks()
-        log.isWeightDue = false
     }
 
     @usableFromInline

@@ -169,18 +169,20 @@ extension SyncedSession {
     }
 
     private func send(_ snapshot: SessionSyncSnapshot<State>, to receivers: SnapshotReceivers) async {
-        guard !isStateTooLarge else { return }
         let peers: [SessionPeer?] =
             receivers.isEverybody ? audience(isKept: true) : receivers.peers.sorted { $0.id < $1.id }
-        for peer in peers {
-            await attempt(counting: \.snapshotsSent) {
+        for peer in peers where !isStateTooLarge {
+            let isDone = await attempt {
                 do {
                     try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
-                } catch SessionSyncError.payloadTooLarge {
-                    // Members have the events, and newcomers get a copy in pieces.
+                } catch let error as SessionSyncError {
+                    guard case .payloadTooLarge = error else { throw error }
                     stateWasTooLargeAt = configuration.now()
+                    // Members have the events, and who joins gets a copy in pieces. Others get nothing.
+                    if !isMember { throw error }
                 }
             }
+            if isDone, !isStateTooLarge { turn { $0.statistics.snapshotsSent += 1 } }
         }
     }
 

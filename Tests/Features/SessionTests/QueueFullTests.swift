@@ -8,13 +8,9 @@ import MeshTransport
 import Testing
 
 /// A transport whose queue is full for the first sends.
-private struct CrowdedTransport: SessionSyncTransport {
+private struct CrowdedTransport: WrappingTransport {
     let wrapped: any SessionSyncTransport
     let refusals: Locked<Int>
-
-    var localPeer: SessionPeer { wrapped.localPeer }
-    var knownPeers: [SessionPeer] { wrapped.knownPeers }
-    var capabilities: SessionTransportCapabilities { wrapped.capabilities }
 
     func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
         let isFull = refusals.withLock { refusals in
@@ -24,22 +20,6 @@ private struct CrowdedTransport: SessionSyncTransport {
         if isFull { throw SessionSyncError.queueFull(limit: 1) }
         try await wrapped.send(envelope, mode: mode, to: peer)
     }
-
-    func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
-    {
-        try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer)
-    }
-
-    func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
-        try await wrapped.requestSnapshot(sessionID: sessionID, from: peer)
-    }
-
-    func cancel(eventID: UUID, featureID: String) -> Bool { wrapped.cancel(eventID: eventID, featureID: featureID) }
-
-    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { wrapped.receiveEnvelopes() }
-    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { wrapped.receiveSnapshots() }
-    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { wrapped.receiveSnapshotRequests() }
-    func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { wrapped.reachabilityChanges() }
 }
 
 @MainActor @Suite struct QueueFullTests {

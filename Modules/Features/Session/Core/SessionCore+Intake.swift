@@ -12,7 +12,7 @@ extension SessionCore {
         let mine = batch.filter { isMine($0.metadata) }
         var rest = mine[...]
         while let first = rest.first {
-            let events = rest.prefix { !Self.betweenSessions.contains($0.metadata.payloadType) }
+            let events = rest.prefix { !Self.isMessage($0.metadata.payloadType) }
             if events.isEmpty {
                 receiveMessage(first)
                 rest = rest.dropFirst()
@@ -164,8 +164,9 @@ extension SessionCore {
 
     // MARK: - What is no event
 
-    private static var betweenSessions: [String] {
-        [SessionControl.payloadType, CopyPiece.payloadType, CopyRequest.payloadType]
+    private static func isMessage(_ payloadType: String) -> Bool {
+        payloadType == SessionControl.payloadType || payloadType == CopyPiece.payloadType
+            || payloadType == CopyRequest.payloadType
     }
 
     private mutating func receiveMessage(_ erased: AnySessionSyncEnvelope) {
