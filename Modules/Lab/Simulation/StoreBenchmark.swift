@@ -60,7 +60,8 @@ enum StoreBenchmark {
             try session.fill(to: eventsMax)
             session.store.close()
             fields.append(
-                .init(name: "bytesPerEvent", value: .number(Double(size(of: folder)) / Double(eventsMax))))
+                .init(
+                    name: "bytesPerEvent", value: .number(Double(CountingStore.bytes(in: folder)) / Double(eventsMax))))
             let reopening =
                 promised == .memory ? 0 : try reopeningSeconds { try store.value.open(folder.path, durability) }
             fields.append(.init(name: "reopenSeconds", value: .number(reopening)))
@@ -111,38 +112,6 @@ enum StoreBenchmark {
     struct IncompleteReopening: Error {
         var events: Int
     }
-
-    private static func size(of folder: URL) -> Int {
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        return files.reduce(0) { sum, file in
-            let attributes = try? FileManager.default.attributesOfItem(
-                atPath: folder.appendingPathComponent(file).path)
-            return sum + ((attributes?[.size] as? Int) ?? 0)
-        }
-    }
-}
-
-/// Counts what is written.
-private final class CountingStore: SessionStore {
-    private let store: any SessionStore
-    private let count = Locked((commits: 0, bytes: 0))
-
-    init(_ store: any SessionStore) { self.store = store }
-
-    var written: (commits: Int, bytes: Int) { count.withLock { $0 } }
-    var durability: StoreDurability { store.durability }
-
-    func commit(_ batch: StoreBatch) throws {
-        try store.commit(batch)
-        count.withLock { $0 = ($0.commits + 1, $0.bytes + batch.byteCount) }
-    }
-
-    func value(for key: String) throws -> [UInt8]? { try store.value(for: key) }
-    func catalog(prefix: String) throws -> StoreCatalog { try store.catalog(prefix: prefix) }
-    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
-        try store.entries(of: journal, from: position, maxBytes: maxBytes)
-    }
-    func close() { store.close() }
 }
 
 /// One engine, its archive and its store.

@@ -4,6 +4,7 @@ import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshSession
+import MeshSimulation
 import MeshStorage
 import MeshToolOutput
 import MeshTransport
@@ -27,7 +28,7 @@ import MeshTransport
             let benchmark = try await AloneBenchmark(context, store, speed: speed)
             // Where there is a store that keeps things, the others are of no interest.
             if benchmark.store.durability == .memory, stores.count > 1 {
-                benchmark.remove()
+                benchmark.end()
                 continue
             }
             rows.append(try await benchmark.row())
@@ -41,7 +42,7 @@ import MeshTransport
     private let name: String
     private let speed: Double?
     private let folder: URL
-    private let store: WeighedStore
+    private let store: CountingStore
     private let time = DayTime()
     private let memoryBefore = Self.peakMemory
 
@@ -51,11 +52,11 @@ import MeshTransport
         name = store.plugin.rawValue
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("alone-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        self.store = WeighedStore(try store.value.open(folder.path, .process))
+        self.store = CountingStore(try store.value.open(folder.path, .process))
     }
 
     private func row() async throws -> BenchmarkRow {
-        defer { remove() }
+        defer { end() }
         let links = context.contributions(to: .measuredLinks).map(\.value)
         guard let link = links.first(where: { $0.id == "pipe" }), case .processes(let channel, let makeEnd) = link.form
         else { throw ToolError("there is no link 'pipe', over which the two would meet") }
@@ -64,7 +65,7 @@ import MeshTransport
         let transport = try await makeEnd(LinkPeers.asking, mine.input, mine.output)
         let watch = try await session(on: transport, store)
         watch.start()
-        try await live(watch)
+        let refused = try await live(watch)
         let (written, atRest, memory) = (store.written, size, Self.peakMemory)
 
         context.report("\(name): meeting")
@@ -80,7 +81,7 @@ import MeshTransport
         let seconds = (ContinuousClock.now - met) / .seconds(1)
         let row: BenchmarkRow = [
             "store": .text(name), "events": .integer(watch.statistics.submitted),
-            "refused": .integer(watch.statistics.thinnedOut), "commits": .integer(written.commits),
+            "refused": .integer(refused), "commits": .integer(written.commits),
             "writtenMegabytes": .number(Double(written.bytes) / 1e6),
             "restingMegabytes": .number(Double(atRest) / 1e6),
             "aloneMegabytes": .number(memory - memoryBefore), "meetingSeconds": .number(seconds),
@@ -90,14 +91,18 @@ import MeshTransport
         for session in [watch, phone] { session.stop() }
         await transport.close()
         await others.close()
-        store.close()
         return row
     }
 
-    private nonisolated func remove() { try? FileManager.default.removeItem(at: folder) }
+    private nonisolated func end() {
+        store.close()
+        try? FileManager.default.removeItem(at: folder)
+    }
 
     /// Each second is written before the next one comes.
-    private func live(_ watch: DaySession) async throws {
+    /// - Returns: how many events were not taken.
+    private func live(_ watch: DaySession) async throws -> Int {
+        var refused = 0
         let begun = ContinuousClock.now
         for second in 0..<Self.seconds {
             if second.isMultiple(of: 600) {
@@ -106,10 +111,16 @@ import MeshTransport
             if let speed { try await Task.sleep(until: begun + .seconds(Double(second) / speed), clock: .continuous) }
             time.pass(to: Double(second))
             let before = store.written.commits
-            try watch.submit(.sample(heartRate: 120 + second % 40, metres: 3.1 * Double(second)))
-            if second.isMultiple(of: 60) { try watch.submit(.tap) }
+            var events = [DayEvent.sample(heartRate: 120 + second % 40, metres: 3.1 * Double(second))]
+            if second.isMultiple(of: 60) { events.append(.tap) }
+            let earlier = refused
+            for event in events {
+                do { try watch.submit(event) } catch SessionSyncError.logFull { refused += 1 }
+            }
+            guard refused - earlier < events.count else { continue }
             while store.written.commits == before { await Task.yield() }
         }
+        return refused
     }
 
     private func untilEqual(_ watch: DaySession, _ phone: DaySession) async throws {
@@ -138,13 +149,7 @@ import MeshTransport
             reducer: DayReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
     }
 
-    private var size: Int {
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        return files.reduce(0) { sum, file in
-            let path = folder.appendingPathComponent(file).path
-            return sum + ((try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0)
-        }
-    }
+    private var size: Int { CountingStore.bytes(in: folder) }
 
     /// Of the process so far, in megabytes.
     private static var peakMemory: Double {
@@ -235,26 +240,4 @@ private final class DayTime: Sendable {
         }
         for waiter in rest { waiter.continuation.resume() }
     }
-}
-
-/// Counts what is written.
-private final class WeighedStore: SessionStore {
-    private let store: any SessionStore
-    private let count = Locked((commits: 0, bytes: 0))
-
-    init(_ store: any SessionStore) { self.store = store }
-
-    var written: (commits: Int, bytes: Int) { count.withLock { $0 } }
-    var durability: StoreDurability { store.durability }
-
-    func commit(_ batch: StoreBatch) throws {
-        try store.commit(batch)
-        count.withLock { $0 = ($0.commits + 1, $0.bytes + batch.byteCount) }
-    }
-    func value(for key: String) throws -> [UInt8]? { try store.value(for: key) }
-    func catalog(prefix: String) throws -> StoreCatalog { try store.catalog(prefix: prefix) }
-    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
-        try store.entries(of: journal, from: position, maxBytes: maxBytes)
-    }
-    func close() { store.close() }
 }
