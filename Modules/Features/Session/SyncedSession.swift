@@ -296,6 +296,7 @@ extension SyncedSession {
         if statistics != core.statistics { statistics = core.statistics }
         if directives.showsDeliveries { deliveryTurn &+= 1 }
         if directives.showsStatus { showStatus() }
+        if directives.showsCopy { copyProgress = core.arrivingCopy?.progress }
         remoteEventTopic.publish(contentsOf: directives.remoteEvents)
         remoteSnapshotTopic.publish(contentsOf: directives.remoteSnapshots)
         confirmedTopic.publish(contentsOf: directives.confirmed)
@@ -384,8 +385,6 @@ extension SyncedSession {
     private func showStatus() {
         if isMember != core.engine.isSealed { isMember.toggle() }
         if hasEnded != core.engine.hasEnded { hasEnded.toggle() }
-        let progress = core.arrivingCopy?.progress
-        if copyProgress != progress { copyProgress = progress }
         if isProvisional != core.engine.isProvisional { isProvisional.toggle() }
         if confirmedCount != core.engine.confirmedCount { confirmedCount = core.engine.confirmedCount }
         if reachablePeerIDs != core.reachablePeerIDs { reachablePeerIDs = core.reachablePeerIDs }

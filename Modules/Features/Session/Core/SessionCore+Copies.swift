@@ -66,7 +66,7 @@ extension SessionCore {
         arriving.take(piece, at: moment.now)
         if let request = arriving.nextRequest() ?? arriving.requestAgain(at: moment.now) { say(.request(request)) }
         arrivingCopy = arriving
-        directives.showsStatus = true
+        directives.showsCopy = true
         if arriving.isComplete { directives.arrivedCopy = arriving }
     }
 
@@ -80,8 +80,7 @@ extension SessionCore {
     /// All of it is there, and was read where it holds nobody up.
     mutating func adopt(_ read: Result<ReadCopy, any Error>, of arrived: ArrivingCopy) {
         guard isRunning, arrivingCopy?.id == arrived.id else { return }
-        arrivingCopy = nil
-        directives.showsStatus = true
+        forgetArrivingCopy()
         let end = UInt64(arrived.size)
         say(.request(CopyRequest(receiver: arrived.sender, copy: arrived.id, first: end, end: end)))
         do {
@@ -102,12 +101,15 @@ extension SessionCore {
 
     /// What was under way may have been lost with a connection.
     mutating func askForCopyAgain() {
-        guard !engine.isSealed else {
-            arrivingCopy = nil
-            return
-        }
+        guard !engine.isSealed else { return forgetArrivingCopy() }
         guard let request = arrivingCopy?.requestAgain(at: moment.now) else { return }
         say(.request(request))
+    }
+
+    mutating func forgetArrivingCopy() {
+        guard arrivingCopy != nil else { return }
+        arrivingCopy = nil
+        directives.showsCopy = true
     }
 
     private func hasStopped(_ arriving: ArrivingCopy) -> Bool {

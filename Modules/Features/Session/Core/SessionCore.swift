@@ -26,6 +26,7 @@ where
     struct Directives {
         var showsState = false
         var showsStatus = false
+        var showsCopy = false
         var showsDeliveries = false
         /// What is to be told, in order.
         var remoteEvents: [SessionSyncEnvelope<Event>] = []
@@ -116,7 +117,7 @@ where
         tellArrivals(atMost: .max)
         isRunning = false
         // Whoever was about to read it has been stopped.
-        if arrivingCopy?.isComplete == true { arrivingCopy = nil }
+        if arrivingCopy?.isComplete == true { forgetArrivingCopy() }
         isRequestOwed = false
         exchange = ExchangeSchedule()
     }
