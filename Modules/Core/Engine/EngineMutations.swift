@@ -79,6 +79,10 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case gatherUnsorted
     /// A member's word that the session has ended is not taken.
     case endUnheard
+    /// What came late has its place, and what had been reduced after it stays as it was.
+    case mergeKeepsReduced
+    /// Pieces of another copy are put behind those that have come.
+    case copyOfAnother
 
     package init?(name: String) {
         guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }

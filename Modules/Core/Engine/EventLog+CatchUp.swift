@@ -26,10 +26,23 @@ extension EventLog {
         }
     }
 
+    /// A whole log of which nothing is reduced yet.
+    /// - Parameter state: shown until it is.
+    @usableFromInline
+    init(
+        base: ReducedState<State>, baseCount: UInt64, unreduced entries: [LogEntry<Event>], showing state: State
+    ) {
+        self.init(base: base, baseCount: baseCount)
+        self.entries = entries
+        guard !entries.isEmpty else { return }
+        isBehind = true
+        behind = Behind(reducedCount: 0, shown: Prefix(ReducedState(state: state)), knownCount: 0)
+    }
+
     /// Puts entries at their places, and goes back to the last checkpoint before the first of them.
     /// - Parameter new: in their order; none of them is there yet. Complexity: O(entries after the first).
     @inlinable
-    mutating func merge(sorted new: [LogEntry<Event>], in sources: SourceTable) {
+    mutating func merge(sorted new: [LogEntry<Event>], in sources: SourceTable, _ mutations: EngineMutations) {
         let first = place(of: new[0], in: sources, [])
         var behind = behind ?? Behind(reducedCount: entries.count, shown: current, knownCount: entries.count)
         // Between the first and the last of them lie few: the rest moves as one.
@@ -52,7 +65,7 @@ extension EventLog {
         }
         merged.append(contentsOf: new[next...])
         entries.replaceSubrange(first..<last, with: merged)
-        if behind.reducedCount > first {
+        if behind.reducedCount > first, !mutations.contains(.mergeKeepsReduced) {
             rollBack(to: first)
             current = marks[marks.count - 1].prefix
             behind.reducedCount = marks[marks.count - 1].count

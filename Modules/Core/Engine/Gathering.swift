@@ -63,7 +63,7 @@ extension SessionSyncEngine {
             entries.sort { EventLog<State, Event>.precedes($0, $1, in: sources) }
         }
         gathered = []
-        log.merge(sorted: entries, in: sources)
+        log.merge(sorted: entries, in: sources, mutations)
         if !options.catchesUpLater { catchUp() }
     }
 

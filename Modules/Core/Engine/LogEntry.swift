@@ -60,11 +60,11 @@ struct LogEntry<Event: Sendable>: Sendable {
 
 extension LogEntry {
     @usableFromInline
-    init(_ record: SessionRecord<Event>, slot: Int) {
+    init(_ record: SessionRecord<Event>, slot: Int, outcome: SessionEventOutcome? = nil) {
         let header = EntryHeader(
             stamp: record.stamp, sequence: record.sequence, slot: slot, causalTimestamp: record.causalTimestamp,
             monotonicTimestamp: record.monotonicTimestamp, eventID: record.eventID)
-        self.init(header, record.content)
+        self.init(header, record.content, outcome: outcome)
     }
 
     @usableFromInline

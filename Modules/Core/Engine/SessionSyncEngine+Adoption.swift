@@ -13,6 +13,9 @@ extension SessionSyncEngine {
     /// stamps; unless it was there when the group was founded, in which case nothing is settled and its events stay as
     /// they are. Events of members are not issued again: their authors are here and keep them.
     ///
+    /// A caller that catches up later is shown the state before until then, and told of the copy as one: `takeApplied` does
+    /// not list what was in it, nor what this engine held.
+    ///
     /// - Returns: false when the copy does not hold together, and for a source that has forked: first it takes another name.
     mutating func adopt(
         _ checkpoint: SessionCheckpoint<State, Event>, _ message: EngineMessage<State, Event>, _ slot: Int
@@ -23,6 +26,8 @@ extension SessionSyncEngine {
         let mine = log.entries.map { $0.record(of: sources[$0.slot].source) }
         let oldSequence = sources[0].held
         let echo = sources[slot].echo
+        let shown = state
+        let told: SessionEventOutcome? = options.catchesUpLater ? .applied : nil
 
         guard var table = try table(of: checkpoint) else { return false }
         if let copier = table.slot(of: message.source) {
@@ -37,11 +42,11 @@ extension SessionSyncEngine {
         // The copy says what these names mean.
         launchSequence = max(launchSequence, sources[0].held)
         gaps = [:]
-        log = EventLog(base: checkpoint.base.reduced, baseCount: checkpoint.base.count)
-        log.entries = checkpoint.log.compactMap { record in
-            sources.slot(of: record.source).map { LogEntry(record, slot: $0) }
+        let entries = checkpoint.log.compactMap { record in
+            sources.slot(of: record.source).map { LogEntry(record, slot: $0, outcome: told) }
         }
-        log.replay(by: interpreter, sources: sources)
+        log = EventLog(
+            base: checkpoint.base.reduced, baseCount: checkpoint.base.count, unreduced: entries, showing: shown)
         setGroup(message.control.group)
         settledCount = checkpoint.settledCount
         announcedCount = checkpoint.settledCount
@@ -54,8 +59,7 @@ extension SessionSyncEngine {
             observe(message.promise?.stamp ?? .zero, of: copier)
             if message.control.hasEnded { takeEnd(copier) }
         }
-        for entry in log.entries { observe(entry.stamp, of: entry.slot) }
-        for entry in log.entries { applied.append(AppliedEntry(entry: entry, outcome: entry.outcome ?? .applied)) }
+        for entry in entries { observe(entry.stamp, of: entry.slot) }
         recountOwn()
         noteLastStamps()
 
@@ -64,21 +68,21 @@ extension SessionSyncEngine {
         if keepsStamps {
             together { engine in
                 for record in mine where record.source == engine.source && !displaced.contains(record.place) {
-                    _ = engine.take(LogEntry(record, slot: 0))
+                    _ = engine.take(LogEntry(record, slot: 0, outcome: told))
                 }
             }
         } else {
             sources[0].first = oldSequence + 1
             sources[0].held = oldSequence
         }
-        reissue(mine, displaced, keepsStamps: keepsStamps)
+        together { $0.reissue(mine, displaced, keepsStamps: keepsStamps) }
         together { engine in
             for record in mine where record.source != engine.source {
                 guard let known = engine.sources.slot(of: record.source), engine.sources[known].isOpen else { continue }
-                _ = engine.take(LogEntry(record, slot: known))
+                _ = engine.take(LogEntry(record, slot: known, outcome: told))
             }
         }
-        catchUp()
+        if !options.catchesUpLater { catchUp() }
         advance()
         return true
     }
@@ -87,6 +91,7 @@ extension SessionSyncEngine {
     private mutating func reissue(
         _ mine: [SessionRecord<Event>], _ displaced: Set<SourceSequence>, keepsStamps: Bool
     ) {
+        guard !mine.isEmpty else { return }
         var included = Set<UUID>()
         for entry in log.entries { included.insert(eventID(of: entry)) }
         for record in mine {
@@ -113,6 +118,7 @@ extension SessionSyncEngine {
 
     /// Of those the ones under whose names the copy has other events, written before, or after, a store was restored.
     private func displaced(_ mine: [SessionRecord<Event>]) -> Set<SourceSequence> {
+        guard !mine.isEmpty else { return [] }
         var known: [SourceSequence: HybridTimestamp] = [:]
         for entry in log.entries {
             known[SourceSequence(source: sources[entry.slot].source, sequence: entry.sequence)] = entry.stamp

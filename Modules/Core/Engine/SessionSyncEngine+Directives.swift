@@ -59,6 +59,9 @@ struct PendingDirectives: Sendable {
 }
 
 extension SessionSyncEngine {
+    /// Whether the next directives list the whole log: for the store, or as somebody's copy.
+    package var directivesHaveEverything: Bool { pending.replacesEverything || !pending.copies.isEmpty }
+
     /// What to do after a batch of calls. What it lists is forgotten here: carry it out, in the order that
     /// `SessionDirectives` states. Complexity: O(what has changed).
     @inlinable

@@ -94,6 +94,7 @@ extension SessionSyncEngine {
     /// At its place, which is the end unless a peer has stamped an event so far ahead that the clock does not follow.
     @usableFromInline
     mutating func insertOwn(_ entry: LogEntry<Event>) {
+        guard !isGathering else { return gathered.append(entry) }
         catchUp()
         let place = log.endsBefore(entry.stamp) ? log.entries.count : log.place(of: entry, in: sources, mutations)
         let (outcome, replayed) = log.insert(entry, at: place, by: interpreter, sources: sources)

@@ -8,7 +8,7 @@ extension SyncedSession {
     /// A session as `configuration.store` has it, or a new one where it has none.
     ///
     /// The state follows from what is stored, so reducer and policy have to be the ones that wrote it. Side effects that
-    /// had not been marked as done run again after `start`.
+    /// had not been marked as done run again after `start`. What is stored is read and reduced off the main actor.
     /// - Throws: `StorageError`, unless `configuration.storeFailure` lets the session go on without its store;
     ///   `SessionSyncError.tooManySources` for an image that no engine made.
     public static func open(
@@ -23,18 +23,16 @@ extension SyncedSession {
         guard let store = configuration.store else { return new() }
         let writer = StoreWriter(store)
         do {
-            let (archive, image) = try await writer.perform {
+            let (archive, engine) = try await writer.perform {
                 var archive = try SessionArchive<State, Event>(
                     store: store, sessionID: sessionID, featureID: featureID)
-                let image = try archive.load()
-                return (archive, image)
+                let engine = try archive.load().map {
+                    try Self.engine(restoring: $0, reducer, conflictPolicy, configuration)
+                }
+                return (archive, engine)
             }
             let session =
-                try image.map {
-                    try SyncedSession(
-                        restoring: $0, transport: transport, reducer: reducer, conflictPolicy: conflictPolicy,
-                        configuration: configuration)
-                } ?? new()
+                engine.map { SyncedSession(restored: $0, transport: transport, configuration: configuration) } ?? new()
             session.keep(in: archive, writer)
             return session
         } catch  where configuration.storeFailure == .continueInMemory && error is StorageError {
@@ -56,12 +54,26 @@ extension SyncedSession {
         restoring image: SessionEngineImage<State, Event>, transport: any SessionSyncTransport, reducer: Reducer,
         conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init()
     ) throws {
-        let engine = try Core.Engine(
+        let engine = try Self.engine(restoring: image, reducer, conflictPolicy, configuration)
+        self.init(restored: engine, transport: transport, configuration: configuration)
+    }
+
+    nonisolated private static func engine(
+        restoring image: SessionEngineImage<State, Event>, _ reducer: Reducer, _ conflictPolicy: ConflictPolicy,
+        _ configuration: SyncedSessionConfiguration<State, Event>
+    ) throws -> Core.Engine {
+        try Core.Engine(
             restoring: image, reducer: reducer, conflictPolicy: conflictPolicy, seed: configuration.randomSeed(),
             options: configuration.engineOptions)
+    }
+
+    private convenience init(
+        restored engine: Core.Engine, transport: any SessionSyncTransport,
+        configuration: SyncedSessionConfiguration<State, Event>
+    ) {
         self.init(engine: engine, transport: transport, configuration: configuration)
         core.indexOwnEvents()
-        core.deliveries.accept(through: image.head.sequence)
+        core.deliveries.accept(through: engine.held[engine.source])
         core.queueEffectsDue()
         closeIfOver()
     }

@@ -13,7 +13,7 @@ extension SyncedSession {
         // Writes must not overlap, not even after a stop and a start.
         let task = Task { [weak self, earlier = drain] in
             await earlier?.value
-            while let self, let round = self.nextRound() {
+            while let self, let round = await self.nextRound() {
                 await self.perform(round)
                 // Without a store and with nothing to send it has not paused.
                 if round.directives.confirmed.count >= 64 { await Task.yield() }
@@ -28,10 +28,10 @@ extension SyncedSession {
         while phase == .running, isDraining { await drain?.value }
     }
 
-    private func nextRound() -> OutgoingRound<State, Event>? {
+    private func nextRound() async -> OutgoingRound<State, Event>? {
         guard !Task.isCancelled else { return nil }
-        let round = turn { $0.takeRound() }
-        if round == nil { isDraining = false }
+        let round = core.isRoundLarge ? await turnAside { $0.takeRound() } : turn { $0.takeRound() }
+        if round == nil, !Task.isCancelled { isDraining = false }
         return round
     }
 

@@ -69,7 +69,10 @@ where
     @ObservationIgnored public let transport: any SessionSyncTransport
     @ObservationIgnored public let configuration: SyncedSessionConfiguration<State, Event>
     /// What is decided, is decided there.
-    @ObservationIgnored var core: Core
+    @ObservationIgnored var core: Core { didSet { coreVersion &+= 1 } }
+    /// Another one after each change of the core.
+    @ObservationIgnored private var coreVersion: UInt64 = 0
+    @ObservationIgnored private var turnsAside = 0
     @ObservationIgnored var writer: StoreWriter?
 
     @ObservationIgnored private let listeners = OwnedTasks()
@@ -271,7 +274,16 @@ where
                     }
                 }
             },
-            Task { [weak self] in for await snapshot in snapshots { self?.turn { $0.receive(snapshot) } } },
+            Task { [weak self] in
+                for await snapshot in snapshots {
+                    guard self?.core.isMine(snapshot.metadata) == true else { continue }
+                    if snapshot.isLarge {
+                        await self?.turnAside { $0.receive(snapshot) }
+                    } else {
+                        self?.turn { $0.receive(snapshot) }
+                    }
+                }
+            },
             Task { [weak self] in for await request in requests { self?.turn { $0.receive(request) } } },
         ])
     }
@@ -285,6 +297,31 @@ extension SyncedSession {
         core.moment = Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers)
         defer { carryOut(core.takeDirectives()) }
         return try body(&core)
+    }
+
+    /// For what takes long: the same on a copy of the core, off the main actor, kept if nothing has happened here meanwhile.
+    /// Where something happens all the time it is done here in the end.
+    func turnAside<Result: Sendable>(_ body: @escaping @Sendable (inout Core) -> Result) async -> Result {
+        turnsAside += 1
+        defer { turnsAside -= 1 }
+        for _ in 0..<3 {
+            core.moment = Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers)
+            let version = coreVersion
+            let (changed, result) = await Self.apply(body, to: core)
+            guard version == coreVersion else { continue }
+            core = changed
+            carryOut(core.takeDirectives())
+            return result
+        }
+        return turn(body)
+    }
+
+    nonisolated private static func apply<Result: Sendable>(
+        _ body: @Sendable (inout Core) -> Result, to core: Core
+    ) async -> (Core, Result) {
+        var core = core
+        let result = body(&core)
+        return (core, result)
     }
 
     private func carryOut(_ directives: Core.Directives) {
@@ -316,19 +353,9 @@ extension SyncedSession {
         if let copy = directives.arrivedCopy { read(copy) }
     }
 
-    /// Bytes become values where nobody waits for the main actor.
     private func read(_ copy: ArrivingCopy) {
-        copyTask.hold([
-            Task { [weak self, coding = core.checkpoints] in
-                let read = await Self.read(copy.bytes, coding)
-                if !Task.isCancelled { self?.turn { $0.adopt(read, of: copy) } }
-            }
-        ])
+        copyTask.hold([Task { [weak self] in await self?.turnAside { $0.adopt(copy) } }])
     }
-
-    nonisolated private static func read(
-        _ bytes: [UInt8], _ coding: CheckpointCoding
-    ) async -> Result<Core.ReadCopy, any Error> { Result { try Core.read(bytes, coding) } }
 
     #if DEBUG
         /// Perhaps nobody listens to alarms, and each device shows something else.
@@ -366,7 +393,16 @@ extension SyncedSession {
         catchUpTask.hold([
             Task { [weak self, wait = configuration.wait] in
                 if delay > .zero { try? await wait(delay) }
-                while !Task.isCancelled, let self, self.catchUpSlice() { await Task.yield() }
+                while !Task.isCancelled, let self {
+                    // Else it would have to be done again.
+                    if self.turnsAside > 0 {
+                        try? await wait(.milliseconds(1))
+                    } else if self.catchUpSlice() {
+                        await Task.yield()
+                    } else {
+                        break
+                    }
+                }
                 if !Task.isCancelled { self?.isCatchingUp = false }
             }
         ])
@@ -374,7 +410,7 @@ extension SyncedSession {
 
     /// - Returns: whether there is more to do.
     private func catchUpSlice() -> Bool {
-        let end = ContinuousClock.now + .milliseconds(2)
+        let end = ContinuousClock.now + configuration.catchUpTime
         return turn { core in
             repeat { core.catchUp(atMost: 8) } while core.engine.isBehind && ContinuousClock.now < end
             return core.isCatchingUp

@@ -66,6 +66,9 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var copyBytesMax = 64 << 20
     /// Copies beyond it go in pieces of at most that many bytes, even where a message would hold more.
     package var copyMessageBytesMax = Int.max
+    /// How long the main actor is held at once for what came late; measured by this machine's clock, so that virtual time
+    /// has zero: a few events at once.
+    package var catchUpTime = Duration.milliseconds(2)
 
     /// How often engines tell each other what they hold: a quarter of it while something is missing, a fifth after an
     /// event has come, ten times it while nothing is to be said.

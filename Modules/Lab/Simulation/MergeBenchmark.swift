@@ -5,6 +5,7 @@ import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
+import MeshStorage
 import MeshTransport
 
 /// What it costs two devices to come together after each has written alone: `plugins-tool bench merge`.
@@ -22,14 +23,18 @@ enum MergeBenchmark {
         }
         context.report("500 + 500, 1 MB")
         rows.append(try await measure(500, "500 + 500, state of 1 MB", MergedBytes()))
+        for count in [4_000, 16_000] {
+            context.report("newcomer, \(count)")
+            rows.append(try await measure(count, "newcomer to \(count)", MergedCount(), hasNewcomer: true))
+        }
         return rows
     }
 
     private static func measure(
-        _ count: Int, _ name: String, _ initialState: some MergedState
+        _ count: Int, _ name: String, _ initialState: some MergedState, hasNewcomer: Bool = false
     ) async throws -> BenchmarkRow {
         let network = ScenarioNetwork(seed: 1)
-        let pair = try await MergingPair(network, count, initialState)
+        let pair = try await MergingPair(network, count, initialState, hasNewcomer: hasNewcomer)
         let heart = Heart()
         let time = Task.detached {
             while !Task.isCancelled {
@@ -95,21 +100,24 @@ private struct MergedReducer<State: MergedState>: SessionSyncReducer {
     func reduce(state: inout State, event: Int, context: SessionEventContext) { state.take(event) }
 }
 
-/// Phone and watch, each with that many events that the other has not seen.
+/// Phone and watch, each with that many events that the other has not seen; or the phone alone has, and the watch joins.
 @MainActor private final class MergingPair<State: MergedState> {
     private typealias Session = SyncedSession<
         State, Int, MergedReducer<State>, AcceptingConflictPolicy<State, Int>
     >
 
     private let sessions: [Session]
+    private let hasNewcomer: Bool
 
-    init(_ network: ScenarioNetwork, _ count: Int, _ initialState: State) throws {
+    init(_ network: ScenarioNetwork, _ count: Int, _ initialState: State, hasNewcomer: Bool) throws {
+        self.hasNewcomer = hasNewcomer
         let names = ["phone", "watch"]
         let members = names.map { SessionSource(peerID: $0, incarnation: 1) }
         sessions = names.map { name in
             var configuration = SyncedSessionConfiguration<State, Int>()
             configuration.incarnation = 1
-            configuration.members = members
+            if !hasNewcomer { configuration.members = members }
+            configuration.store = MemoryStore()
             configuration.outgoingMax = count + 1
             // So much that nothing thins out.
             configuration.engine.ownUnconfirmedMax = 4 * count
@@ -125,7 +133,7 @@ private struct MergedReducer<State: MergedState>: SessionSyncReducer {
         }
         let noon = Date(timeIntervalSince1970: 1_767_225_600)
         for number in 0..<count {
-            for (index, session) in sessions.enumerated() {
+            for (index, session) in sessions.enumerated() where index == 0 || !hasNewcomer {
                 try session.submit(number, at: noon.addingTimeInterval(Double(number) + Double(index) / 2))
             }
         }
@@ -137,7 +145,10 @@ private struct MergedReducer<State: MergedState>: SessionSyncReducer {
     var isEqual: Bool {
         let (one, other) = (sessions[0], sessions[1])
         return one.confirmedCount > 0 && one.state == other.state
-            && one.confirmedCount == other.confirmedCount && one.statistics.applied == one.statistics.submitted
-            && other.statistics.applied == other.statistics.submitted
+            && one.confirmedCount == other.confirmedCount
+            && (hasNewcomer
+                ? one.confirmedCount == one.statistics.submitted
+                : one.statistics.applied == one.statistics.submitted
+                    && other.statistics.applied == other.statistics.submitted)
     }
 }

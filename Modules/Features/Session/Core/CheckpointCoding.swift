@@ -12,7 +12,7 @@ struct CheckpointCoding: Sendable {
 
     /// - Throws: what the codec throws; `SessionSyncError.payloadDecodingFailed` for a codec that is not known here.
     func checkpoint<State, Event>(
-        _ type: SessionCheckpoint<State, Event>.Type, from bytes: [UInt8]
+        _ type: SessionCheckpoint<State, Event>.Type = SessionCheckpoint<State, Event>.self, from bytes: [UInt8]
     ) throws -> SessionCheckpoint<State, Event> {
         let known: [any PayloadCodec] = [codec, CompactCodec()]
         guard let codec = known.first(where: { $0.id.number == bytes.first }) else {
@@ -21,4 +21,9 @@ struct CheckpointCoding: Sendable {
         }
         return try bytes.withUnsafeBytes { try codec.decode(type, from: UnsafeRawBufferPointer(rebasing: $0[1...])) }
     }
+}
+
+extension AnySessionSyncSnapshot {
+    /// Whether to read it would hold up the main actor.
+    var isLarge: Bool { (encodedByteCount ?? 0) + (checkpoint?.count ?? 0) > 32 << 10 }
 }

@@ -57,6 +57,12 @@ struct WholeCopy: Sendable, Codable {
     var checkpoint: [UInt8]
 }
 
+/// Whose copy a session goes on from.
+struct AdoptedCopy: Sendable {
+    let metadata: SessionSyncMetadata
+    let revision: UInt64
+}
+
 /// The copy that is kept for a newcomer, one at a time.
 struct OfferedCopy: Sendable {
     /// For whom it was made: one that was made for an earlier life, or before others came, is of no use.

@@ -3,7 +3,7 @@ import MeshIdentity
 
 /// What is known of own events by their ids, whatever sequence they have: an event that is issued again keeps its id.
 ///
-/// The newest `countMax`; every unconfirmed one is among them, as an engine keeps fewer.
+/// The newest `countMax`.
 struct DeliveryLedger {
     struct Entry {
         var sequence: UInt64

@@ -55,7 +55,8 @@ extension SessionCore {
             piece.bytes.count <= min(CopyPiece.bytesMax, Int(piece.size)),
             piece.offset <= piece.size - UInt64(piece.bytes.count)
         else { throw SessionSyncError.outOfRange(field: "copy") }
-        if arrivingCopy?.id != piece.copy || arrivingCopy?.sender != peerID {
+        let isOfAnother = arrivingCopy?.id != piece.copy && !engine.options.mutations.contains(.copyOfAnother)
+        if arrivingCopy == nil || isOfAnother || arrivingCopy?.sender != peerID {
             // One that has stopped coming makes room for another, of the same peer at once.
             if let arriving = arrivingCopy, arriving.sender != peerID, !hasStopped(arriving) { return }
             arrivingCopy = ArrivingCopy(
@@ -70,29 +71,22 @@ extension SessionCore {
         if arriving.isComplete { directives.arrivedCopy = arriving }
     }
 
-    typealias ReadCopy = (whole: WholeCopy, checkpoint: SessionCheckpoint<State, Event>)
-
-    static func read(_ bytes: [UInt8], _ coding: CheckpointCoding) throws -> ReadCopy {
+    private func read(_ bytes: [UInt8]) throws -> (WholeCopy, SessionCheckpoint<State, Event>) {
         let whole = try CompactCodec().decode(WholeCopy.self, from: bytes)
-        return (whole, try coding.checkpoint(SessionCheckpoint<State, Event>.self, from: whole.checkpoint))
+        return (whole, try checkpoints.checkpoint(from: whole.checkpoint))
     }
 
-    /// All of it is there, and was read where it holds nobody up.
-    mutating func adopt(_ read: Result<ReadCopy, any Error>, of arrived: ArrivingCopy) {
+    /// All of it is there. Complexity: O(copy), which may be of any size.
+    mutating func adopt(_ arrived: ArrivingCopy) {
         guard isRunning, arrivingCopy?.id == arrived.id else { return }
         forgetArrivingCopy()
         let end = UInt64(arrived.size)
         say(.request(CopyRequest(receiver: arrived.sender, copy: arrived.id, first: end, end: end)))
         do {
-            let (copy, checkpoint) = try read.get()
+            let (copy, checkpoint) = try read(arrived.bytes)
             guard !engine.isSealed, isMine(copy.metadata), copy.metadata.sourcePeerID == arrived.sender else { return }
             catchUp()
-            guard try adopt(checkpoint, from: copy.metadata) else { return }
-            let store = engine.store
-            tellReplaced(
-                by: SessionSyncSnapshot(
-                    metadata: copy.metadata, revision: copy.revision, state: store.state,
-                    peerSequenceVector: store.lastSequenceByPeerID))
+            _ = try adopt(checkpoint, from: copy.metadata, revision: copy.revision)
         } catch {
             statistics.rejected += 1
         }

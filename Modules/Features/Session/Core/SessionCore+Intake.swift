@@ -62,6 +62,7 @@ extension SessionCore {
         if engine.isBehind { return stayBehind() }
         behindSince = nil
         if !applied.isEmpty { directives.showsState = true }
+        tellAdopted()
         tellArrivals(atMost: Self.arrivalsAtOnce)
     }
 

@@ -60,6 +60,11 @@ struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
 /// Rounds: taken, written, settled, sent. What happens in between waits for the next one, so that one write serves
 /// everything that came while the last one was under way.
 extension SessionCore {
+    /// Whether to take it costs as much as the whole log.
+    var isRoundLarge: Bool {
+        engine.logCount > 1024 && (engine.directivesHaveEverything || unsaved.changes != nil)
+    }
+
     /// Nothing changes the engine between the directives, the snapshot and the batch.
     /// - Returns: nil when there is nothing to do.
     mutating func takeRound() -> OutgoingRound<State, Event>? {

@@ -30,20 +30,18 @@ extension SessionCore {
         guard let bytes else { return false }
         let checkpoint: SessionCheckpoint<State, Event>
         do {
-            checkpoint = try checkpoints.checkpoint(SessionCheckpoint<State, Event>.self, from: bytes)
+            checkpoint = try checkpoints.checkpoint(from: bytes)
         } catch {
             // The state beside it can still be read.
             statistics.rejected += 1
             return false
         }
-        guard try adopt(checkpoint, from: snapshot.metadata) else { return false }
-        tellReplaced(by: snapshot)
-        return true
+        return try adopt(checkpoint, from: snapshot.metadata, revision: snapshot.revision)
     }
 
     /// - Returns: whether the copy became this session's.
     mutating func adopt(
-        _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata
+        _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata, revision: UInt64
     ) throws -> Bool {
         let wasProvisional = engine.isProvisional
         guard try engine.adopt(checkpoint, from: metadata, at: moment.now) else {
@@ -55,8 +53,22 @@ extension SessionCore {
         note(checkpoint.control, from: metadata)
         effects.forgetPositions()
         indexOwnEvents()
+        _ = engine.takeApplied()
+        adoptedCopy = AdoptedCopy(metadata: metadata, revision: revision)
+        announceApplied()
         exchangeNow()
         return true
+    }
+
+    /// What came with it is told as one.
+    mutating func tellAdopted() {
+        guard let copy = adoptedCopy.take() else { return }
+        let store = engine.store
+        directives.showsState = true
+        directives.remoteSnapshots.append(
+            SessionSyncSnapshot(
+                metadata: copy.metadata, revision: copy.revision, state: store.state,
+                peerSequenceVector: store.lastSequenceByPeerID))
     }
 
     private mutating func show(_ snapshot: SessionSyncSnapshot<State>) throws {
@@ -71,7 +83,7 @@ extension SessionCore {
     }
 
     /// What came with it is told as one.
-    mutating func tellReplaced(by snapshot: SessionSyncSnapshot<State>) {
+    private mutating func tellReplaced(by snapshot: SessionSyncSnapshot<State>) {
         _ = engine.takeApplied()
         directives.showsState = true
         directives.remoteSnapshots.append(snapshot)

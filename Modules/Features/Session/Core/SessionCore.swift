@@ -80,6 +80,8 @@ where
     // Copies that are too large for one message, one each way.
     var offeredCopy: OfferedCopy?
     var arrivingCopy: ArrivingCopy?
+    /// What has become this session's, and is told once the state shows it.
+    var adoptedCopy: AdoptedCopy?
     /// As large a part of a copy as the transport takes.
     var pieceBytes = CopyPiece.bytesMax
 
@@ -191,7 +193,9 @@ where
     mutating func indexOwnEvents() {
         directives.showsDeliveries = true
         samples.count = engine.ownUnconfirmedEvents.count(where: configuration.isHighRate)
-        for record in engine.records where record.source == engine.source {
+        let last = engine.held[engine.source]
+        let newest = last - min(last, UInt64(DeliveryLedger.countMax)) + 1
+        for record in engine.records(in: SessionRange(source: engine.source, first: newest, last: last)) {
             var metadata = SessionSyncMetadata(
                 sessionID: engine.sessionID, featureID: engine.featureID, sourcePeerID: record.source.peerID,
                 sequence: record.sequence, causalTimestamp: record.causalTimestamp, payloadType: engine.payloadType,
