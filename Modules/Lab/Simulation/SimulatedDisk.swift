@@ -26,11 +26,20 @@ final class SimulatedDisk: SessionStore {
     private struct State {
         var contents = StoreContents()
         var fate = Fate.succeeds
+        var isOff = false
     }
 
     private let state = Locked(State())
+    let durability: StoreDurability
+    /// Whether a cut is the end of it: what its process still has under way writes nothing more.
+    private let staysOff: Bool
 
-    var durability: StoreDurability { .process }
+    /// - Parameter durability: `.memory` has sessions call it on the thread that they are on.
+    init(_ contents: StoreContents = StoreContents(), durability: StoreDurability = .process, staysOff: Bool = false) {
+        self.durability = durability
+        self.staysOff = staysOff
+        state.withLock { $0.contents = contents }
+    }
 
     /// What is on it; another content is what is left after a loss.
     var contents: StoreContents {
@@ -40,11 +49,18 @@ final class SimulatedDisk: SessionStore {
 
     func prepare(_ fate: Fate) { state.withLock { $0.fate = fate } }
 
+    /// The power is gone.
+    var isOff: Bool { state.withLock { $0.isOff } }
+
+    func turnOff() { state.withLock { $0.isOff = true } }
+
     func commit(_ batch: StoreBatch) throws {
         try state.withLock { state in
+            guard !state.isOff else { throw StorageError(.unavailable, "the power is gone") }
             let fate = state.fate
             state.fate = .succeeds
             if fate.isWritten { try state.contents.commit(batch) }
+            if staysOff, case .isCutShort = fate { state.isOff = true }
             switch fate {
             case .succeeds: return
             case .isRefused: throw StorageError(.full, "no room on the disk; free some")

@@ -9,7 +9,13 @@ extension Simulation {
     /// none can be broken.
     public static var mutationNames: [String] {
         guard canBreakRules else { return [] }
-        return EngineMutation.allCases.filter { $0 != .relaunchForgets }.map { "\($0)" }
+        return EngineMutation.allCases.map { "\($0)" }
+            .filter { $0 != "\(EngineMutation.relaunchForgets)" && !sessionMutationNames.contains($0) }
+    }
+
+    /// The rules of sessions: `SessionWatchSimulation` finds them broken where the power goes.
+    public static var sessionMutationNames: [String] {
+        canBreakRules ? ["\(EngineMutation.copyOfAnother)"] : []
     }
 }
 

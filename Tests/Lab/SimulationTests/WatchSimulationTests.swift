@@ -26,6 +26,25 @@ import Testing
         for kind in ["background", "suspension", "kill"] { #expect(report.faults[kind] ?? 0 > 0) }
     }
 
+    @Test func `Where the power goes, what was written is shown once`() {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let report = SessionWatchSimulation(losesPower: true).run(0..<8)
+        for failure in report.failures { Issue.record("seed \(failure.seed): \(failure.reason)") }
+        for kind in ["power cut", "refused commit", "apart", "lost store"] {
+            #expect(report.faults[kind] ?? 0 > 0, "\(kind)")
+        }
+    }
+
+    @Test(
+        "Where the power goes, a broken rule is noticed", .enabled(if: Simulation.canBreakRules),
+        arguments: ["mergeKeepsReduced", "adoptLoses"])
+    func brokenRule(name: String) {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        var simulation = SessionWatchSimulation(losesPower: true)
+        simulation.mutation = name
+        #expect(!simulation.run(0..<20, stopsAtFailure: true).failures.isEmpty, "\(name) is not noticed by seed 20")
+    }
+
     @Test func `What apps lose that keep nothing is found`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         var simulation = WatchSimulation()

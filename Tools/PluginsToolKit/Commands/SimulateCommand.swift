@@ -90,7 +90,8 @@
         @Flag(
             help: """
                 With --watch: taps on a session that phone and watch share, with moments in the background, suspensions and \
-                kills; equal ten seconds after the last tap.
+                kills; equal ten seconds after the last tap. With --store faulty also apart for a while, and with power cuts \
+                during writes, merges and copies.
                 """)
         var sessions = false
 
@@ -105,8 +106,9 @@
             if mutations || mutate != nil, !Simulation.canBreakRules {
                 throw ValidationError("this build breaks no rules; build it with MESH_MUTATIONS=1 in the environment")
             }
-            if let mutate, !Simulation.mutationNames.contains(mutate) {
-                let known = Simulation.mutationNames.joined(separator: ", ")
+            let rules = Simulation.mutationNames + Simulation.sessionMutationNames
+            if let mutate, !rules.contains(mutate) {
+                let known = rules.joined(separator: ", ")
                 throw ValidationError("no rule is called '\(mutate.printable())'; there are \(known)")
             }
         }
@@ -167,11 +169,16 @@
 
         private func proveMutations(_ subjects: [SimulationSubject]) throws {
             let progress = ProgressLine()
-            let rows = try Simulation.mutationNames.map { name in
+            let engineRows = try Simulation.mutationNames.map { name in
                 progress.show(name)
                 if Simulation.traps(with: name) { return try rowOfTrap(name, subjects) }
                 return row(name, subjects)
             }
+            let sessionRows = try Simulation.sessionMutationNames.map { name in
+                progress.show(name)
+                return try sessionRow(name)
+            }
+            let rows = engineRows + sessionRows
             progress.clear()
             try output.print(rows) {
                 Table(
@@ -191,6 +198,15 @@
             let simulation = Simulation(
                 subjects: subjects, options: SimulationOptions(mutation: name, stores: store, setting: setting))
             return MutationRow(name, simulation.run(from..<(from + seeds)) { !$0.failures.isEmpty })
+        }
+
+        private func sessionRow(_ name: String) throws -> MutationRow {
+            guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else {
+                throw ToolError("rules of sessions need a newer system")
+            }
+            var simulation = SessionWatchSimulation(losesPower: true)
+            simulation.mutation = name
+            return MutationRow(name, simulation.run(from..<(from + seeds), stopsAtFailure: true))
         }
 
         /// A broken rule that ends the process gets one of its own.
@@ -277,8 +293,9 @@
             guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else {
                 throw ToolError("--watch needs a newer system")
             }
-            let simulation = SessionWatchSimulation()
-            let report = run { simulation.run($0, trace: tracer, progress: $1) }
+            var simulation = SessionWatchSimulation(losesPower: store == .faulty)
+            simulation.mutation = mutate
+            let report = run { simulation.run($0, trace: tracer, stopsAtFailure: first, progress: $1) }
             try show(
                 report,
                 "\(report.taps.grouped) taps, equal at the latest \(report.slowestSeconds.figure) s after the last")
@@ -323,11 +340,13 @@
         let reason: String?
 
         init(_ mutation: String, _ report: SimulationReport) {
-            self.mutation = mutation
-            isCaught = !report.failures.isEmpty
-            seed = report.failures.first?.seed
-            seeds = report.seeds
-            reason = report.failures.first?.reason
+            let first = report.failures.first
+            self.init(mutation, seed: first?.seed, seeds: UInt64(report.seeds), reason: first?.reason)
+        }
+
+        init(_ mutation: String, _ report: SessionWatchReport) {
+            let first = report.failures.first
+            self.init(mutation, seed: first?.seed, seeds: UInt64(report.seeds), reason: first?.reason)
         }
 
         init(_ mutation: String, seed: UInt64?, seeds: UInt64, reason: String?) {

@@ -19,39 +19,40 @@ import MeshWatchConnectivityTransport
 final class SessionWatchApp: Sendable {
     typealias Session = SyncedSession<[UInt32], ListFeature.Event, ListFeature.Reducer, ListFeature.Policy>
 
-    /// What a device keeps over its app's lives.
-    struct Stores: Sendable {
-        let transport = MemoryStore()
-        let session = MemoryStore()
-    }
-
     let clock: AppClock
+    private let device: Int
     private let transport: WatchConnectivitySessionSyncTransport
     private let session = Locked<Session?>(nil)
     private let isDead = Locked(false)
     private let failure: Locked<String?>
+    /// The ids of taps that are not known to be held by the other device.
+    private let unsettled = Locked<[UInt32: UUID]>([:])
 
     init(
-        device: Int, session: WCSession, stores: Stores?, clock: AppClock, seed: UInt64, failure: Locked<String?>
+        device: Int, session: WCSession, store: SimulatedDisk?, mutation: String?, clock: AppClock, seed: UInt64,
+        failure: Locked<String?>
     ) throws {
+        self.device = device
         self.clock = clock
         self.failure = failure
         var configuration = DeliveryConfiguration.watchConnectivity
         configuration.seed = seed
         transport = try WatchConnectivitySessionSyncTransport(
-            localPeer: WatchApp.peer(device), session: session, store: stores?.transport, configuration: configuration,
+            localPeer: WatchApp.peer(device), session: session, store: store, configuration: configuration,
             clock: clock)
-        Task { @MainActor in await self.open(stores?.session, seed) }
+        Task { @MainActor in await self.open(store, mutation, seed) }
     }
 
     private static let sessionID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 10))
 
-    @MainActor private func open(_ store: MemoryStore?, _ seed: UInt64) async {
+    @MainActor private func open(_ store: SimulatedDisk?, _ mutation: String?, _ seed: UInt64) async {
         var configuration = SyncedSessionConfiguration<[UInt32], ListFeature.Event>()
         configuration.store = store
         configuration.incarnation = UInt32(truncatingIfNeeded: seed >> 16) | 1
         // Copies here are small: every second life gives them in pieces all the same.
         if seed >> 33 & 1 == 0 { configuration.copyMessageBytesMax = 40 }
+        configuration.catchUpTime = .zero
+        if let mutation = mutation.flatMap(EngineMutation.init(name:)) { configuration.engine.mutations = [mutation] }
         let random = Locked(SplitMix64(seed: seed))
         configuration.randomSeed = { random.withLock { $0.next() } }
         configuration.now = { [clock] in clock.wall }
@@ -65,18 +66,37 @@ final class SessionWatchApp: Sendable {
             session.start()
             self.session.withLock { $0 = session }
         } catch {
+            guard !isDead.withLock({ $0 }) else { return }
             failure.withLock { $0 = "a session could not begin: \(error)" }
         }
     }
 
-    func tap(_ number: UInt32, accepted: Locked<Set<UInt32>>) {
+    func tap(_ number: UInt32, ledger: Locked<TapLedger>) {
         Task { @MainActor in
             guard let session = session.withLock({ $0 }) else { return }
             do {
-                try session.submit(ListFeature.Event(number: number, isPicky: false))
-                accepted.withLock { _ = $0.insert(number) }
+                let tap = try session.submit(ListFeature.Event(number: number, isPicky: false))
+                ledger.withLock { $0.add(number, on: device) }
+                unsettled.withLock { $0[number] = tap.metadata.eventID }
             } catch {
                 failure.withLock { $0 = "submit threw \(error)" }
+            }
+        }
+    }
+
+    func noteTaps(in ledger: Locked<TapLedger>) {
+        let taps = unsettled.withLock { $0 }
+        guard !taps.isEmpty else { return }
+        Task { @MainActor in
+            guard let session = session.withLock({ $0 }), !isDead.withLock({ $0 }) else { return }
+            for (number, id) in taps {
+                switch session.delivery(of: id) {
+                case .accepted, .sent: ledger.withLock { $0.note(number, .stored) }
+                case .held, .confirmed:
+                    ledger.withLock { $0.note(number, .held) }
+                    unsettled.withLock { $0[number] = nil }
+                case .submitted, nil: break
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 import MeshBus
 import MeshSimulatedWatch
+import MeshStorage
 
 /// One seed of a `SessionWatchSimulation`.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
@@ -10,14 +11,23 @@ final class SessionWatchRun {
     private(set) var faults: [String: Int] = [:]
     private(set) var tapCount: UInt32 = 0
     private(set) var equalAfter = Duration.zero
-    private let stores: [SessionWatchApp.Stores]?
+    /// Of each device the one that its present life has.
+    private let disks: Locked<[SimulatedDisk]>
+    /// Devices whose apps keep something over their lives.
+    private let keepers: Set<Int>
     private let apps = Locked([SessionWatchApp?](repeating: nil, count: 2))
     private let launches = Locked<UInt64>(0)
     private let failure = Locked<String?>(nil)
-    private let accepted = Locked<Set<UInt32>>([])
+    private let ledger = Locked(TapLedger())
     private var random: SplitMix64
     /// When each device is to be in the foreground again.
     private var returns: [Duration?] = [nil, nil]
+    /// When the devices reach each other again.
+    private var meeting: Duration?
+    private var hasLostStore = false
+    /// When the power goes.
+    private var cut: Duration?
+    private var isWell = false
 
     private static let step = Duration.milliseconds(20)
 
@@ -26,7 +36,9 @@ final class SessionWatchRun {
         self.thread = thread
         random = SplitMix64(seed: seed)
         pair = SimulatedWatchPair(seed: seed, conditions: .calm, watches: 1, traceLimit: traceLimit)
-        stores = seed % 3 == 0 ? nil : [SessionWatchApp.Stores(), SessionWatchApp.Stores()]
+        disks = Locked((0..<2).map { _ in SimulatedDisk(durability: .memory, staysOff: true) })
+        // With power cuts the phone always does: what both have lost nobody has.
+        keepers = seed % 3 > 0 ? [0, 1] : simulation.losesPower ? [0] : []
         for index in devices.indices { installApp(on: index, seed) }
     }
 
@@ -34,22 +46,30 @@ final class SessionWatchRun {
 
     private func installApp(on index: Int, _ seed: UInt64) {
         let device = devices[index]
-        let stores = stores?[index]
-        device.onLaunch { [clock = pair.clock, apps, launches, failure] session in
+        let isKeeper = keepers.contains(index)
+        let mutation = simulation.mutation
+        device.onLaunch { [clock = pair.clock, apps, launches, failure, disks] session in
             let launch = launches.withLock { count in
                 count += 1
                 return count
             }
+            let disk = disks.withLock { disks in
+                disks[index] = SimulatedDisk(disks[index].contents, durability: .memory, staysOff: true)
+                return disks[index]
+            }
             do {
                 let app = try SessionWatchApp(
-                    device: index, session: session, stores: stores, clock: AppClock(clock, on: device),
+                    device: index, session: session, store: isKeeper ? disk : nil, mutation: mutation,
+                    clock: AppClock(clock, on: device),
                     seed: (seed &+ 1) &* 0x9E37_79B9_7F4A_7C15 ^ launch << 40 ^ launch << 17, failure: failure)
                 apps.withLock { $0[index] = app }
             } catch {
                 failure.withLock { $0 = "an app could not begin: \(error)" }
             }
         }
-        device.onTerminate { [apps] in
+        device.onTerminate { [apps, disks, ledger] in
+            disks.withLock { $0[index].turnOff() }
+            if !isKeeper { ledger.withLock { $0.loseStore(of: index) } }
             let app = apps.withLock { apps in apps[index].take() }
             app?.die()
         }
@@ -68,7 +88,9 @@ final class SessionWatchRun {
             if random.happens(rate: 0.02) { tap() }
             advance(by: Self.step)
         }
-        // Everything is well from now on.
+        isWell = true
+        meet()
+        for disk in disks.withLock({ $0 }) { disk.prepare(.succeeds) }
         while returns.contains(where: { $0 != nil }) { advance(by: Self.step) }
         if random.happens(rate: 0.5) {
             advance(by: .milliseconds(Int64(random.upTo(500))))
@@ -90,6 +112,7 @@ final class SessionWatchRun {
     private func advance(by duration: Duration) {
         let end = pair.elapsed + duration
         while pair.elapsed < end {
+            if let meeting, meeting <= pair.elapsed { meet() }
             for index in devices.indices {
                 if let time = returns[index], time <= pair.elapsed {
                     returns[index] = nil
@@ -99,6 +122,10 @@ final class SessionWatchRun {
             thread.runAll()
             for app in apps.withLock({ $0 }) { app?.clock.goOn() }
             pair.advance(by: min(Self.step, end - pair.elapsed))
+            if simulation.losesPower, !isWell, isCutDue { cutPower() }
+            thread.runAll()
+            for index in devices.indices { endWithoutPower(index) }
+            for app in apps.withLock({ $0 }) { app?.noteTaps(in: ledger) }
             thread.runAll()
         }
     }
@@ -107,9 +134,12 @@ final class SessionWatchRun {
     private func tap() {
         let seen = devices.indices.filter { devices[$0].state == .foreground }
         guard !seen.isEmpty else { return }
-        let index = seen[Int(random.upTo(UInt64(seen.count - 1)))]
-        tapCount += 1
-        apps.withLock { $0[index] }?.tap(tapCount, accepted: accepted)
+        let count = simulation.losesPower && random.happens(rate: 0.1) ? 10 + random.upTo(50) : 1
+        for _ in 0..<count {
+            let index = seen[Int(random.upTo(UInt64(seen.count - 1)))]
+            tapCount += 1
+            apps.withLock { $0[index] }?.tap(tapCount, ledger: ledger)
+        }
         thread.runAll()
     }
 
@@ -123,9 +153,7 @@ final class SessionWatchRun {
         let (phone, watch) = states.withLock { ($0[0], $0[1]) }
         guard let phone, let watch else { return "no session" }
         guard phone == watch else { return "the phone shows \(phone) and the watch \(watch)" }
-        guard stores != nil else { return nil }
-        let wanted = accepted.withLock { $0.sorted() }
-        return phone.sorted() == wanted ? nil : "both show \(phone) and were tapped \(wanted)"
+        return keepers.isEmpty ? nil : ledger.withLock { $0.fault(in: phone) }
     }
 
     // MARK: Faults
@@ -133,6 +161,7 @@ final class SessionWatchRun {
     /// About one in two seconds, on a device that has none.
     private func causeFaults() {
         guard random.happens(rate: 0.01) else { return }
+        if simulation.losesPower, random.happens(rate: 0.4) { return causeFaultOfPower() }
         let index = Int(random.upTo(1))
         let device = devices[index]
         guard returns[index] == nil else { return }
@@ -143,6 +172,50 @@ final class SessionWatchRun {
         default: note("kill") { device.kill() }
         }
         returns[index] = pair.elapsed + time
+    }
+
+    private func causeFaultOfPower() {
+        let index = Int(random.upTo(1))
+        let disk = disks.withLock { $0[index] }
+        switch random.upTo(9) {
+        case 0...3:
+            guard meeting == nil else { return }
+            note("apart") { pair.watch.isInRange = false }
+            meeting = pair.elapsed + .milliseconds(Int64(200 + random.upTo(15_000)))
+        case 4...6: disk.prepare(.isCutShort(isWritten: random.happens(rate: 0.5)))
+        case 7, 8: note("refused commit") { disk.prepare(.isRefused) }
+        default: loseStore(index)
+        }
+    }
+
+    private func meet() {
+        meeting = nil
+        pair.watch.isInRange = true
+    }
+
+    private var isCutDue: Bool { cut.map { $0 <= pair.elapsed } ?? random.happens(rate: 0.003) }
+
+    /// In the midst of whatever the app was about to do; and sometimes once more, before it has what it lacks.
+    private func cutPower() {
+        thread.run(rounds: Int(random.upTo(12)))
+        disks.withLock { $0[Int(random.upTo(1))].turnOff() }
+        cut = random.happens(rate: 0.5) ? pair.elapsed + .milliseconds(Int64(100 + random.upTo(4000))) : nil
+    }
+
+    private func endWithoutPower(_ index: Int) {
+        guard returns[index] == nil, disks.withLock({ $0[index].isOff }) else { return }
+        note("power cut") { devices[index].kill() }
+        returns[index] = pair.elapsed + .milliseconds(Int64(20 + random.upTo(3000)))
+    }
+
+    /// Once at most: what both have lost nobody has.
+    private func loseStore(_ index: Int) {
+        guard !hasLostStore, keepers.count == 2, returns[index] == nil else { return }
+        hasLostStore = true
+        note("lost store") { devices[index].kill() }
+        disks.withLock { $0[index].contents = StoreContents() }
+        ledger.withLock { $0.loseStore(of: index) }
+        returns[index] = pair.elapsed + .milliseconds(Int64(20 + random.upTo(3000)))
     }
 
     private func note(_ kind: String, _ body: () -> Void) {

@@ -6,14 +6,25 @@ import MeshSimulatedWatch
 ///
 /// Ten seconds after the last tap with both apps in the foreground, the states are equal; where apps have stores, they
 /// hold every tap once. Everything follows from the seed.
+///
+/// With `losesPower` taps come in bursts, also while the devices are out of each other's reach; commits are refused; the
+/// power goes during one, or while what came late is being reduced or a copy arrives; and in a few seeds a store is lost.
+/// Then what the stores had taken is shown once, and what had not been written is or is not.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct SessionWatchSimulation: Sendable {
     /// On both devices.
     public var taps: UInt32
     /// From the last tap on, or from when both are in the foreground.
     public var patience: Duration = .seconds(10)
+    public let losesPower: Bool
+    /// The name of a rule to break on purpose.
+    public var mutation: String?
 
-    public init(taps: UInt32 = 30) { self.taps = taps }
+    /// - Parameter taps: 30, or 300 where the power goes.
+    public init(taps: UInt32? = nil, losesPower: Bool = false) {
+        self.taps = taps ?? (losesPower ? 300 : 30)
+        self.losesPower = losesPower
+    }
 
     /// What became of one seed.
     public struct Report: Sendable, Encodable {
@@ -73,14 +84,17 @@ public struct SessionWatchReport: SeedReport {
 extension SessionWatchSimulation {
     /// - Parameters:
     ///   - trace: see `run(seed:trace:)`.
+    ///   - stopsAtFailure: at the first seed that fails.
     ///   - progress: is told after each seed.
     public func run(
-        _ seeds: Range<UInt64>, trace: ((String) -> Void)? = nil, progress: (SessionWatchReport) -> Void = { _ in }
+        _ seeds: Range<UInt64>, trace: ((String) -> Void)? = nil, stopsAtFailure: Bool = false,
+        progress: (SessionWatchReport) -> Void = { _ in }
     ) -> SessionWatchReport {
         var report = SessionWatchReport()
         for seed in seeds {
             report.add(run(seed: seed, trace: trace))
             progress(report)
+            if stopsAtFailure, !report.failures.isEmpty { break }
         }
         return report
     }

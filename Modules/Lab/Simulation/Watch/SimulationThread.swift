@@ -43,8 +43,11 @@ final class SimulationThread: Sendable {
     }
 
     /// Runs everything that can go on until all of it waits.
-    func runAll() {
-        while true {
+    func runAll() { run(rounds: .max) }
+
+    /// Runs what can go on, and then as often what that has made ready.
+    func run(rounds: Int) {
+        for _ in 0..<rounds {
             let due = queue.takeAll()
             guard !due.isEmpty else { return }
             for next in due {

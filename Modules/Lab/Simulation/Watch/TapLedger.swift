@@ -1,0 +1,41 @@
+/// What became of taps on two devices: which of them have to be shown, and which may be.
+struct TapLedger {
+    enum Standing: Comparable {
+        /// Its app may die before it has written it.
+        case submitted
+        /// In the store of its own device.
+        case stored
+        /// The other device has it too.
+        case held
+    }
+
+    private struct Tap {
+        let device: Int
+        var standing = Standing.submitted
+    }
+
+    private var taps: [UInt32: Tap] = [:]
+
+    mutating func add(_ number: UInt32, on device: Int) { taps[number] = Tap(device: device) }
+
+    mutating func note(_ number: UInt32, _ standing: Standing) {
+        guard let tap = taps[number], tap.standing < standing else { return }
+        taps[number]?.standing = standing
+    }
+
+    /// Nobody has to have what only that device had.
+    mutating func loseStore(of device: Int) {
+        for (number, tap) in taps where tap.device == device && tap.standing == .stored {
+            taps[number]?.standing = .submitted
+        }
+    }
+
+    /// What both show must be all that was stored, nothing twice and nothing that was never tapped.
+    func fault(in shown: [UInt32]) -> String? {
+        let once = Set(shown)
+        if once.count < shown.count { return "both show a tap twice: \(shown)" }
+        if let stranger = once.first(where: { taps[$0] == nil }) { return "both show \(stranger), which nobody tapped" }
+        let lost = taps.filter { $0.value.standing > .submitted && !once.contains($0.key) }.keys.sorted()
+        return lost.isEmpty ? nil : "both show \(shown.count) taps, but not \(lost)"
+    }
+}
