@@ -51,8 +51,8 @@ class World:
     def terminal(self, name):
         return self.add(Terminal(name, self.arguments(name)))
 
-    def script(self, name):
-        return self.add(Script(name, self.arguments(name) + ["--json"]))
+    def script(self, name, *more):
+        return self.add(Script(name, self.arguments(name) + ["--json", *more]))
 
     def add(self, peer):
         peer.world = self
@@ -197,6 +197,13 @@ class Script(Peer):
 
     def shows(self, **values):
         self.until(f"{values}", lambda: all(self.last.get(key) == value for key, value in values.items()))
+
+    def feels(self, count):
+        """Every other's heart beats, and for each a second rate has come."""
+        rates = lambda: {peer["id"]: peer["heartRate"] for peer in self.last["peers"] if peer.get("heartRate")}
+        self.until("every heart rate", lambda: len(rates()) == count)
+        first = rates()
+        self.until("a second of each", lambda: len(rates()) == count and all(rates()[peer] != first[peer] for peer in first))
 
     def meets(self, count):
         self.until(f"{count} peers", lambda: sum(peer["isConnected"] for peer in self.last["peers"]) == count)

@@ -190,6 +190,7 @@ extension LiveWorkout {
     private func listen(to session: WorkoutSession) {
         let (states, statuses) = (session.states(), session.statuses())
         let (events, alarms) = (session.remoteEvents(), session.alarms())
+        let heartRates = session.shownValues(.heartRate)
         let changed = continuation
         sessionListeners = [
             Task { for await _ in states { changed.yield(.status) } },
@@ -198,6 +199,7 @@ extension LiveWorkout {
                 for await event in events { changed.yield(.tapped(event.payload, by: event.metadata.sourcePeerID)) }
             },
             Task { for await alarm in alarms { changed.yield(.alarm(alarm)) } },
+            Task { for await _ in heartRates { changed.yield(.status) } },
         ]
     }
 

@@ -99,7 +99,8 @@ public final class LiveWorkout {
         notices.sorted { $0.key < $1.key }.map { peerID, notice in
             WorkoutCompanion(
                 peerID: peerID, name: notice.name, isReachable: reachable.contains(peerID),
-                isMember: invitation?.includes(peerID) ?? false, sync: session?.status(of: peerID)?.sync)
+                isMember: invitation?.includes(peerID) ?? false, sync: session?.status(of: peerID)?.sync,
+                heartRate: session?.shown(.heartRate, by: peerID)?.value)
         }
     }
 
@@ -118,6 +119,9 @@ public final class LiveWorkout {
         guard session.state.accepts(event) else { throw LiveWorkoutError.pointless(tap, session.state.phase) }
         try session.submit(event, at: moment)
     }
+
+    /// Shows the others what a sensor measures now, in beats a minute. Only the newest counts; what is to be kept is a sample.
+    public func show(heartRate: Int) { try? session?.show(heartRate, as: .heartRate) }
 
     /// Waits until the others have what was tapped here, at most two seconds, and ends. The transport stays open.
     public func stop() async {
@@ -139,6 +143,13 @@ public struct WorkoutCompanion: Hashable, Sendable {
     public let isMember: Bool
     /// nil while this device is no member, or knows nothing of the other's engine.
     public let sync: SessionPeerSync?
+    /// What it measures now, in beats a minute.
+    public let heartRate: Int?
+}
+
+extension EphemeralKey<Int> {
+    /// Beats a minute, now.
+    public static let heartRate = EphemeralKey("heartRate")
 }
 
 public enum LiveWorkoutChange: Sendable {

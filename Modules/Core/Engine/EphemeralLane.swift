@@ -6,10 +6,11 @@ public import MeshIdentity
     public import Foundation
 #endif
 
-/// The newest sample of each key, such as a heart rate: the last value wins, and none is ever missed.
+/// The newest sample of each peer's keys, such as a heart rate: the last value wins, and none is ever missed.
 ///
 /// Samples have a sequence of their own, outside the session's: a lost one is no gap, asks for nothing and is never
-/// resent, logged or confirmed. At most `keysMax` keys are kept; the one that has been silent longest makes room.
+/// resent, logged or confirmed. Of a peer at most `keysMax` keys are kept; the one that has been silent longest makes room,
+/// and so does the peer that has, of `peersMax`.
 public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
     /// A value on its way.
     public struct Sample: Codable, Sendable {
@@ -28,22 +29,35 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
         }
     }
 
-    public let source: SessionSource
     public let keysMax: Int
-    private var newest: [String: Sample] = [:]
+    public let peersMax: Int
+    public private(set) var source: SessionSource
+    /// By peer, then by key.
+    private var newest: [String: [String: Sample]] = [:]
     private var clock = HybridLogicalClock()
     private var sequence: UInt64 = 0
 
-    public init(source: SessionSource, keysMax: Int = 256) {
+    public init(source: SessionSource, keysMax: Int = 256, peersMax: Int = 64) {
         self.source = source
         self.keysMax = max(1, keysMax)
+        self.peersMax = max(2, peersMax)
     }
 
-    /// The newest value of a key, whoever sampled it.
-    public subscript(key: String) -> Sample? { newest[key] }
+    /// The newest value of a key, whoever sampled it. Complexity: O(peers).
+    public subscript(key: String) -> Sample? { newest.values.compactMap { $0[key] }.max { $0.order < $1.order } }
 
-    /// Newest values, in the order of their keys.
-    public var samples: [Sample] { newest.values.sorted { $0.key < $1.key } }
+    /// The newest that a peer has sampled.
+    public subscript(key: String, by peerID: String) -> Sample? { newest[peerID]?[key] }
+
+    /// Newest values of all peers, in the order of their keys, then of their peers.
+    public var samples: [Sample] {
+        newest.values.flatMap(\.values).sorted { ($0.key, $0.source) < ($1.key, $1.source) }
+    }
+
+    /// Newest values of a peer, in the order of their keys.
+    public func samples(of peerID: String) -> [Sample] {
+        newest[peerID].map { $0.values.sorted { $0.key < $1.key } } ?? []
+    }
 
     /// Keeps a local value and returns what to send. O(1) while there is room.
     public mutating func record(_ value: Value, for key: String, at moment: Date) -> Sample {
@@ -54,23 +68,50 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
         return sample
     }
 
-    /// Takes a peer's sample; one that is older than what is kept changes nothing.
-    /// - Returns: whether it is the newest of its key now.
+    /// Takes a peer's sample; one that is older than what is kept changes nothing, and the first of another life of the peer
+    /// takes the place of all that the earlier one had. The local clock follows nobody's stamps.
+    /// - Returns: whether it is the peer's newest of its key now.
     @discardableResult
     public mutating func receive(_ sample: Sample) -> Bool {
-        guard clock.observe(sample.stamp) else { return false }
-        if let known = newest[sample.key], known.order >= sample.order { return false }
+        guard sample.stamp.isUsable, sample.source.peerID != source.peerID else { return false }
+        if let peer = newest[sample.source.peerID], peer.values.contains(where: { $0.source != sample.source }) {
+            newest[sample.source.peerID] = nil
+        }
+        if let known = newest[sample.source.peerID]?[sample.key], known.order >= sample.order { return false }
         keep(sample)
         return true
     }
 
-    private mutating func keep(_ sample: Sample) {
-        if newest[sample.key] == nil, newest.count >= keysMax,
-            let silent = newest.values.min(by: { $0.order < $1.order })
-        {
-            newest[silent.key] = nil
+    /// Goes on in another name of the local peer's, with all that it has sampled.
+    public mutating func rename(_ source: SessionSource) {
+        guard source != self.source else { return }
+        newest[source.peerID] = newest.removeValue(forKey: self.source.peerID)?.mapValues { sample in
+            var sample = sample
+            sample.source = source
+            return sample
         }
-        newest[sample.key] = sample
+        self.source = source
+    }
+
+    /// What that peer has sampled is gone.
+    /// - Returns: whether there was anything.
+    @discardableResult
+    public mutating func forget(_ peerID: String) -> Bool { newest.removeValue(forKey: peerID) != nil }
+
+    private mutating func keep(_ sample: Sample) {
+        let peerID = sample.source.peerID
+        if newest[peerID] == nil, newest.count >= peersMax, let silent = silentPeer { newest[silent] = nil }
+        if let known = newest[peerID], known[sample.key] == nil, known.count >= keysMax,
+            let silent = known.values.min(by: { $0.order < $1.order })
+        {
+            newest[peerID]?[silent.key] = nil
+        }
+        newest[peerID, default: [:]][sample.key] = sample
+    }
+
+    private var silentPeer: String? {
+        newest.filter { $0.key != source.peerID }
+            .min { ($0.value.values.map(\.stamp).max() ?? .zero) < ($1.value.values.map(\.stamp).max() ?? .zero) }?.key
     }
 }
 

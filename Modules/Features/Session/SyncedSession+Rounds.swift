@@ -74,6 +74,7 @@ extension SyncedSession {
         guard !Task.isCancelled else { return }
         for message in round.directives.outgoing { await send(message) }
         for message in round.copyMessages { await send(message) }
+        for message in round.ephemerals { await send(message) }
         if round.asksForSnapshot {
             await attempt(counting: \.snapshotRequestsSent) {
                 try await transport.requestSnapshot(sessionID: sessionID, from: nil)
@@ -165,6 +166,14 @@ extension SyncedSession {
             try await transport.send(
                 core.envelope(of: message), mode: isKept ? .reliableEventually : .realtimeBestEffort,
                 to: peer(message.receiver))
+        }
+    }
+
+    /// What is lost is made up for by the next value, or with the next exchange.
+    private func send(_ message: EphemeralMessage) async {
+        await attempt(isVital: false) {
+            let erased = try core.envelope(of: message, as: EphemeralMessage.payloadType)
+            try await sendToAudience { try await transport.send(erased, mode: .realtimeBestEffort, to: $0) }
         }
     }
 

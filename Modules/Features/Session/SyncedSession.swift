@@ -65,6 +65,8 @@ where
     public private(set) var statistics = SessionStatistics()
     /// Moves on when `delivery(of:)` may say something else.
     private var deliveryTurn: UInt64 = 0
+    /// Moves on when `shown` may say something else.
+    private(set) var ephemeralTurn: UInt64 = 0
 
     @ObservationIgnored public let transport: any SessionSyncTransport
     @ObservationIgnored public let configuration: SyncedSessionConfiguration<State, Event>
@@ -95,6 +97,7 @@ where
     @ObservationIgnored let remoteSnapshotTopic = Topic<SessionSyncSnapshot<State>>(bufferLimit: 16)
     @ObservationIgnored let confirmedTopic = Topic<SessionConfirmedEvent<Event>>(bufferLimit: 4096)
     @ObservationIgnored let alarmTopic = Topic<SessionAlarm>(bufferLimit: 64)
+    @ObservationIgnored let ephemeralTopic = Topic<EphemeralLane<[UInt8]>.Sample>(bufferLimit: 256)
     @ObservationIgnored private let roomTopic = Topic<Void>(bufferLimit: 1)
     @ObservationIgnored private var isRoomAwaited = false
 
@@ -193,6 +196,7 @@ where
         remoteSnapshotTopic.finish()
         confirmedTopic.finish()
         alarmTopic.finish()
+        ephemeralTopic.finish()
         roomTopic.finish()
     }
 
@@ -332,12 +336,14 @@ extension SyncedSession {
         // Each access of an observed property of a generic class costs microseconds.
         if statistics != core.statistics { statistics = core.statistics }
         if directives.showsDeliveries { deliveryTurn &+= 1 }
+        if directives.showsEphemerals { ephemeralTurn &+= 1 }
         if directives.showsStatus { showStatus() }
         if directives.showsCopy { copyProgress = core.arrivingCopy?.progress }
         remoteEventTopic.publish(contentsOf: directives.remoteEvents)
         remoteSnapshotTopic.publish(contentsOf: directives.remoteSnapshots)
         confirmedTopic.publish(contentsOf: directives.confirmed)
         alarmTopic.publish(contentsOf: directives.alarms)
+        ephemeralTopic.publish(contentsOf: directives.ephemerals)
         #if DEBUG
             warn(of: directives.alarms)
         #endif

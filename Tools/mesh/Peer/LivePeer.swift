@@ -24,10 +24,12 @@
         private let transport: LinkTransport
         private let output: PeerOutput
         private let terminal = RawTerminal()
+        private var sensor: HeartRateSensor?
         private var isSuspended = false
         private let events = AsyncStream.makeStream(of: Event.self)
 
-        init(workout: LiveWorkout, transport: LinkTransport, output: PeerOutput) {
+        init(workout: LiveWorkout, transport: LinkTransport, output: PeerOutput, sensor: HeartRateSensor? = nil) {
+            self.sensor = sensor
             self.workout = workout
             self.transport = transport
             self.output = output
@@ -87,7 +89,8 @@
                 case .displaced(let peerID): output.tell("displaced", namesake(peerID), status)
                 case .signal(SIGTSTP): suspend()
                 case .signal(SIGCONT): resume()
-                case .signal(SIGWINCH), .tick: break
+                case .signal(SIGWINCH): break
+                case .tick: if let rate = sensor?.measure() { workout.show(heartRate: rate) }
                 case .signal(let number): return number
                 }
                 if !isSuspended { output.show(status) }

@@ -27,6 +27,9 @@
 
         @OptionGroup var link: LinkOptions
 
+        @Flag(help: "Shows the others a heart rate, each second a new one, as a watch would. It is made up.")
+        var heartRate = false
+
         @Flag(help: "Says each change as a JSON object on a line of standard output.")
         var json = false
 
@@ -41,7 +44,9 @@
             ) { configuration in
                 configuration.store = store
             }
-            let peer = LivePeer(workout: workout, transport: connection.transport, output: output)
+            let peer = LivePeer(
+                workout: workout, transport: connection.transport, output: output,
+                sensor: heartRate ? HeartRateSensor() : nil)
             #if UDP
                 let watch = connection.followPairings(name, home: home, peer.remark)
                 defer { watch.cancel() }

@@ -32,6 +32,8 @@
             /// Events that it has not acknowledged.
             let behind: UInt64
             let roundTripMilliseconds: Double?
+            /// Beats a minute, as it shows them now.
+            let heartRate: Int?
         }
 
         @MainActor
@@ -84,9 +86,12 @@
             }
             self.behind = behind
             roundTripMilliseconds = companion.isReachable ? roundTrip.map { $0.seconds * 1_000 } : nil
+            heartRate = companion.heartRate
         }
 
-        fileprivate var withoutTime: [String] { [id, name, sync, "\(behind)", "\(isConnected)"] }
+        fileprivate var withoutTime: [String] {
+            [id, name, sync, "\(behind)", "\(isConnected)", heartRate.map { "\($0)" } ?? ""]
+        }
 
         /// For people.
         var text: String {
@@ -97,7 +102,8 @@
                 case "ready": "here"
                 default: sync
                 }
-            return "\(name) \(place)" + (roundTripMilliseconds.map { String(format: " %.1f ms", $0) } ?? "")
+            return "\(name) \(place)" + (heartRate.map { " \($0) bpm" } ?? "")
+                + (roundTripMilliseconds.map { String(format: " %.1f ms", $0) } ?? "")
         }
     }
 

@@ -138,7 +138,8 @@ extension SessionCore {
         }
     }
 
-    private func envelope<Payload: Codable & Sendable>(
+    /// Of what is no event.
+    func envelope<Payload: Codable & Sendable>(
         of payload: Payload, as payloadType: String
     ) throws -> AnySessionSyncEnvelope {
         let metadata = SessionSyncMetadata(

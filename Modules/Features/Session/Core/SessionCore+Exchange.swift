@@ -50,6 +50,7 @@ extension SessionCore {
         engine.tick(at: moment.now)
         exchange = ExchangeSchedule()
         askForCopyAgain()
+        renewEphemerals()
         wake()
         runEffects()
         scheduleExchange(exchangePace)
@@ -81,6 +82,7 @@ extension SessionCore {
         if let peer = change.peer {
             tellsReachability = true
             if change.isReachable { reachablePeerIDs.insert(peer.id) } else { reachablePeerIDs.remove(peer.id) }
+            if !change.isReachable { forgetEphemerals(of: peer.id) }
         }
         directives.showsStatus = true
         guard change.isReachable else { return }

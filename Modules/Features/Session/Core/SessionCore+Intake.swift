@@ -167,15 +167,15 @@ extension SessionCore {
 
     private static func isMessage(_ payloadType: String) -> Bool {
         payloadType == SessionControl.payloadType || payloadType == CopyPiece.payloadType
-            || payloadType == CopyRequest.payloadType
+            || payloadType == CopyRequest.payloadType || payloadType == EphemeralMessage.payloadType
     }
 
     private mutating func receiveMessage(_ erased: AnySessionSyncEnvelope) {
         do {
-            if erased.metadata.payloadType == SessionControl.payloadType {
-                try takeControl(erased)
-            } else {
-                try receiveCopyMessage(erased)
+            switch erased.metadata.payloadType {
+            case SessionControl.payloadType: try takeControl(erased)
+            case EphemeralMessage.payloadType: try receiveEphemerals(erased)
+            default: try receiveCopyMessage(erased)
             }
         } catch {
             reject(erased.metadata, error)

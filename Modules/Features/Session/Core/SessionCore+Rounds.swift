@@ -11,6 +11,7 @@ struct OutgoingQueue<Event: Codable & Sendable> {
     var snapshotReceivers = SnapshotReceivers()
     var asksForSnapshot = false
     var copyMessages: [CopyMessage] = []
+    var ephemeralNames: Set<String> = []
     var needsRound = false
 
     mutating func takeAll() -> Self {
@@ -55,6 +56,7 @@ struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
     var snapshotReceivers: SnapshotReceivers
     var asksForSnapshot: Bool
     var copyMessages: [CopyMessage]
+    var ephemerals: [EphemeralMessage]
 }
 
 /// Rounds: taken, written, settled, sent. What happens in between waits for the next one, so that one write serves
@@ -90,7 +92,8 @@ extension SessionCore {
         return OutgoingRound(
             batch: batch, sequence: engine.held[engine.source], directives: decided, events: outgoing.events,
             snapshot: snapshot, snapshotReceivers: outgoing.snapshotReceivers,
-            asksForSnapshot: outgoing.asksForSnapshot, copyMessages: outgoing.copyMessages)
+            asksForSnapshot: outgoing.asksForSnapshot, copyMessages: outgoing.copyMessages,
+            ephemerals: ephemeralMessages(outgoing.ephemeralNames))
     }
 
     /// What was written counts now.

@@ -28,11 +28,13 @@ where
         var showsStatus = false
         var showsCopy = false
         var showsDeliveries = false
+        var showsEphemerals = false
         /// What is to be told, in order.
         var remoteEvents: [SessionSyncEnvelope<Event>] = []
         var remoteSnapshots: [SessionSyncSnapshot<State>] = []
         var confirmed: [SessionConfirmedEvent<Event>] = []
         var alarms: [SessionAlarm] = []
+        var ephemerals: [EphemeralLane<[UInt8]>.Sample] = []
         /// `takeRound` has something.
         var hasRound = false
         var runsEffects = false
@@ -77,6 +79,10 @@ where
     /// The retained snapshot, while it is too old for want of a live peer.
     var staleSnapshot: AnySessionSyncSnapshot?
 
+    // Values of which only the newest counts, and when each peer last told its own.
+    var ephemerals: EphemeralLane<[UInt8]>
+    var ephemeralHeardAt: [String: Date] = [:]
+
     // Copies that are too large for one message, one each way.
     var offeredCopy: OfferedCopy?
     var arrivingCopy: ArrivingCopy?
@@ -95,6 +101,8 @@ where
         self.configuration = configuration
         self.moment = moment
         checkpoints = CheckpointCoding(codec: configuration.checkpointCodec)
+        ephemerals = EphemeralLane(
+            source: engine.source, keysMax: EphemeralLimits.keysMax, peersMax: EphemeralLimits.peersMax + 1)
     }
 
     mutating func takeDirectives() -> Directives {
