@@ -67,8 +67,10 @@ final class SessionWatchRun {
                 failure.withLock { $0 = "an app could not begin: \(error)" }
             }
         }
+        let losesPower = simulation.losesPower
         device.onTerminate { [apps, disks, ledger] in
             disks.withLock { $0[index].turnOff() }
+            if losesPower { ledger.withLock { $0.endLife(of: index) } }
             if !isKeeper { ledger.withLock { $0.loseStore(of: index) } }
             let app = apps.withLock { apps in apps[index].take() }
             app?.die()

@@ -1,7 +1,8 @@
 /// What became of taps on two devices: which of them have to be shown, and which may be.
 struct TapLedger {
     enum Standing: Comparable {
-        /// Its app may die before it has written it.
+        /// Its app died before it was known to be written, or its store is lost.
+        case unsure
         case submitted
         /// In the store of its own device.
         case stored
@@ -23,19 +24,24 @@ struct TapLedger {
         taps[number]?.standing = standing
     }
 
+    /// The power went: what was not written may be there or not.
+    mutating func endLife(of device: Int) { giveUp(through: .submitted, of: device) }
+
     /// Nobody has to have what only that device had.
-    mutating func loseStore(of device: Int) {
-        for (number, tap) in taps where tap.device == device && tap.standing == .stored {
-            taps[number]?.standing = .submitted
+    mutating func loseStore(of device: Int) { giveUp(through: .stored, of: device) }
+
+    private mutating func giveUp(through standing: Standing, of device: Int) {
+        for (number, tap) in taps where tap.device == device && tap.standing <= standing {
+            taps[number]?.standing = .unsure
         }
     }
 
-    /// What both show must be all that was stored, nothing twice and nothing that was never tapped.
+    /// What both show must be all that is not unsure, nothing twice and nothing that was never tapped.
     func fault(in shown: [UInt32]) -> String? {
         let once = Set(shown)
         if once.count < shown.count { return "both show a tap twice: \(shown)" }
         if let stranger = once.first(where: { taps[$0] == nil }) { return "both show \(stranger), which nobody tapped" }
-        let lost = taps.filter { $0.value.standing > .submitted && !once.contains($0.key) }.keys.sorted()
+        let lost = taps.filter { $0.value.standing > .unsure && !once.contains($0.key) }.keys.sorted()
         return lost.isEmpty ? nil : "both show \(shown.count) taps, but not \(lost)"
     }
 }
