@@ -17,7 +17,7 @@ enum EphemeralLimits {
     static let peersMax = 64
     static let nameBytesMax = 128
     static let valueBytesMax = 4096
-    /// In one message: what a datagram or a frame of a watch takes at any rate.
+    /// In one message, where the transport takes that much.
     static let messageBytesMax = 16 << 10
 }
 
@@ -41,10 +41,9 @@ extension SessionCore {
 
     /// With each exchange: what was lost, and what somebody who has just come lacks. And nobody shows what is long gone.
     mutating func renewEphemerals() {
-        let silence = 30 * configuration.exchangeInterval.seconds
         for (peerID, heardAt) in ephemeralHeardAt {
             let isGone = tellsReachability && !reachablePeerIDs.contains(peerID)
-            if isGone || abs(moment.now.timeIntervalSince(heardAt)) > silence { forgetEphemerals(of: peerID) }
+            if isGone || abs(moment.now.timeIntervalSince(heardAt)) > silenceMax { forgetEphemerals(of: peerID) }
         }
         ephemerals.rename(engine.source)
         guard !isAlone else { return }
@@ -67,7 +66,7 @@ extension SessionCore {
             let size = sample.value.count + EphemeralLimits.nameBytesMax
             if size > room || messages.isEmpty {
                 messages.append(EphemeralMessage(samples: []))
-                room = EphemeralLimits.messageBytesMax
+                room = min(EphemeralLimits.messageBytesMax, pieceBytes)
             }
             messages[messages.count - 1].samples.append(sample)
             room -= size
@@ -100,6 +99,9 @@ extension SessionCore {
     private func isOld(_ metadata: SessionSyncMetadata) -> Bool {
         let ahead = engine.clockOffset(of: metadata.sourcePeerID)?.offsetSeconds ?? configuration.clockOffsetSeconds
         let age = moment.now.timeIntervalSince(metadata.causalTimestamp.addingTimeInterval(-ahead))
-        return age > 30 * configuration.exchangeInterval.seconds
+        return age > silenceMax
     }
+
+    /// Seconds after which a peer that tells nothing shows nothing. One that is there tells its own with each exchange.
+    private var silenceMax: TimeInterval { 30 * configuration.exchangeInterval.seconds }
 }
