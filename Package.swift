@@ -173,13 +173,18 @@ let modules: [Module] = [
             "MeshTestSupport",
         ]),
     Module(
+        "MeshSeries", "Modules/Features/Series", floor: 4,
+        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage"],
+        tests: ["MeshBus", "MeshWire"]),
+    Module(
         "MeshSession", "Modules/Features/Session", floor: 5,
         uses: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
+            "MeshSeries",
         ],
         tests: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
-            "MeshScenarioTransport", "MeshTestSupport",
+            "MeshSeries", "MeshScenarioTransport", "MeshTestSupport",
         ]),
     Module(
         "MeshDiagnostics", "Modules/Features/Diagnostics", floor: 5,
@@ -235,7 +240,8 @@ let modules: [Module] = [
         uses: [
             "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
             "MeshDelivery",
-            "MeshScenarioTransport", "MeshSession", "MeshSimulatedWatch", "MeshWatchConnectivityTransport",
+            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshSimulatedWatch",
+            "MeshWatchConnectivityTransport",
             "MeshTesting", "MeshVirtualTime",
         ],
         tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
@@ -246,7 +252,7 @@ let modules: [Module] = [
         uses: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
             "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshLoopbackTransport", "MeshScenarioTransport",
-            "MeshPipeTransport", "MeshUDPTransport", "MeshSession", "MeshDiagnostics", "MeshConnection",
+            "MeshPipeTransport", "MeshUDPTransport", "MeshSeries", "MeshSession", "MeshDiagnostics", "MeshConnection",
             "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshWatchConnectivityTransport",
         ], tests: []),
 
@@ -269,7 +275,8 @@ let modules: [Module] = [
         uses: [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire",
             "MeshEngine",
-            "MeshTransport", "MeshDelivery", "MeshSession", "MeshConnection", "MeshSharedState", "MeshTesting",
+            "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection",
+            "MeshSharedState", "MeshTesting",
             "MeshSimulation", "MeshCodecBenchmark",
         ],
         needs: [argumentParser],

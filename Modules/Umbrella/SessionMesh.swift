@@ -11,6 +11,7 @@
 @_exported public import MeshRequests
 @_exported public import MeshScenarioTransport
 @_exported public import MeshSecurity
+@_exported public import MeshSeries
 @_exported public import MeshSession
 @_exported public import MeshSharedState
 @_exported public import MeshStorage

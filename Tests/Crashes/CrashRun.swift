@@ -14,6 +14,8 @@
         private var launch = 0
         /// Taps that only a store had which was put aside.
         private var lostWithStores: Set<Tap> = []
+        /// How many samples of a launch another store had when the one that had more was put aside.
+        private var samplesKept: [Recorder: Int] = [:]
 
         init(kills: Int, seed: UInt64, folder: URL) throws {
             self.kills = kills
@@ -91,6 +93,13 @@
             let aside = try folder.putStoreAside(report.storesLost)
             let (lost, kept) = (try taps(in: aside), try taps(in: other.store))
             lostWithStores.formUnion(lost.subtracting(kept))
+            let samples = (lost: try samples(in: aside), kept: try samples(in: other.store))
+            for (recorder, numbers) in samples.lost {
+                let keptCount = samples.kept[recorder]?.count ?? 0
+                if keptCount < numbers.count {
+                    samplesKept[recorder] = min(samplesKept[recorder] ?? .max, keptCount)
+                }
+            }
         }
 
         private mutating func start(settling: Bool) throws -> PeerPair {
@@ -149,6 +158,60 @@
                 }
                 judgeEffects(folder)
             }
+            try judgeSamples()
+        }
+
+        /// Both sides have the same, of each launch all from the first on, and all that were known to be stored.
+        private mutating func judgeSamples() throws {
+            var held: [Side: [Recorder: [Int]]] = [:]
+            for (side, folder) in folders { held[side] = try samples(in: folder.store) }
+            if held[.left] != held[.right] { report.failures.append("the sides hold different samples") }
+            let final = held[.left] ?? [:]
+            report.samples = final.values.reduce(0) { $0 + $1.count }
+            for (recorder, numbers) in final where numbers != Array(1...max(1, numbers.count)) {
+                report.failures.append("samples of \(recorder.side) \(recorder.launch) are not 1 to \(numbers.count)")
+            }
+            for folder in folders.values {
+                var stored: [Int: Int] = [:]
+                for line in LineFile.lines(of: folder.recorded) {
+                    let words = line.split(separator: " ").compactMap { Int($0) }
+                    if words.count == 2 { stored[words[0]] = words[1] }
+                }
+                for (launch, count) in stored {
+                    let recorder = Recorder(side: folder.side, launch: launch)
+                    let there = final[recorder]?.count ?? 0
+                    report.samplesStored += count
+                    guard there < count else { continue }
+                    if let kept = samplesKept[recorder], there >= kept {
+                        report.samplesLostWithStores += count - there
+                    } else {
+                        report.failures.append(
+                            "\(count - there) of \(count) stored samples of \(folder.side) \(launch) are lost")
+                    }
+                }
+            }
+        }
+
+        /// The numbers of samples that a store has.
+        private func samples(in folder: URL) throws -> [Recorder: [Int]] {
+            let store = try SQLiteStore(path: folder.appendingPathComponent("session.sqlite").path)
+            defer { store.close() }
+            var shelf = SeriesShelf(
+                peerID: "", prefix: TapArchive.seriesPrefix(SideFolder.featureID, SideFolder.sessionID),
+                byteCountMax: .max, newLife: { 0 })
+            try shelf.load(from: store)
+            var numbers: [Recorder: [Int]] = [:]
+            for extent in shelf.extents {
+                guard let side = Side.allCases.first(where: { "\($0)" == extent.id.peerID }) else { continue }
+                try extent.reading.forEachTable(in: .min ... .max, of: store) { table in
+                    let reader = SampleReader(table)
+                    for index in 0..<table.count {
+                        let pulse = try reader.sample(index, as: Pulse.self)
+                        numbers[Recorder(side: side, launch: pulse.launch), default: []].append(pulse.number)
+                    }
+                }
+            }
+            return numbers
         }
 
         /// In one launch an effect runs once; a crash between running and marking runs it again in the next one.
@@ -194,6 +257,10 @@
         /// Taps in the final order, those among them that were accepted and not yet written down.
         var applied = 0
         var lostWithStores = 0
+        /// Samples that both have in the end, those that a peer knew to be stored, and those of them that went with a store.
+        var samples = 0
+        var samplesStored = 0
+        var samplesLostWithStores = 0
         var effects = 0
         var effectsRepeated = 0
         var digest: UInt64 = 0
@@ -207,6 +274,8 @@
             let counts = """
                 \(kills) kills (\(sides)) in \(launches) launches, \(storesLost) stores lost, \(Int(seconds)) s, seed \(seed)
                 \(accepted) taps accepted, \(applied) in the final order, \(lostWithStores) lost with the only store that \
+                had them
+                \(samplesStored) samples stored, \(samples) held by both, \(samplesLostWithStores) lost with the only store that \
                 had them
                 \(effects) side effects, \(effectsRepeated) run again after a crash
                 """

@@ -40,7 +40,7 @@
             if settles {
                 try await settle(session)
             } else {
-                try await tap(session, accepted: LineFile(folder.accepted))
+                try await tap(session, accepted: LineFile(folder.accepted), recorded: LineFile(folder.recorded))
             }
         }
 
@@ -61,6 +61,7 @@
             var configuration = SyncedSessionConfiguration<Taps, Tap>()
             configuration.store = store
             configuration.exchangeInterval = .milliseconds(20)
+            configuration.seriesInterval = .milliseconds(50)
             configuration.isHighRate = { _ in true }
             configuration.onConfirmed = { [launch] event in
                 try effects.write(["\(launch) \(event.envelope.payload.rawValue)"])
@@ -73,7 +74,11 @@
 
         /// Not so fast that it runs away from the other side: what only one store has is lost with it.
         @MainActor
-        private func tap(_ session: TapSession, accepted: LineFile) async throws {
+        private func tap(_ session: TapSession, accepted: LineFile, recorded: LineFile) async throws {
+            // Of more launches a peer does not take samples.
+            let records = launch <= 300
+            var samples = 0
+            var storedSamples = 0
             var unwritten: [(id: UUID, tap: Tap)] = []
             var underWay: [UUID] = []
             var number = 0
@@ -90,7 +95,16 @@
                         break
                     }
                 }
+                for _ in 0..<(records ? Int.random(in: 0...40) : 0) {
+                    samples += 1
+                    try session.record(Pulse(launch: launch, number: samples), in: .pulse)
+                }
                 try await Task.sleep(for: .milliseconds(1))
+                let stored = session.seriesStatuses.first { $0.isOwn }?.storedCount ?? 0
+                if stored > storedSamples {
+                    storedSamples = stored
+                    try recorded.write(["\(launch) \(stored)"])
+                }
                 let count = unwritten.prefix { session.delivery(of: $0.id) != .submitted }.count
                 if count > 0 {
                     try accepted.write(unwritten.prefix(count).map { "\($0.tap.rawValue)" })
@@ -115,9 +129,11 @@
         @MainActor
         private func say(of session: TapSession) {
             let standing = Standing(
-                count: session.state.all.count, digest: session.state.digest, confirmed: session.confirmedCount,
+                count: session.state.all.count, samples: session.summary(of: .pulse).count,
+                digest: session.state.digest, confirmed: session.confirmedCount,
                 isMember: session.isMember,
-                isSettled: session.peers.allSatisfy { $0.sync == .upToDate } && session.storeError == nil)
+                isSettled: session.peers.allSatisfy { $0.sync == .upToDate } && session.storeError == nil
+                    && session.seriesStatuses.allSatisfy { $0.storedCount == $0.count })
             FileHandle.standardError.write(Data((standing.line + "\n").utf8))
         }
     }
@@ -125,22 +141,25 @@
     /// How a side stands, as it says itself.
     struct Standing: Hashable, Sendable {
         var count: Int
+        var samples: Int
         var digest: UInt64
         var confirmed: UInt64
         var isMember: Bool
         var isSettled: Bool
 
-        var line: String { "standing \(count) \(digest) \(confirmed) \(isMember) \(isSettled)" }
+        var line: String { "standing \(count) \(samples) \(digest) \(confirmed) \(isMember) \(isSettled)" }
     }
 
     extension Standing {
         init?(line: Substring) {
             let words = line.split(separator: " ")
-            guard words.count == 6, words[0] == "standing", let count = Int(words[1]), let digest = UInt64(words[2]),
-                let confirmed = UInt64(words[3]), let isMember = Bool(String(words[4])),
-                let isSettled = Bool(String(words[5]))
+            guard words.count == 7, words[0] == "standing", let count = Int(words[1]), let samples = Int(words[2]),
+                let digest = UInt64(words[3]), let confirmed = UInt64(words[4]),
+                let isMember = Bool(String(words[5])), let isSettled = Bool(String(words[6]))
             else { return nil }
-            self.init(count: count, digest: digest, confirmed: confirmed, isMember: isMember, isSettled: isSettled)
+            self.init(
+                count: count, samples: samples, digest: digest, confirmed: confirmed, isMember: isMember,
+                isSettled: isSettled)
         }
     }
 

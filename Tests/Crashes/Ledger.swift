@@ -43,6 +43,23 @@
     typealias TapSession = SyncedSession<Taps, Tap, TapReducer, AcceptingConflictPolicy<Taps, Tap>>
     typealias TapArchive = SessionArchive<Taps, Tap>
 
+    /// A sample, of which there is only one in a whole run.
+    struct Pulse: Codable, Sendable {
+        var launch: Int
+        /// From 1 on in each launch.
+        var number: Int
+    }
+
+    extension Series<Pulse> {
+        static let pulse = Series("pulse")
+    }
+
+    /// Whose samples.
+    struct Recorder: Hashable {
+        var side: Side
+        var launch: Int
+    }
+
     /// Where one side keeps its store, and what it says of itself: lines that are in the file once `write` returns,
     /// whatever becomes of the process.
     struct SideFolder: Sendable {
@@ -61,6 +78,8 @@
         var store: URL { url.appendingPathComponent("store") }
         /// Taps that the session had accepted.
         var accepted: URL { url.appendingPathComponent("accepted") }
+        /// Launch, and how many of its samples were in the store.
+        var recorded: URL { url.appendingPathComponent("recorded") }
         /// Launch and tap of every side effect.
         var effects: URL { url.appendingPathComponent("effects") }
 

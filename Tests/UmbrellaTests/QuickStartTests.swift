@@ -56,6 +56,7 @@ struct ScoreReducer: SessionSyncReducer {
             ScenarioTransportPlugin()
             PipeTransportPlugin()
             UDPTransportPlugin()
+            SeriesPlugin()
             SessionPlugin()
             DiagnosticsPlugin()
             ConnectionPlugin()

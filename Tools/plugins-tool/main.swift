@@ -43,6 +43,7 @@ await PluginsTool.main {
     ScenarioTransportPlugin()
     PipeTransportPlugin()
     UnixSocketTransportPlugin()
+    SeriesPlugin()
     SessionPlugin()
     DiagnosticsPlugin()
     ConnectionPlugin()

@@ -8,6 +8,6 @@ public struct SessionPlugin: Plugin {
         PluginDescriptor(
             id: "feature.session", kind: .feature, module: "MeshSession", version: "0.1.0",
             summary: "The ready-made session: engine, transport and store in one observable object on the main actor",
-            requires: ["core.engine", "core.transport", "core.timer-anchor", "core.wire"])
+            requires: ["core.engine", "core.transport", "core.timer-anchor", "core.wire", "feature.series"])
     }
 }

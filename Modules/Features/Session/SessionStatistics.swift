@@ -36,6 +36,8 @@ public struct SessionStatistics: Hashable, Sendable, Codable {
     /// Snapshots refused before the engine saw them: too old, idle, or of an ended session.
     public internal(set) var snapshotsRefused = 0
     public internal(set) var snapshotRequestsSent = 0
+    /// Samples of peers that found no room.
+    public internal(set) var samplesRefused = 0
     public internal(set) var sendFailures = 0
     public internal(set) var storeFailures = 0
     /// Times that this peer took another name because its store had forked.

@@ -1,6 +1,7 @@
 public import Foundation
 public import MeshEngine
 import MeshIdentity
+import MeshSeries
 import MeshStorage
 public import MeshTransport
 
@@ -22,18 +23,22 @@ extension SyncedSession {
         }
         guard let store = configuration.store else { return new() }
         let writer = StoreWriter(store)
+        let peerID = transport.localPeer.id
         do {
-            let (archive, engine) = try await writer.perform {
+            let (archive, engine, series) = try await writer.perform {
                 var archive = try SessionArchive<State, Event>(
                     store: store, sessionID: sessionID, featureID: featureID)
                 let engine = try archive.load().map {
                     try Self.engine(restoring: $0, reducer, conflictPolicy, configuration)
                 }
-                return (archive, engine)
+                var series = Core.makeSeries(featureID, sessionID, peerID, configuration)
+                try series.load(from: store)
+                return (archive, engine, series)
             }
             let session =
                 engine.map { SyncedSession(restored: $0, transport: transport, configuration: configuration) } ?? new()
             session.keep(in: archive, writer)
+            session.core.series = series
             return session
         } catch  where configuration.storeFailure == .continueInMemory && error is StorageError {
             let session = new()

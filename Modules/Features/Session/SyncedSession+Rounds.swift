@@ -2,6 +2,7 @@ import Foundation
 import MeshBus
 import MeshEngine
 import MeshIdentity
+import MeshSeries
 import MeshStorage
 import MeshTransport
 
@@ -36,9 +37,9 @@ extension SyncedSession {
     }
 
     private func perform(_ round: OutgoingRound<State, Event>) async {
-        if let batch = round.batch, let writer {
+        if round.batch != nil || round.seriesBatch != nil {
             do {
-                try await writer.commit(batch.get())
+                try await write(round)
                 if storeError != nil { storeError = nil }
             } catch {
                 return putBack(round, after: error)
@@ -46,6 +47,26 @@ extension SyncedSession {
         }
         turn { $0.settle(round) }
         await send(round)
+    }
+
+    /// Events and samples together; samples alone where the session has no store.
+    private func write(_ round: OutgoingRound<State, Event>) async throws {
+        var batch = try writer == nil ? StoreBatch() : round.batch?.get() ?? StoreBatch()
+        guard let series = try round.seriesBatch?.get() else {
+            guard let writer else { return }
+            return try await writer.commit(batch)
+        }
+        let writer = writer ?? memory
+        guard round.isSeriesRetry else {
+            batch.append(contentsOf: series.operations)
+            return try await writer.commit(batch)
+        }
+        let prefix = SessionArchive<State, Event>.seriesPrefix(featureID, sessionID)
+        try await writer.perform { [batch, store = writer.store] in
+            var batch = batch
+            batch.append(contentsOf: series.without(try store.catalog(prefix: prefix)).operations)
+            try store.commit(batch)
+        }
     }
 
     private func putBack(_ round: OutgoingRound<State, Event>, after error: any Error) {
@@ -75,6 +96,7 @@ extension SyncedSession {
         for message in round.directives.outgoing { await send(message) }
         for message in round.copyMessages { await send(message) }
         for message in round.ephemerals { await send(message) }
+        for message in round.seriesMessages { await send(message) }
         if round.asksForSnapshot {
             await attempt(counting: \.snapshotRequestsSent) {
                 try await transport.requestSnapshot(sessionID: sessionID, from: nil)
@@ -174,6 +196,20 @@ extension SyncedSession {
         await attempt(isVital: false) {
             let erased = try core.envelope(of: message, as: EphemeralMessage.payloadType)
             try await sendToAudience { try await transport.send(erased, mode: .realtimeBestEffort, to: $0) }
+        }
+    }
+
+    /// What is lost is asked for again, or told with a later exchange.
+    func send(_ message: SeriesMessage) async {
+        await attempt(isVital: false) {
+            let erased = try core.envelope(of: message, as: SeriesMessage.payloadType)
+            if let receiver = message.receiver {
+                try await waitingForRoom {
+                    try await transport.send(erased, mode: .realtimeBestEffort, to: peer(receiver))
+                }
+            } else {
+                try await sendToAudience { try await transport.send(erased, mode: .realtimeBestEffort, to: $0) }
+            }
         }
     }
 

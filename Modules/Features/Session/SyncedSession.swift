@@ -2,6 +2,7 @@ public import Foundation
 import MeshBus
 public import MeshEngine
 public import MeshIdentity
+import MeshSeries
 public import MeshStorage
 public import MeshTransport
 import MeshWire
@@ -67,6 +68,8 @@ where
     private var deliveryTurn: UInt64 = 0
     /// Moves on when `shown` may say something else.
     private(set) var ephemeralTurn: UInt64 = 0
+    /// Moves on when series may have grown.
+    private(set) var seriesTurn: UInt64 = 0
 
     @ObservationIgnored public let transport: any SessionSyncTransport
     @ObservationIgnored public let configuration: SyncedSessionConfiguration<State, Event>
@@ -76,6 +79,8 @@ where
     @ObservationIgnored private var coreVersion: UInt64 = 0
     @ObservationIgnored private var turnsAside = 0
     @ObservationIgnored var writer: StoreWriter?
+    /// For series, where the session has no store.
+    @ObservationIgnored var memory = StoreWriter(MemoryStore())
 
     @ObservationIgnored private let listeners = OwnedTasks()
     @ObservationIgnored private let exchangeTimer = OwnedTasks()
@@ -85,6 +90,10 @@ where
     @ObservationIgnored private let catchUpTask = OwnedTasks()
     @ObservationIgnored private var isCatchingUp = false
     @ObservationIgnored private let copyTask = OwnedTasks()
+    @ObservationIgnored let servingTask = OwnedTasks()
+    /// What peers have asked for, the last of each.
+    @ObservationIgnored var servings: [String: SeriesServing] = [:]
+    @ObservationIgnored var isServing = false
     @ObservationIgnored let drainOwner = OwnedTasks()
     @ObservationIgnored var drain: Task<Void, Never>?
     @ObservationIgnored var isDraining = false
@@ -174,6 +183,7 @@ where
         }
         if phase == .running {
             turn { $0.catchUp() }
+            turn { $0.tellSeries(atOnce: true) }
             if core.engine.hasHistory { turn { $0.publishSnapshot() } }
             await drained()
             await acknowledged()
@@ -190,6 +200,7 @@ where
 
     private func finish() {
         phase = .closed
+        core.isClosed = true
         stateTopic.finish()
         statusTopic.finish()
         remoteEventTopic.finish()
@@ -256,6 +267,8 @@ where
         catchUpTask.cancel()
         isCatchingUp = false
         copyTask.cancel()
+        servingTask.cancel()
+        isServing = false
         requestTimer.cancel()
         exchangeTimer.cancel()
         drain?.cancel()
@@ -337,6 +350,7 @@ extension SyncedSession {
         if statistics != core.statistics { statistics = core.statistics }
         if directives.showsDeliveries { deliveryTurn &+= 1 }
         if directives.showsEphemerals { ephemeralTurn &+= 1 }
+        if directives.showsSeries { seriesTurn &+= 1 }
         if directives.showsStatus { showStatus() }
         if directives.showsCopy { copyProgress = core.arrivingCopy?.progress }
         remoteEventTopic.publish(contentsOf: directives.remoteEvents)
@@ -357,6 +371,7 @@ extension SyncedSession {
         if directives.runsEffects { runEffects() }
         if let delay = directives.catchUpIn { catchUp(in: delay) }
         if let copy = directives.arrivedCopy { read(copy) }
+        if !directives.servings.isEmpty { serve(directives.servings) }
     }
 
     private func read(_ copy: ArrivingCopy) {

@@ -66,6 +66,11 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var copyBytesMax = 64 << 20
     /// Copies beyond it go in pieces of at most that many bytes, even where a message would hold more.
     package var copyMessageBytesMax = Int.max
+    /// What series may take in the store, or in memory where there is none, of what this device records; and as much again of
+    /// what others do. Beyond it `record` throws, and what others have recorded stays with them.
+    public var seriesBytesMax = 256 << 20
+    /// How long samples gather before they travel: they are smaller together. Sooner when they are many.
+    public var seriesInterval: Duration = .seconds(5)
     /// How long the main actor is held at once for what came late; measured by this machine's clock, so that virtual time
     /// has zero: a few events at once.
     package var catchUpTime = Duration.milliseconds(2)

@@ -43,6 +43,24 @@ public struct StoreBatch: Hashable, Sendable {
         add(.erase(journal: journal), byteCount: journal.utf8.count)
     }
 
+    package init(_ operations: some Sequence<Operation>) {
+        self.init()
+        append(contentsOf: operations)
+    }
+
+    /// These operations after those.
+    package mutating func append(contentsOf operations: some Sequence<Operation>) {
+        for operation in operations {
+            switch operation {
+            case .set(let key, let bytes): set(bytes, for: key)
+            case .remove(let key): removeValue(for: key)
+            case .append(let journal, let entry): append(entry.bytes, to: journal, at: entry.position)
+            case .truncate(let journal, let mark): truncate(journal, below: mark)
+            case .erase(let journal): erase(journal)
+            }
+        }
+    }
+
     private mutating func add(_ operation: Operation, byteCount: Int) {
         operations.append(operation)
         self.byteCount += byteCount

@@ -153,14 +153,18 @@ import Testing
 /// A store in memory that refuses to write while it is told to.
 final class FailingStore: SessionStore {
     let isFailing = Locked(false)
+    /// After it has written.
+    let failsAfterwards = Locked(false)
     let count = Locked(0)
     private let memory = MemoryStore()
 
     var durability: StoreDurability { .memory }
 
     func commit(_ batch: StoreBatch) throws {
-        if isFailing.withLock({ $0 }) { throw StorageError(.full, "no room") }
+        let error = isFailing.withLock { $0 } ? StorageError(.full, "no room") : nil
+        if let error, !failsAfterwards.withLock({ $0 }) { throw error }
         try memory.commit(batch)
+        if let error { throw error }
         count.withLock { $0 += 1 }
     }
 

@@ -104,19 +104,6 @@ final class FaultyStore: SessionStore {
 }
 
 extension StoreBatch {
-    init(_ operations: some Sequence<Operation>) {
-        self.init()
-        for operation in operations {
-            switch operation {
-            case .set(let key, let bytes): set(bytes, for: key)
-            case .remove(let key): removeValue(for: key)
-            case .append(let journal, let entry): append(entry.bytes, to: journal, at: entry.position)
-            case .truncate(let journal, let mark): truncate(journal, below: mark)
-            case .erase(let journal): erase(journal)
-            }
-        }
-    }
-
     func renamed(_ rename: (String) -> String) -> StoreBatch {
         StoreBatch(
             operations.map { operation in

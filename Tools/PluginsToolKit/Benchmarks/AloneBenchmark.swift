@@ -43,7 +43,7 @@ import MeshTransport
     private let speed: Double?
     private let folder: URL
     private let store: CountingStore
-    private let time = DayTime()
+    private let time = ToldTime()
     private let memoryBefore = Self.peakMemory
 
     private init(_ context: BenchmarkContext, _ store: Contribution<StoreFactory>, speed: Double?) throws {
@@ -152,7 +152,7 @@ import MeshTransport
     private var size: Int { CountingStore.bytes(in: folder) }
 
     /// Of the process so far, in megabytes.
-    private static var peakMemory: Double {
+    static var peakMemory: Double {
         var usage = rusage()
         #if canImport(Darwin)
             getrusage(RUSAGE_SELF, &usage)
@@ -187,57 +187,5 @@ private struct DayReducer: SessionSyncReducer {
             state.metres = metres
         case .tap: state.taps += 1
         }
-    }
-}
-
-/// A day's clock: it stands until it is told how much has passed, and from the meeting on it goes by itself.
-private final class DayTime: Sendable {
-    private struct State {
-        var elapsed = 0.0
-        var goesSince: ContinuousClock.Instant?
-        var waiters: [(until: Double, continuation: CheckedContinuation<Void, Never>)] = []
-
-        var now: Double { elapsed + (goesSince.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0) }
-    }
-
-    let start = Date(timeIntervalSince1970: 1_767_225_600)
-    private let state = Locked(State())
-
-    var now: @Sendable () -> Date { { [self] in start.addingTimeInterval(state.withLock(\.now)) } }
-
-    /// Timers that were set while the clock stood end with the meeting at the latest.
-    var wait: @Sendable (Duration) async throws -> Void {
-        { [self] duration in
-            await withCheckedContinuation { continuation in
-                let goes = state.withLock { state in
-                    guard state.goesSince == nil else { return true }
-                    state.waiters.append((state.elapsed + duration / .seconds(1), continuation))
-                    return false
-                }
-                if goes { continuation.resume() }
-            }
-            if state.withLock({ $0.goesSince != nil }) { try await Task.sleep(for: duration) }
-            try Task.checkCancellation()
-        }
-    }
-
-    func pass(to elapsed: Double) {
-        let due = state.withLock { state in
-            state.elapsed = elapsed
-            let due = state.waiters.filter { $0.until <= elapsed }
-            state.waiters.removeAll { $0.until <= elapsed }
-            return due
-        }
-        for waiter in due { waiter.continuation.resume() }
-    }
-
-    func goesByItself() {
-        state.withLock { $0.goesSince = .now }
-        pass(to: state.withLock(\.elapsed))
-        let rest = state.withLock { state in
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in rest { waiter.continuation.resume() }
     }
 }

@@ -18,7 +18,8 @@
                 simulatedSeconds, wallSeconds. Rows with --mutations: mutation, isCaught, seed, seeds, reason. Rows with \
                 --delivery: seed, failure, envelopes, delivered, faults, simulatedSeconds, wallSeconds. Keys with --watch: \
                 seeds, failures (seed, reason), envelopes, delivered, offeredAgain, messages, userInfos, contexts, faults, \
-                simulatedSeconds, wallSeconds.
+                simulatedSeconds, wallSeconds. Keys with --series: seeds, failures (seed, reason), samples, faults, \
+                wallSeconds.
                 """)
 
         @Option(help: "How many seeds.")
@@ -95,6 +96,12 @@
                 """)
         var sessions = false
 
+        @Flag(
+            help: """
+                Instead of engines, simulate series: samples of up to three devices over a bad network, with crashes, refused                 and torn commits, lost stores and restored ones.
+                """)
+        var series = false
+
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
@@ -117,6 +124,7 @@
             if delivery { return try simulateDelivery() }
             if watch, sessions { return try simulateSessions() }
             if watch { return try simulateWatch() }
+            if series { return try simulateSeries() }
             let subjects = try subjects(on: bus)
             if mutations { return try proveMutations(subjects) }
 
@@ -299,6 +307,11 @@
             try show(
                 report,
                 "\(report.taps.grouped) taps, equal at the latest \(report.slowestSeconds.figure) s after the last")
+        }
+
+        private func simulateSeries() throws {
+            let report = run { SeriesSimulation().run($0, stopsAtFailure: first, progress: $1) }
+            try show(report, "\(report.samples.grouped) samples recorded")
         }
 
         private func run<Report: SeedReport>(

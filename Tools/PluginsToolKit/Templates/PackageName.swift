@@ -53,7 +53,7 @@ struct PackageName: Equatable {
         "Benchmarks", "Bus", "CBOR", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery",
         "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GPX", "Identity", "JSON", "JSONCodec",
         "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport", "Payload", "Pipe", "PipeTransport",
-        "PluginsTool", "PluginsToolKit", "Requests", "Scenario", "ScenarioTransport", "Security", "Session",
+        "PluginsTool", "PluginsToolKit", "Requests", "Scenario", "ScenarioTransport", "Security", "Series", "Session",
         "SessionMesh", "SessionMeshWatchConnectivity", "SharedState", "SimulatedWatch", "Simulation", "SQLite",
         "SQLiteStorage", "Storage", "Testing", "TestSupport", "TimerAnchor", "ToolOutput", "Transport", "UDP",
         "UDPTransport", "VirtualTime", "WatchConnectivity", "WatchConnectivityTransport", "Wire", "WorkoutExample",

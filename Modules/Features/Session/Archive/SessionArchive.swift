@@ -44,11 +44,20 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         self.store = store
         self.sessionID = sessionID
         self.featureID = featureID
-        prefix = "session/\(featureID)/\(sessionID.uuidString)/"
+        prefix = Self.prefix(featureID, sessionID)
         effects = EffectJournal(name: prefix + "effects")
-        guard prefix.utf8.count + 32 <= StoreLimits.nameBytesMax else {
+        guard prefix.utf8.count + 40 <= StoreLimits.nameBytesMax else {
             throw StorageError(.oversized, "the feature id has \(featureID.utf8.count) bytes; use a shorter one")
         }
+    }
+
+    private static func prefix(_ featureID: String, _ sessionID: UUID) -> String {
+        "session/\(featureID)/\(sessionID.uuidString)/"
+    }
+
+    /// Of everything that is stored of series.
+    package static func seriesPrefix(_ featureID: String, _ sessionID: UUID) -> String {
+        prefix(featureID, sessionID) + "series/"
     }
 
     private var headKey: String { prefix + "head" }

@@ -1,6 +1,7 @@
 import Foundation
 import MeshEngine
 import MeshIdentity
+import MeshSeries
 import MeshTransport
 
 /// When the next control leaves.
@@ -51,6 +52,7 @@ extension SessionCore {
         exchange = ExchangeSchedule()
         askForCopyAgain()
         renewEphemerals()
+        tellSeries()
         wake()
         runEffects()
         scheduleExchange(exchangePace)
@@ -74,7 +76,7 @@ extension SessionCore {
     var exchangePace: ExchangeSchedule.Pace {
         if isAlone { return .idle }
         if !engine.missing.isEmpty || isLagging { return .missing }
-        return isSettled ? .idle : .regular
+        return isSettled && !series.isBehind(seriesPeers) ? .idle : .regular
     }
 
     mutating func receive(_ change: SessionPeerReachability) {
@@ -86,6 +88,7 @@ extension SessionCore {
         }
         directives.showsStatus = true
         guard change.isReachable else { return }
+        series.greet(change.peer?.id)
         if let staleSnapshot {
             // Now a live peer stands behind it.
             self.staleSnapshot = nil
@@ -121,6 +124,7 @@ extension SessionCore {
     var isSomebodyBehind: Bool {
         acknowledgedByReachableMembers.contains { $0 < engine.held[engine.source] }
             || engine.hasEnded && reachableMembers.contains { !engine.knowsEnd($0) }
+            || series.isBehind(seriesPeers)
     }
 
     var acknowledgedByReachableMembers: [UInt64] {

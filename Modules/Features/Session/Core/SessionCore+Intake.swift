@@ -1,6 +1,7 @@
 import Foundation
 import MeshEngine
 import MeshIdentity
+import MeshSeries
 import MeshTransport
 
 /// Events and controls of peers.
@@ -168,6 +169,7 @@ extension SessionCore {
     private static func isMessage(_ payloadType: String) -> Bool {
         payloadType == SessionControl.payloadType || payloadType == CopyPiece.payloadType
             || payloadType == CopyRequest.payloadType || payloadType == EphemeralMessage.payloadType
+            || payloadType == SeriesMessage.payloadType
     }
 
     private mutating func receiveMessage(_ erased: AnySessionSyncEnvelope) {
@@ -175,6 +177,7 @@ extension SessionCore {
             switch erased.metadata.payloadType {
             case SessionControl.payloadType: try takeControl(erased)
             case EphemeralMessage.payloadType: try receiveEphemerals(erased)
+            case SeriesMessage.payloadType: try receiveSeries(erased)
             default: try receiveCopyMessage(erased)
             }
         } catch {

@@ -1,6 +1,7 @@
 import Foundation
 import MeshEngine
 import MeshIdentity
+import MeshSeries
 import MeshStorage
 import MeshTransport
 
@@ -12,6 +13,7 @@ struct OutgoingQueue<Event: Codable & Sendable> {
     var asksForSnapshot = false
     var copyMessages: [CopyMessage] = []
     var ephemeralNames: Set<String> = []
+    var seriesMessages: [SeriesMessage] = []
     var needsRound = false
 
     mutating func takeAll() -> Self {
@@ -47,6 +49,9 @@ struct UnsavedWork<Event: Codable & Sendable> {
 struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
     /// nil when nothing is to be written.
     var batch: Result<StoreBatch, any Error>?
+    /// The same of series; one that is tried again may be in the store.
+    var seriesBatch: Result<StoreBatch, any Error>?
+    var isSeriesRetry: Bool
     /// The own sequence up to which the batch has everything.
     var sequence: UInt64
     var directives: SessionDirectives<State, Event>
@@ -57,6 +62,7 @@ struct OutgoingRound<State: Codable & Sendable, Event: Codable & Sendable> {
     var asksForSnapshot: Bool
     var copyMessages: [CopyMessage]
     var ephemerals: [EphemeralMessage]
+    var seriesMessages: [SeriesMessage]
 }
 
 /// Rounds: taken, written, settled, sent. What happens in between waits for the next one, so that one write serves
@@ -88,17 +94,21 @@ extension SessionCore {
             decided.persist = changes
             batch = Result { try archive?.batch(changes, of: engine) ?? StoreBatch() }
         }
+        let isSeriesRetry = series.isRetry
+        let seriesBatch = series.hasUnwritten ? Result { try series.takeBatch() } : nil
         if decided.alarms.contains(where: isOwnFork) { outgoing.events = [] }
         return OutgoingRound(
-            batch: batch, sequence: engine.held[engine.source], directives: decided, events: outgoing.events,
+            batch: batch, seriesBatch: seriesBatch, isSeriesRetry: isSeriesRetry, sequence: engine.held[engine.source],
+            directives: decided, events: outgoing.events,
             snapshot: snapshot, snapshotReceivers: outgoing.snapshotReceivers,
             asksForSnapshot: outgoing.asksForSnapshot, copyMessages: outgoing.copyMessages,
-            ephemerals: ephemeralMessages(outgoing.ephemeralNames))
+            ephemerals: ephemeralMessages(outgoing.ephemeralNames), seriesMessages: outgoing.seriesMessages)
     }
 
     /// What was written counts now.
     mutating func settle(_ round: OutgoingRound<State, Event>) {
         if round.batch != nil { unsaved.changes = nil }
+        if round.seriesBatch != nil { settleSeries() }
         deliveries.accept(through: round.sequence)
         confirm(round.directives.confirmed)
         heed(round.directives.alarms)
@@ -116,6 +126,7 @@ extension SessionCore {
         outgoing.putBack(round.events)
         if round.snapshot != nil { outgoing.snapshotReceivers.merge(round.snapshotReceivers) }
         if round.asksForSnapshot { outgoing.asksForSnapshot = true }
+        if round.seriesBatch != nil { series.putBack() }
         heed(round.directives.alarms)
         if leavesStore { leaveStore() } else { scheduleExchange(.regular) }
     }
@@ -124,6 +135,7 @@ extension SessionCore {
     private mutating func leaveStore() {
         archive = nil
         unsaved.changes = nil
+        series.leaveStore()
         reincarnate()
         wake()
     }

@@ -2,6 +2,7 @@ import Foundation
 import MeshBus
 import MeshEngine
 import MeshIdentity
+import MeshSeries
 import MeshStorage
 import MeshTransport
 import MeshWire
@@ -29,6 +30,7 @@ where
         var showsCopy = false
         var showsDeliveries = false
         var showsEphemerals = false
+        var showsSeries = false
         /// What is to be told, in order.
         var remoteEvents: [SessionSyncEnvelope<Event>] = []
         var remoteSnapshots: [SessionSyncSnapshot<State>] = []
@@ -38,6 +40,8 @@ where
         /// `takeRound` has something.
         var hasRound = false
         var runsEffects = false
+        /// Stretches of series that peers have asked for, to be read and sent.
+        var servings: [SeriesServing] = []
         /// To be read, and then given to `adopt`.
         var arrivedCopy: ArrivingCopy?
         /// In how long to call `catchUp` until the engine is no longer behind.
@@ -54,6 +58,8 @@ where
     var moment: Moment
     var directives = Directives()
     private(set) var isRunning = false
+    /// For good.
+    var isClosed = false
     var statistics = SessionStatistics()
     var deliveries = DeliveryLedger()
 
@@ -83,6 +89,10 @@ where
     var ephemerals: EphemeralLane<[UInt8]>
     var ephemeralHeardAt: [String: Date] = [:]
 
+    // Samples beside the order.
+    var series: SeriesShelf
+    var seriesSchedule = SeriesSchedule()
+
     // Copies that are too large for one message, one each way.
     var offeredCopy: OfferedCopy?
     var arrivingCopy: ArrivingCopy?
@@ -103,6 +113,7 @@ where
         checkpoints = CheckpointCoding(codec: configuration.checkpointCodec)
         ephemerals = EphemeralLane(
             source: engine.source, keysMax: EphemeralLimits.keysMax, peersMax: EphemeralLimits.peersMax + 1)
+        series = Self.makeSeries(engine.featureID, engine.sessionID, engine.localPeerID, configuration)
     }
 
     mutating func takeDirectives() -> Directives {

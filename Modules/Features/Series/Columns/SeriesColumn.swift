@@ -1,0 +1,51 @@
+package import MeshWire
+
+/// One number of a sample: a field, or a field of a struct inside it.
+package struct SeriesColumn: Hashable, Sendable, Codable {
+    package enum Kind: UInt8, Sendable, Codable {
+        /// `Int` and its widths.
+        case integer = 1
+        /// `UInt` and its widths.
+        case unsigned
+        /// `Double` and `Float`, as a `Double`.
+        case float
+        case bool
+        /// Seconds since 2001 as a `Double`.
+        case date
+    }
+
+    /// Field names, joined by dots; empty where the sample is the number.
+    package var name: String
+    package var kind: Kind
+
+    package init(name: String, kind: Kind) {
+        self.name = name
+        self.kind = kind
+    }
+}
+
+extension [SeriesColumn] {
+    /// Names these columns in 64 bits. FNV-1a (Fowler, Noll, Vo): no defence against whoever looks for two that collide, and
+    /// only a series of their own would suffer.
+    package var digest: UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        for column in self {
+            for byte in column.name.utf8 { add(byte) }
+            add(0)
+            add(column.kind.rawValue)
+        }
+        return hash
+    }
+
+    /// - Throws: `WireError.Code.oversized`.
+    package func checked() throws(WireError) -> Self {
+        guard count <= SeriesLimits.columnsMax else {
+            throw WireError(.oversized, "a sample has more than \(SeriesLimits.columnsMax) numbers")
+        }
+        guard allSatisfy({ $0.name.utf8.count <= SeriesLimits.columnNameBytesMax }) else {
+            throw WireError(.oversized, "a field's name has more than \(SeriesLimits.columnNameBytesMax) bytes")
+        }
+        return self
+    }
+}

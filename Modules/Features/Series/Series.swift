@@ -1,0 +1,65 @@
+public import Foundation
+
+/// Names samples of one kind that devices record beside a session's order: positions, heart rates, speeds.
+///
+/// ```swift
+/// struct Position: Codable, Sendable { var latitude: Double, longitude: Double, elevation: Double? }
+/// extension Series<Position> { static let track = Series("track") }
+///
+/// try session.record(Position(…), in: .track)                 // on the watch, as often as it is measured
+/// try await session.samples(of: .track)                       // on the phone, before long
+/// ```
+///
+/// Each device that records has a series of its own, which nobody else writes to; only its end grows. A sample is numbers,
+/// dates and Booleans, optional or not, in structs as deep as you like: at most 64 of them. Text and lists are events.
+public struct Series<Sample: Codable & Sendable>: Hashable, Sendable {
+    /// 1 to 128 bytes of UTF-8.
+    public let name: String
+    public let keeping: SeriesRetention
+
+    public init(_ name: String, keeping: SeriesRetention = .all) {
+        self.name = name
+        self.keeping = keeping
+    }
+}
+
+/// What is kept of a series; what is given up is given up on every device.
+public enum SeriesRetention: Hashable, Sendable {
+    /// Until the session is forgotten.
+    case all
+    /// At least that many of the newest, and at most 1,023 more.
+    case newest(Int)
+}
+
+/// A sample, with who recorded it and when.
+public struct RecordedSample<Value: Sendable>: Sendable {
+    public let value: Value
+    /// By the clock of the device that recorded it, to the microsecond.
+    public let moment: Date
+    public let peerID: String
+
+    public init(value: Value, moment: Date, peerID: String) {
+        self.value = value
+        self.moment = moment
+        self.peerID = peerID
+    }
+}
+
+extension RecordedSample: Equatable where Value: Equatable {}
+
+/// What bounds series.
+public enum SeriesLimits {
+    public static let nameBytesMax = 128
+    /// Numbers in a sample.
+    public static let columnsMax = 64
+    /// UTF-8 bytes of a number's name, with those of the structs around it.
+    public static let columnNameBytesMax = 256
+    /// Series of all devices and all their launches in one session.
+    public static let seriesMax = 1024
+    /// Samples of a series that wait to be written.
+    public static let unwrittenMax = 65_536
+    /// Samples in a block.
+    public static let blockSamples = 1024
+    /// More bytes are in no block: 64 columns that nothing compresses, and their times.
+    package static let blockBytesMax = 1 << 20
+}

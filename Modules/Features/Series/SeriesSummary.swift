@@ -1,0 +1,112 @@
+public import Foundation
+
+/// How many samples there are, and for each of their numbers the sum, the least, the greatest and the last.
+///
+/// The same on every device that holds the same samples, to the bit: sums are taken in the order of recording, block by
+/// block. As other devices hold other samples at other times, a reducer sees one only as part of an event, which carries it
+/// to all: `try session.submit(.lap(session.summary(of: .track)))`.
+public struct SeriesSummary: Hashable, Sendable, Codable {
+    public struct Column: Hashable, Sendable, Codable {
+        /// In how many samples the number is present.
+        public var count = 0
+        public var sum = 0.0
+        /// NaN while there is none, as the two after it.
+        public var minimum = Double.nan
+        public var maximum = Double.nan
+        public var last = Double.nan
+
+        public init() {}
+
+        public var mean: Double { sum / Double(count) }
+
+        mutating func add(_ value: Double) {
+            count += 1
+            sum += value
+            minimum = minimum <= value ? minimum : value
+            maximum = maximum >= value ? maximum : value
+            last = value
+        }
+
+        mutating func add(_ other: Column) {
+            guard other.count > 0 else { return }
+            count += other.count
+            sum += other.sum
+            minimum = minimum <= other.minimum ? minimum : other.minimum
+            maximum = maximum >= other.maximum ? maximum : other.maximum
+            last = other.last
+        }
+    }
+
+    public var count = 0
+    /// When the earliest and the latest were recorded.
+    public var earliest: Date?
+    public var latest: Date?
+    /// By the names of fields, those of structs inside the sample joined by dots.
+    public var columns: [String: Column] = [:]
+
+    public init() {}
+
+    public subscript(_ field: String) -> Column { columns[field] ?? Column() }
+
+    package mutating func add(_ other: SeriesSummary) {
+        count += other.count
+        earliest = [earliest, other.earliest].compactMap { $0 }.min()
+        latest = [latest, other.latest].compactMap { $0 }.max()
+        for (name, column) in other.columns { columns[name, default: Column()].add(column) }
+    }
+}
+
+/// The same by columns, as it is kept for each block.
+struct BlockSummary: Hashable, Sendable, Codable {
+    var count = 0
+    var earliest = Int64.max
+    var latest = Int64.min
+    var columns: [SeriesSummary.Column]
+
+    init(columnCount: Int) { columns = Array(repeating: SeriesSummary.Column(), count: columnCount) }
+
+    init(_ table: SampleTable) {
+        self.init(columnCount: table.columns.count)
+        add(table)
+    }
+
+    mutating func add(_ table: SampleTable) {
+        count += table.count
+        earliest = min(earliest, table.times.min() ?? earliest)
+        latest = max(latest, table.times.max() ?? latest)
+        for (index, column) in table.columns.enumerated() {
+            for (bits, presence) in zip(table.cells[index], table.presences) where presence >> UInt64(index) & 1 == 1 {
+                columns[index].add(column.kind.number(bits))
+            }
+        }
+    }
+
+    mutating func add(_ other: BlockSummary) {
+        count += other.count
+        earliest = min(earliest, other.earliest)
+        latest = max(latest, other.latest)
+        for index in columns.indices where other.columns.indices.contains(index) {
+            columns[index].add(other.columns[index])
+        }
+    }
+
+    func named(_ names: [SeriesColumn]) -> SeriesSummary {
+        var summary = SeriesSummary()
+        summary.count = count
+        guard count > 0 else { return summary }
+        summary.earliest = SampleTime.date(earliest)
+        summary.latest = SampleTime.date(latest)
+        for (column, name) in zip(columns, names) { summary.columns[name.name] = column }
+        return summary
+    }
+}
+
+extension SeriesColumn.Kind {
+    fileprivate func number(_ bits: UInt64) -> Double {
+        switch self {
+        case .integer: Double(Int64(bitPattern: bits))
+        case .unsigned, .bool: Double(bits)
+        case .float, .date: Double(bitPattern: bits)
+        }
+    }
+}

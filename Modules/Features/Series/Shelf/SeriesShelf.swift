@@ -1,0 +1,408 @@
+import MeshIdentity
+package import MeshStorage
+import MeshWire
+
+/// All series of a session, as a value: what is recorded and what peers say goes in; what is to be written and said comes out. The
+/// bytes of whole blocks are in the store, which whoever drives this reads and writes.
+package struct SeriesShelf: Sendable {
+    let peerID: String
+    /// Of this launch; nil before anything is recorded.
+    private(set) var life: UInt64?
+    private let newLife: @Sendable () -> UInt64
+    private let prefix: String
+    private let byteCountMax: Int
+    private(set) var streams: [SeriesStream] = []
+    private(set) var places: [SeriesID: Int] = [:]
+    /// Where what is recorded under a name goes now.
+    private var own: [String: Int] = [:]
+    private var retention: [Int: SeriesRetention] = [:]
+    private var nextNumber = 0
+    /// What was taken and not settled, and what goes before the next that is taken.
+    private var underWay = StoreBatch()
+    private var erasures = StoreBatch()
+    /// Whether that is in the store, nobody knows.
+    private var isInDoubt = false
+
+    // What is said.
+    /// Up to where others have been told of each, and up to where of samples themselves.
+    private var told: [Int: UInt64] = [:]
+    private var pushed: [Int: UInt64] = [:]
+    /// What each peer has said that it holds.
+    private var heldBy: [String: [Int: UInt64]] = [:]
+    /// Series of which a peer holds more.
+    private var wanted: [SeriesID: Wanted] = [:]
+    private var fetch: Fetch?
+    /// Samples that came and found no room.
+    package private(set) var refusedCount = 0
+
+    private struct Wanted {
+        var peerID: String
+        var first: UInt64
+        var next: UInt64
+    }
+
+    /// What was asked for last.
+    private struct Fetch {
+        var peerID: String
+        var id: SeriesID
+        var end: UInt64
+        var isHeard = true
+    }
+
+    package static var peersMax: Int { 64 }
+    /// Of them others record at most so many, and one peer's are no more than half of these.
+    private static var foreignMax: Int { SeriesLimits.seriesMax * 3 / 4 }
+    /// Samples of one request.
+    package static var requestMax: UInt64 { 16 * UInt64(SeriesLimits.blockSamples) }
+
+    /// - Parameters:
+    ///   - prefix: what the names of everything that is stored begin with.
+    ///   - byteCountMax: of what this device records, and as much of what others do.
+    ///   - newLife: a random number.
+    package init(peerID: String, prefix: String, byteCountMax: Int, newLife: @escaping @Sendable () -> UInt64) {
+        self.peerID = peerID
+        self.prefix = prefix
+        self.byteCountMax = byteCountMax
+        self.newLife = newLife
+    }
+
+    /// - Throws: `StorageError`: `damaged` for parts that do not fit together. Complexity: O(blocks).
+    package mutating func load(from store: any SessionStore) throws {
+        for head in try store.catalog(prefix: prefix).keys {
+            guard let number = Int(head.dropFirst(prefix.count)), let bytes = try store.value(for: head) else {
+                continue
+            }
+            do {
+                let stored = try CompactCodec().decode(StoredSeries.self, from: bytes)
+                let names = SeriesNames(prefix: prefix, number: number)
+                add(try SeriesStream.load(stored, names, from: store))
+            } catch let error where !(error is StorageError) {
+                throw StorageError(
+                    .damaged, "series \(number) cannot be read; keep a copy of the store and begin with a new one",
+                    cause: error)
+            }
+            nextNumber = max(nextNumber, number + 1)
+        }
+    }
+
+    @discardableResult
+    private mutating func add(_ stream: SeriesStream) -> Int {
+        places[stream.id] = streams.count
+        streams.append(stream)
+        return streams.count - 1
+    }
+
+    private mutating func makeStream(_ id: SeriesID, _ columns: [SeriesColumn], first: UInt64) -> Int {
+        defer { nextNumber += 1 }
+        return add(
+            SeriesStream(
+                id: id, columns: columns, names: SeriesNames(prefix: prefix, number: nextNumber), first: first))
+    }
+
+    // MARK: - Recording
+
+    /// Complexity: O(numbers of the sample).
+    /// - Throws: `WireError` for what no series holds, `StorageError.Code.oversized` where there is no room.
+    package mutating func record<Sample>(_ sample: Sample, in series: Series<Sample>, at time: Int64) throws {
+        let known = own[series.name]
+        let row = try SampleRow(sample, like: known.map { streams[$0].columns } ?? [])
+        let place = try known.flatMap { streams[$0].columns == row.columns ? $0 : nil } ?? begin(series, row.columns)
+        guard streams[place].unwritten.count < SeriesLimits.unwrittenMax else {
+            throw StorageError(
+                .oversized, "\(SeriesLimits.unwrittenMax) samples of '\(series.name)' wait to be written")
+        }
+        streams[place].append(row, at: time)
+    }
+
+    private mutating func begin<Sample>(_ series: Series<Sample>, _ columns: [SeriesColumn]) throws -> Int {
+        let life = life ?? newLife()
+        self.life = life
+        let id = SeriesID(peerID: peerID, life: life, name: series.name, columns: columns.digest)
+        try id.check()
+        guard ownByteCount < byteCountMax else {
+            throw StorageError(
+                .oversized, "series have \(ownByteCount) bytes, the limit is \(byteCountMax); keep fewer samples")
+        }
+        guard places[id] != nil || streams.count < SeriesLimits.seriesMax else {
+            throw StorageError(
+                .oversized, "the session has \(streams.count) series, the limit is \(SeriesLimits.seriesMax)")
+        }
+        let place = places[id] ?? makeStream(id, columns, first: 0)
+        own[series.name] = place
+        retention[place] = series.keeping
+        return place
+    }
+
+    private var ownByteCount: Int { streams.reduce(0) { $0 + ($1.id.peerID == peerID ? $1.byteCount : 0) } }
+    private var foreignByteCount: Int { streams.reduce(0) { $0 + ($1.id.peerID == peerID ? 0 : $1.byteCount) } }
+
+    /// Whether a series is written to by this device in this launch.
+    private func isOwn(_ id: SeriesID) -> Bool { id.peerID == peerID && id.life == life }
+
+    // MARK: - Writing
+
+    package var hasUnwritten: Bool { isInDoubt || !erasures.isEmpty || streams.contains { $0.hasUntaken } }
+
+    /// What the store is to do; empty when there is nothing. The one before has to be settled.
+    package mutating func takeBatch() throws -> StoreBatch {
+        underWay.append(contentsOf: erasures.operations)
+        erasures = StoreBatch()
+        for place in streams.indices where streams[place].hasUntaken {
+            try streams[place].take(into: &underWay)
+            if case .newest(let count) = retention[place] {
+                let next = streams[place].next
+                streams[place].giveUp(before: next - min(next, UInt64(clamping: count)), in: &underWay)
+            }
+        }
+        return underWay
+    }
+
+    /// Whether the batch has to be compared with what the store has (`StoreBatch.without`).
+    package var isRetry: Bool { isInDoubt }
+
+    package mutating func settle() {
+        isInDoubt = false
+        underWay = StoreBatch()
+        for place in streams.indices { streams[place].settle() }
+        if ownByteCount >= byteCountMax { own = [:] }
+    }
+
+    /// The store has not taken it, as far as is known.
+    package mutating func putBack() { isInDoubt = !underWay.isEmpty }
+
+    /// Goes on with another store, which has nothing, under the same numbers: whoever opens the old one finds a beginning of the
+    /// same series.
+    package mutating func leaveStore() {
+        for place in streams.indices { streams[place].leaveStore() }
+    }
+
+    // MARK: - Reading
+
+    /// Of a name, and of one peer or of all, those of earlier launches included.
+    package func streams(named name: String, by peerID: String?) -> [SeriesReading] {
+        streams.filter { $0.id.name == name && (peerID == nil || $0.id.peerID == peerID) }.sorted { $0.id < $1.id }
+            .map { SeriesReading(stream: $0) }
+    }
+
+    package func summary(named name: String, by peerID: String?) -> SeriesSummary {
+        streams.filter { $0.id.name == name && (peerID == nil || $0.id.peerID == peerID) }.sorted { $0.id < $1.id }
+            .reduce(into: SeriesSummary()) { $0.add($1.summary) }
+    }
+
+    /// Where what is recorded under a name goes now.
+    package func ownID(of name: String) -> SeriesID? { own[name].map { streams[$0].id } }
+
+    /// What is held of each series, written or not.
+    package var extents: [Extent] {
+        streams.map { Extent(id: $0.id, first: $0.first, next: $0.next, reading: SeriesReading(stream: $0)) }
+    }
+
+    package struct Extent: Sendable {
+        package let id: SeriesID
+        package let first: UInt64
+        package let next: UInt64
+        package let reading: SeriesReading
+    }
+
+    /// What is held of each.
+    package var statuses: [SeriesStatus] {
+        streams.enumerated().map { place, stream in
+            SeriesStatus(
+                name: stream.id.name, peerID: stream.id.peerID, isOwn: isOwn(stream.id),
+                count: Int(clamping: stream.count),
+                storedCount: Int(clamping: stream.written - min(stream.written, stream.first)),
+                byteCount: stream.byteCount,
+                heldThrough: heldBy.compactMapValues { $0[place].map { Int(clamping: $0) } },
+                end: Int(clamping: stream.next))
+        }
+    }
+}
+
+// MARK: - What is said
+
+extension SeriesShelf {
+    /// A peer may have come that knows nothing.
+    package mutating func greet(_ peerID: String?) {
+        if let peerID { heldBy[peerID] = nil } else { heldBy = [:] }
+        told = [:]
+        if fetch?.peerID == peerID { fetch = nil }
+    }
+
+    /// A peer that can be reached lacks something, or this device does.
+    package func isBehind(_ reachable: Set<String>) -> Bool {
+        if wanted.contains(where: { reachable.contains($0.value.peerID) }) { return true }
+        return streams.indices.contains { place in
+            told[place] ?? 0 != streams[place].written
+                || heldBy.contains {
+                    reachable.contains($0.key) && $0.value[place, default: 0] < streams[place].written
+                }
+        }
+    }
+
+    /// What an exchange says of series.
+    /// - Parameters:
+    ///   - reachable: peers.
+    ///   - isFull: everything, whoever knows it.
+    ///   - pushesSamples: new samples too.
+    ///   - limit: bytes in a message.
+    package mutating func messages(
+        reachable: Set<String>, isFull: Bool, pushesSamples: Bool, limit: Int
+    ) -> [SeriesMessage] {
+        if let lost = fetch, !lost.isHeard || !reachable.contains(lost.peerID) {
+            // Who does not answer may have lost it. Who has it says so again, as this device has said that it lacks it.
+            fetch = nil
+            wanted[lost.id] = nil
+        } else {
+            fetch?.isHeard = false
+        }
+        var messages = nextRequest().map { [$0] } ?? []
+        var news = SeriesMessage()
+        var room = limit
+        for place in streams.indices {
+            let stream = streams[place]
+            let isLacked = heldBy.contains {
+                reachable.contains($0.key) && $0.value[place, default: 0] < stream.written
+            }
+            guard stream.written > 0, isFull || isLacked || told[place] != stream.written else { continue }
+            told[place] = stream.written
+            if news.holdings.count == SeriesMessage.holdingsMax || room <= 0 {
+                messages.append(news)
+                news = SeriesMessage()
+                room = limit
+            }
+            news.holdings.append(.init(id: stream.id, first: stream.first, next: stream.written))
+            room -= 48 + stream.id.name.utf8.count + stream.id.peerID.utf8.count
+            if pushesSamples { push(place, into: &news, room: &room) }
+        }
+        if !news.holdings.isEmpty { messages.append(news) }
+        return messages
+    }
+
+    /// Samples that are new since the last time, where they are in memory: else whoever lacks them asks.
+    private mutating func push(_ place: Int, into message: inout SeriesMessage, room: inout Int) {
+        let stream = streams[place]
+        guard isOwn(stream.id) else { return }
+        let from = pushed[place] ?? 0
+        pushed[place] = stream.written
+        guard from < stream.written, from >= stream.wholeEnd, let table = try? stream.tailTable(from: from) else {
+            return
+        }
+        let count = Int(min(UInt64(table.count), stream.written - from))
+        guard count > 0 else { return }
+        let bytes = SeriesBlock.bytes(of: table[0..<count])
+        guard bytes.count <= room else { return }
+        room -= bytes.count
+        message.pieces.append(
+            .init(id: stream.id, columns: from == 0 ? stream.columns : nil, first: from, bytes: bytes))
+    }
+
+    /// How many own samples have been written since they were last told.
+    package var unpushedCount: UInt64 {
+        streams.indices.reduce(0) { sum, place in
+            isOwn(streams[place].id)
+                ? sum + streams[place].written - min(streams[place].written, pushed[place] ?? 0) : sum
+        }
+    }
+
+    /// What is to be asked for next, of one peer at a time; nil while that is under way.
+    package mutating func nextRequest() -> SeriesMessage? {
+        guard fetch == nil, let (id, wanted) = wanted.min(by: { $0.key < $1.key }) else { return nil }
+        let place = places[id]
+        let from = place.map { streams[$0].next } ?? wanted.first
+        let end = min(wanted.next, from + Self.requestMax)
+        guard from < end else {
+            self.wanted[id] = nil
+            return nextRequest()
+        }
+        fetch = Fetch(peerID: wanted.peerID, id: id, end: end)
+        var message = SeriesMessage(receiver: wanted.peerID)
+        message.request = .init(id: id, first: from, count: end - from, wantsColumns: place == nil)
+        return message
+    }
+
+    // MARK: - What is heard
+
+    /// What a peer says.
+    /// - Parameters:
+    ///   - message: checked.
+    ///   - isMember: it may tell of what others recorded.
+    /// - Returns: what it asks for, to be read and sent.
+    /// - Throws: `WireError` for samples that are none. What came before them is kept.
+    package mutating func receive(
+        _ message: SeriesMessage, from peerID: String, isMember: Bool
+    ) throws -> SeriesServing? {
+        guard heldBy[peerID] != nil || heldBy.count < Self.peersMax else { return nil }
+        for holding in message.holdings { note(holding, from: peerID, isMember: isMember) }
+        for piece in message.pieces { try take(piece, from: peerID, isMember: isMember) }
+        guard let request = message.request, let place = places[request.id] else { return nil }
+        return SeriesServing(
+            reading: SeriesReading(stream: streams[place]), receiver: peerID,
+            samples: request.first..<request.first + min(request.count, Self.requestMax),
+            hasColumns: request.wantsColumns)
+    }
+
+    private mutating func note(_ holding: SeriesMessage.Holding, from peerID: String, isMember: Bool) {
+        let id = holding.id
+        let place = places[id]
+        if let place { heldBy[peerID, default: [:]][place] = holding.next }
+        guard !isOwn(id), id.peerID == peerID || isMember, place != nil || hasRoom(for: id) else { return }
+        let next = place.map { streams[$0].next } ?? 0
+        guard holding.next > next, holding.next > holding.first else { return }
+        guard holding.first % SeriesStream.blockSamples == 0 else { return }
+        if let place, holding.first > next {
+            // Who records it has given up what would come next here: it goes on from there.
+            guard id.peerID == peerID else { return }
+            streams[place].restart(at: holding.first, in: &erasures)
+        }
+        guard wanted[id].map({ $0.next < holding.next }) ?? (wanted.count < SeriesLimits.seriesMax) else { return }
+        wanted[id] = Wanted(peerID: peerID, first: holding.first, next: holding.next)
+    }
+
+    private func hasRoom(for id: SeriesID) -> Bool {
+        let foreign = streams.lazy.filter { $0.id.peerID != peerID }
+        return foreign.count < Self.foreignMax && foreign.count { $0.id.peerID == id.peerID } < Self.foreignMax / 2
+    }
+
+    private mutating func take(_ piece: SeriesMessage.Piece, from peerID: String, isMember: Bool) throws {
+        let id = piece.id
+        guard !isOwn(id), id.peerID == peerID || isMember else { return }
+        if fetch?.id == id { fetch?.isHeard = true }
+        let known = places[id]
+        guard let columns = known.map({ streams[$0].columns }) ?? piece.columns else { return }
+        guard known != nil || hasRoom(for: id) && piece.first % SeriesStream.blockSamples == 0 else { return }
+        let next = known.map { streams[$0].next } ?? piece.first
+        guard piece.first <= next else { return }
+        var table = try SeriesBlock.table(from: piece.bytes, columns: columns)
+        guard piece.first + UInt64(table.count) > next else { return }
+        guard foreignByteCount < byteCountMax,
+            (known.map { streams[$0].unwritten.count } ?? 0) < SeriesLimits.unwrittenMax
+        else {
+            refusedCount += table.count
+            return
+        }
+        table.removeFirst(Int(next - piece.first))
+        let place = known ?? makeStream(id, columns, first: piece.first)
+        streams[place].append(table)
+        heldBy[peerID, default: [:]][place] = max(heldBy[peerID]?[place] ?? 0, streams[place].next)
+        if let fetch, fetch.id == id, streams[place].next >= fetch.end { self.fetch = nil }
+    }
+}
+
+/// How a series stands.
+public struct SeriesStatus: Hashable, Sendable {
+    public let name: String
+    /// Who records it.
+    public let peerID: String
+    /// Recorded by this session since it was made or opened: what it records goes there.
+    public let isOwn: Bool
+    /// Samples that are held.
+    public let count: Int
+    /// Of them those that are in the store.
+    public let storedCount: Int
+    /// Of what is stored.
+    public let byteCount: Int
+    /// How many samples each peer has said that it holds, those included that were given up since.
+    public let heldThrough: [String: Int]
+    /// How many have been recorded as far as is known here.
+    public let end: Int
+}

@@ -1,0 +1,233 @@
+import MeshIdentity
+import MeshStorage
+import MeshWire
+
+/// One series as this device holds it: whole blocks in the store, the pieces of the last one in memory and in the store, and what
+/// has not been written yet.
+struct SeriesStream: Sendable {
+    let id: SeriesID
+    let columns: [SeriesColumn]
+    let names: SeriesNames
+    /// The first sample that is held, at the beginning of a block.
+    private(set) var first: UInt64
+    /// Pieces of the block that is not whole, in order.
+    private(set) var tail: [Piece] = []
+    /// Where the next piece goes in its journal.
+    private var tailPosition: UInt64 = 0
+    /// Of each whole block, from `first` on.
+    private(set) var spans: [Span] = []
+    private var whole: BlockSummary
+    private var partial: BlockSummary
+    /// Recorded or received, and not in the store for all that is known; those at the beginning are under way there.
+    private(set) var unwritten: SampleTable
+    private var takenCount = 0
+    private(set) var byteCount = 0
+    private(set) var isStored: Bool
+
+    struct Piece: Sendable {
+        let first: UInt64
+        let count: Int
+        let bytes: [UInt8]
+    }
+
+    /// When a block's samples were recorded.
+    struct Span: Hashable, Sendable {
+        let earliest: Int64
+        let latest: Int64
+        let byteCount: Int
+    }
+
+    static var blockSamples: UInt64 { UInt64(SeriesLimits.blockSamples) }
+
+    init(id: SeriesID, columns: [SeriesColumn], names: SeriesNames, first: UInt64) {
+        self.id = id
+        self.columns = columns
+        self.names = names
+        self.first = first
+        whole = BlockSummary(columnCount: columns.count)
+        partial = whole
+        unwritten = SampleTable(columns: columns)
+        isStored = false
+    }
+
+    var wholeEnd: UInt64 { first + UInt64(spans.count) * Self.blockSamples }
+    private var tailCount: Int { tail.reduce(0) { $0 + $1.count } }
+    /// Those before it are on their way to the store or there.
+    private var takenEnd: UInt64 { wholeEnd + UInt64(tailCount) }
+    /// Those before it are in the store.
+    var written: UInt64 { takenEnd - UInt64(takenCount) }
+    /// The sample that comes next.
+    var next: UInt64 { takenEnd + UInt64(unwritten.count - takenCount) }
+    var hasUntaken: Bool { unwritten.count > takenCount }
+    /// Samples that are held.
+    var count: UInt64 { next - first }
+
+    var summary: SeriesSummary {
+        // Block by block, as it will be when they are whole: the order of additions tells in the last bit of a sum.
+        var (all, last) = (whole, partial)
+        var taken = takenCount
+        var room = SeriesLimits.blockSamples - tailCount
+        while taken < unwritten.count {
+            let end = min(taken + room, unwritten.count)
+            last.add(unwritten[taken..<end])
+            if end == taken + room {
+                all.add(last)
+                last = BlockSummary(columnCount: columns.count)
+            }
+            (taken, room) = (end, SeriesLimits.blockSamples)
+        }
+        all.add(last)
+        return all.named(columns)
+    }
+
+    // MARK: - Coming in
+
+    mutating func append(_ row: SampleRow, at time: Int64) { unwritten.append(row, at: time) }
+
+    mutating func append(_ table: SampleTable) { unwritten.append(contentsOf: table) }
+
+    // MARK: - Going to the store
+
+    /// Puts what has come into the batch: pieces, and a block whenever one is whole.
+    mutating func take(into batch: inout StoreBatch) throws {
+        if !isStored {
+            batch.set(try CompactCodec().encode(StoredSeries(id: id, columns: columns)), for: names.head)
+            isStored = true
+        }
+        while hasUntaken {
+            let room = SeriesLimits.blockSamples - tailCount
+            let table = unwritten[takenCount..<min(takenCount + room, unwritten.count)]
+            takenCount += table.count
+            if tail.isEmpty, table.count == SeriesLimits.blockSamples {
+                try close(table, into: &batch)
+            } else if table.count == room {
+                var block = try tailTable(from: wholeEnd)
+                block.append(contentsOf: table)
+                try close(block, into: &batch)
+            } else {
+                let piece = Piece(first: takenEnd, count: table.count, bytes: SeriesBlock.bytes(of: table))
+                batch.append(
+                    StoredPiece(first: piece.first, block: piece.bytes).bytes, to: names.tail, at: tailPosition)
+                tailPosition += 1
+                byteCount += piece.bytes.count
+                tail.append(piece)
+                partial.add(table)
+            }
+        }
+    }
+
+    private mutating func close(_ table: SampleTable, into batch: inout StoreBatch) throws {
+        let position = wholeEnd / Self.blockSamples
+        let bytes = SeriesBlock.bytes(of: table)
+        let summary = BlockSummary(table)
+        batch.append(bytes, to: names.blocks, at: position)
+        let span = StoredSpan(byteCount: bytes.count, summary: summary)
+        batch.append(try CompactCodec().encode(span), to: names.spans, at: position)
+        if !tail.isEmpty { batch.truncate(names.tail, below: tailPosition) }
+        byteCount += bytes.count - tail.reduce(0) { $0 + $1.bytes.count }
+        tail = []
+        partial = BlockSummary(columnCount: columns.count)
+        add(span)
+    }
+
+    private mutating func add(_ span: StoredSpan) {
+        spans.append(Span(earliest: span.summary.earliest, latest: span.summary.latest, byteCount: span.byteCount))
+        whole.add(span.summary)
+    }
+
+    /// What was taken is in the store.
+    mutating func settle() {
+        unwritten.removeFirst(takenCount)
+        takenCount = 0
+    }
+
+    /// Gives up whole blocks at the beginning.
+    /// - Returns: whether there were any.
+    @discardableResult
+    mutating func giveUp(before sample: UInt64, in batch: inout StoreBatch) -> Bool {
+        let count = Int(clamping: (min(sample, wholeEnd) - min(first, sample)) / Self.blockSamples)
+        guard count > 0 else { return false }
+        byteCount -= spans.prefix(count).reduce(0) { $0 + $1.byteCount }
+        spans.removeFirst(count)
+        first += UInt64(count) * Self.blockSamples
+        batch.truncate(names.blocks, below: first / Self.blockSamples)
+        batch.truncate(names.spans, below: first / Self.blockSamples)
+        return true
+    }
+
+    /// Keeps the block that has what is not known to be written, and what comes after it.
+    mutating func leaveStore() {
+        let start = max(first, written / Self.blockSamples * Self.blockSamples)
+        let count = min(spans.count, Int((start - first) / Self.blockSamples))
+        byteCount -= spans.prefix(count).reduce(0) { $0 + $1.byteCount }
+        spans.removeFirst(count)
+        first = start
+    }
+
+    /// Gives up everything, and goes on at another place.
+    mutating func restart(at sample: UInt64, in batch: inout StoreBatch) {
+        for journal in [names.blocks, names.spans, names.tail] { batch.erase(journal) }
+        let (isStored, before) = (isStored, self)
+        self = SeriesStream(id: before.id, columns: before.columns, names: before.names, first: sample)
+        self.isStored = isStored
+    }
+
+    // MARK: - Reading
+
+    /// The samples of pieces, from one on.
+    func tailTable(from sample: UInt64) throws(WireError) -> SampleTable {
+        var all = SampleTable(columns: columns)
+        for piece in tail where piece.first + UInt64(piece.count) > sample {
+            let table = try SeriesBlock.table(from: piece.bytes, columns: columns)
+            all.append(contentsOf: table[Int(max(piece.first, sample) - piece.first)..<table.count])
+        }
+        return all
+    }
+
+    /// Whole blocks that may hold samples of a time, by their positions in the journal.
+    func blocks(in times: ClosedRange<Int64>) -> [UInt64] {
+        spans.indices.filter { spans[$0].earliest <= times.upperBound && spans[$0].latest >= times.lowerBound }
+            .map { first / Self.blockSamples + UInt64($0) }
+    }
+
+    /// What is in memory: the samples of the block that is not whole, and those that are not taken.
+    func rest() throws(WireError) -> SampleTable {
+        var all = try tailTable(from: wholeEnd)
+        all.append(contentsOf: unwritten[takenCount..<unwritten.count])
+        return all
+    }
+
+    /// - Throws: `StorageError`, `WireError`.
+    static func load(_ stored: StoredSeries, _ names: SeriesNames, from store: any SessionStore) throws -> SeriesStream
+    {
+        let catalog = try store.catalog(prefix: names.head + "/")
+        func positions(_ journal: String) -> Range<UInt64> {
+            catalog.journals.first { $0.name == journal }?.positions ?? 0..<0
+        }
+        let blocks = positions(names.blocks)
+        guard positions(names.spans) == blocks, blocks.upperBound <= SeriesMessage.highest / blockSamples else {
+            throw WireError(.corrupted, "blocks \(blocks) and spans \(positions(names.spans))")
+        }
+        var stream = SeriesStream(
+            id: stored.id, columns: try stored.columns.checked(), names: names,
+            first: blocks.lowerBound * blockSamples)
+        stream.isStored = true
+        try store.forEachEntry(of: names.spans) { entry in
+            stream.add(try CompactCodec().decode(StoredSpan.self, from: entry.bytes))
+        }
+        stream.byteCount = stream.spans.reduce(0) { $0 + $1.byteCount }
+        stream.tailPosition = positions(names.tail).upperBound
+        try store.forEachEntry(of: names.tail) { entry in
+            let piece = try StoredPiece(bytes: entry.bytes)
+            let samples = try SeriesBlock.table(from: piece.block, columns: stored.columns)
+            if stream.tail.isEmpty, stream.spans.isEmpty { stream.first = piece.first }
+            guard piece.first == stream.takenEnd, stream.first % blockSamples == 0,
+                stream.tailCount + samples.count < SeriesLimits.blockSamples
+            else { throw WireError(.corrupted, "a piece from \(piece.first) on") }
+            stream.tail.append(Piece(first: piece.first, count: samples.count, bytes: piece.block))
+            stream.byteCount += piece.block.count
+            stream.partial.add(samples)
+        }
+        return stream
+    }
+}

@@ -1,0 +1,134 @@
+public import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+public import MeshSeries
+import MeshStorage
+
+/// Samples beside the order of events.
+extension SyncedSession {
+    /// Adds a sample to this device's series: it is written, then travels together with those after it.
+    ///
+    /// There is no place for it in the order of events, so it waits for nobody, and neither its loss on the way nor a long time
+    /// alone is a gap. It is there for good once `seriesStatuses` counts it as stored. Complexity: O(numbers of the sample).
+    /// - Parameter moment: when it was measured; nil is now.
+    /// - Throws: `WireError` with `encodingFailed` for what no series holds; `StorageError` with `oversized` where series have as many
+    ///   bytes as `seriesBytesMax`, or 65,536 samples wait to be written; `sessionEnded`, `closed`.
+    public func record<Sample>(_ sample: Sample, in series: Series<Sample>, at moment: Date? = nil) throws {
+        // By the core, since to read what is observed takes longer than all the rest.
+        guard !core.isClosed else { throw SessionSyncError.closed }
+        let time = try SampleTime.microseconds(moment ?? now)
+        if try core.record(sample, in: series, at: time) { turn { $0.beginWritingSamples() } }
+    }
+
+    /// What is held of a series, in the order of time: of all devices or of one, of all times or of some.
+    ///
+    /// All of it is in memory then: `forEachSamples` is for many. Blocks that no sample of that time is in are not read.
+    /// - Throws: `StorageError`, `DecodingError` for samples of another shape.
+    public func samples<Sample>(
+        of series: Series<Sample>, by peerID: String? = nil, in times: ClosedRange<Date>? = nil
+    ) async throws -> [RecordedSample<Sample>] {
+        var samples: [RecordedSample<Sample>] = []
+        var sources = 0
+        for reading in core.series.streams(named: series.name, by: peerID) {
+            let read: [RecordedSample<Sample>] = try await read(reading, times)
+            if !read.isEmpty { sources += 1 }
+            samples += read
+        }
+        // One device's clock may have been set back: that is the order in which it recorded.
+        return sources > 1 ? samples.sorted { $0.moment < $1.moment } : samples
+    }
+
+    private func read<Sample: Codable & Sendable>(
+        _ reading: SeriesReading, _ times: ClosedRange<Date>?
+    ) async throws -> [RecordedSample<Sample>] {
+        let times = try Self.microseconds(times)
+        return try await seriesWriter.perform { [store = seriesWriter.store] in
+            var samples: [RecordedSample<Sample>] = []
+            try reading.forEachTable(in: times, of: store) { table in
+                samples += try Self.samples(in: table, times, by: reading.peerID)
+            }
+            return samples
+        }
+    }
+
+    /// The same, at most 1,024 samples at a time off the main actor: one device's after another's, each in the order of recording.
+    ///
+    /// - Parameter body: may throw to end it early.
+    public func forEachSamples<Sample>(
+        of series: Series<Sample>, by peerID: String? = nil, in times: ClosedRange<Date>? = nil,
+        _ body: @escaping @Sendable ([RecordedSample<Sample>]) throws -> Void
+    ) async throws {
+        let times = try Self.microseconds(times)
+        for reading in core.series.streams(named: series.name, by: peerID) {
+            try await seriesWriter.perform { [store = seriesWriter.store] in
+                try reading.forEachTable(in: times, of: store) { table in
+                    let samples: [RecordedSample<Sample>] = try Self.samples(in: table, times, by: reading.peerID)
+                    if !samples.isEmpty { try body(samples) }
+                }
+            }
+        }
+    }
+
+    nonisolated private static func microseconds(_ times: ClosedRange<Date>?) throws -> ClosedRange<Int64> {
+        guard let times else { return -SampleTime.max...SampleTime.max }
+        return try SampleTime.microseconds(times.lowerBound)...SampleTime.microseconds(times.upperBound)
+    }
+
+    nonisolated private static func samples<Sample: Codable & Sendable>(
+        in table: SampleTable, _ times: ClosedRange<Int64>, by peerID: String
+    ) throws -> [RecordedSample<Sample>] {
+        let reader = SampleReader(table)
+        return try table.times.indices.filter { times.contains(table.times[$0]) }.map { index in
+            RecordedSample(
+                value: try reader.sample(index), moment: SampleTime.date(table.times[index]), peerID: peerID)
+        }
+    }
+
+    /// Sums, extremes and last values of a series as it is held here, of all devices or of one. Complexity: O(1) for each device
+    /// and launch, and the samples that are not written yet.
+    public func summary<Sample>(of series: Series<Sample>, by peerID: String? = nil) -> SeriesSummary {
+        _ = seriesTurn
+        return core.series.summary(named: series.name, by: peerID)
+    }
+
+    /// How every series stands, one for each device, launch and shape of its samples.
+    public var seriesStatuses: [SeriesStatus] {
+        _ = seriesTurn
+        return core.series.statuses
+    }
+
+    /// Where series lie.
+    private var seriesWriter: StoreWriter { writer ?? memory }
+
+    // MARK: - For peers
+
+    /// Reads what peers have asked for and sends it, one peer after another.
+    func serve(_ requests: [SeriesServing]) {
+        for request in requests.suffix(SeriesShelf.peersMax) { servings[request.receiver] = request }
+        guard phase == .running, !isServing else { return }
+        isServing = true
+        servingTask.hold([
+            Task { [weak self] in
+                while !Task.isCancelled, let self, let (peerID, request) = self.servings.first {
+                    self.servings[peerID] = nil
+                    await self.answer(request)
+                }
+                if !Task.isCancelled { self?.isServing = false }
+            }
+        ])
+    }
+
+    private func answer(_ request: SeriesServing) async {
+        do {
+            let messages = try await seriesWriter.perform {
+                [store = seriesWriter.store, limit = core.seriesMessageBytes] in
+                try request.messages(from: store, limit: limit)
+            }
+            for message in messages where !Task.isCancelled { await send(message) }
+        } catch {
+            // Whoever asked asks again.
+            storeError = error
+        }
+    }
+}

@@ -1,0 +1,270 @@
+import MeshBus
+import MeshSeries
+import MeshStorage
+
+/// One seed of a `SeriesSimulation`.
+struct SeriesRun {
+    private struct Sample: Codable, Sendable {
+        /// Of its device, from 0 on through all its lives.
+        var number: Int
+        var noise: Double
+    }
+
+    private struct Device {
+        let name: String
+        let disk = SimulatedDisk()
+        var shelf: SeriesShelf
+        /// What the store had once.
+        var backup: StoreContents?
+        /// How far each series was written, as the device was told.
+        var settled: [SeriesID: UInt64] = [:]
+
+        mutating func settle() {
+            shelf.settle()
+            for extent in shelf.extents { settled[extent.id] = extent.next }
+        }
+    }
+
+    private struct Message {
+        var sender: String
+        var receiver: String
+        var content: SeriesMessage
+    }
+
+    struct Violation: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private var random: SplitMix64
+    private let steps: Int
+    private var devices: [Device] = []
+    private var network: [Message] = []
+    private var isApart = false
+    private let lossRate: Double
+    private let retention: SeriesRetention
+    private let messageBytes: Int
+    /// The numbers that were recorded in each series.
+    private var recorded: [SeriesID: [Int]] = [:]
+    private(set) var sampleCount = 0
+    private(set) var faults: [String: Int] = [:]
+
+    private static let names = ["phone", "watch", "tablet"]
+    private static let kinds = ["pulse", "track"]
+
+    init(seed: UInt64, steps: Int) {
+        random = SplitMix64(seed: seed)
+        self.steps = steps
+        lossRate = [0, 0.1, 0.4][Int.random(in: 0..<3, using: &random)]
+        retention = Int.random(in: 0..<3, using: &random) == 0 ? .newest(1500) : .all
+        messageBytes = [300, 4_000, 32_000][Int.random(in: 0..<3, using: &random)]
+        for name in Self.names.prefix(Int.random(in: 2...3, using: &random)) {
+            devices.append(Device(name: name, shelf: makeShelf(name)))
+        }
+    }
+
+    private mutating func makeShelf(_ name: String) -> SeriesShelf {
+        let life = random.next()
+        return SeriesShelf(peerID: name, prefix: "series/", byteCountMax: 1 << 30, newLife: { life })
+    }
+
+    mutating func play() throws {
+        for _ in 0..<steps { try step() }
+        try calm()
+    }
+
+    private mutating func count(_ fault: String) { faults[fault, default: 0] += 1 }
+
+    // MARK: - Steps
+
+    private mutating func step() throws {
+        let device = Int.random(in: devices.indices, using: &random)
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<25: try record(device)
+        case 25..<50: try commit(device)
+        case 50..<65: exchange(device)
+        case 65..<92: for _ in 0..<Int.random(in: 1...6, using: &random) { try deliver() }
+        case 92..<94:
+            count("apart or together")
+            isApart.toggle()
+            if !isApart { greet() }
+        case 94..<97:
+            count("relaunch")
+            try relaunch(device)
+        case 97:
+            count("lost store")
+            devices[device].disk.contents = StoreContents()
+            devices[device].settled = [:]
+            try relaunch(device)
+        case 98:
+            if let backup = devices[device].backup {
+                count("restored store")
+                devices[device].disk.contents = backup
+                devices[device].settled = [:]
+                try relaunch(device)
+            } else {
+                devices[device].backup = devices[device].disk.contents
+            }
+        default: try check(device)
+        }
+    }
+
+    private mutating func record(_ device: Int) throws {
+        let kind = Self.kinds[Int.random(in: 0..<2, using: &random)]
+        let series = Series<Sample>(kind, keeping: retention)
+        let count = Int.random(in: 0..<8, using: &random) == 0 ? 1500 : Int.random(in: 1...40, using: &random)
+        for _ in 0..<count {
+            let sample = Sample(number: sampleCount, noise: Double(Int64.random(in: -99...99, using: &random)) / 8)
+            try devices[device].shelf.record(sample, in: series, at: Int64(sampleCount) * 1_000_000)
+            sampleCount += 1
+            guard let id = devices[device].shelf.ownID(of: kind) else { throw Violation(description: "no series") }
+            recorded[id, default: []].append(sample.number)
+        }
+    }
+
+    private mutating func commit(_ device: Int) throws {
+        guard devices[device].shelf.hasUnwritten else { return }
+        let isRetry = devices[device].shelf.isRetry
+        var batch = try devices[device].shelf.takeBatch()
+        let disk = devices[device].disk
+        if isRetry { batch = batch.without(try disk.catalog(prefix: "series/")) }
+        let fates: [SimulatedDisk.Fate] = [.isRefused, .isCutShort(isWritten: true), .isCutShort(isWritten: false)]
+        if Int.random(in: 0..<6, using: &random) == 0 {
+            disk.prepare(fates[Int.random(in: 0..<3, using: &random)])
+        }
+        do {
+            try disk.commit(batch)
+            devices[device].settle()
+        } catch let error as StorageError where error.code == .full || error.code == .unavailable {
+            count("\(error.code)")
+            // Whether the process dies of it or not, nobody knows what was done.
+            if Bool.random(using: &random) { try relaunch(device) } else { devices[device].shelf.putBack() }
+        }
+    }
+
+    private mutating func relaunch(_ device: Int) throws {
+        var shelf = makeShelf(devices[device].name)
+        try shelf.load(from: devices[device].disk)
+        devices[device].shelf = shelf
+        try check(device)
+        greet()
+    }
+
+    private mutating func greet() {
+        for index in devices.indices { for name in Self.names { devices[index].shelf.greet(name) } }
+    }
+
+    // MARK: - Talking
+
+    private func reachable(from device: Int) -> Set<String> {
+        isApart ? [] : Set(devices.map(\.name)).subtracting([devices[device].name])
+    }
+
+    private mutating func exchange(_ device: Int, isCalm: Bool = false) {
+        let peers = reachable(from: device)
+        guard !peers.isEmpty else { return }
+        let isFull = isCalm || Int.random(in: 0..<8, using: &random) == 0
+        let pushes = Bool.random(using: &random)
+        let messages = devices[device].shelf.messages(
+            reachable: peers, isFull: isFull, pushesSamples: pushes, limit: messageBytes)
+        for message in messages { send(message, from: device) }
+    }
+
+    private mutating func send(_ message: SeriesMessage, from device: Int) {
+        for peer in reachable(from: device).sorted() where message.receiver ?? peer == peer {
+            if Double.random(in: 0..<1, using: &random) < lossRate {
+                count("lost")
+                continue
+            }
+            network.append(Message(sender: devices[device].name, receiver: peer, content: message))
+            if Int.random(in: 0..<20, using: &random) == 0, let last = network.last {
+                count("doubled")
+                network.append(last)
+            }
+        }
+    }
+
+    private mutating func deliver() throws {
+        guard !network.isEmpty else { return }
+        // Some overtake others.
+        let isOvertaking = lossRate > 0 && Int.random(in: 0..<3, using: &random) == 0
+        let message = network.remove(at: isOvertaking ? Int.random(in: network.indices, using: &random) : 0)
+        guard !isApart, let device = devices.firstIndex(where: { $0.name == message.receiver }) else { return }
+        let serving = try devices[device].shelf.receive(
+            message.content.checked(), from: message.sender, isMember: true)
+        if let serving {
+            for answer in try serving.messages(from: devices[device].disk, limit: messageBytes) {
+                send(answer, from: device)
+            }
+        }
+        if let request = devices[device].shelf.nextRequest() { send(request, from: device) }
+    }
+
+    // MARK: - Checking
+
+    /// All is well from here on, and every device comes to hold what any of them has written.
+    private mutating func calm() throws {
+        isApart = false
+        greet()
+        for index in devices.indices { try check(index) }
+        var rounds = 0
+        while true {
+            for index in devices.indices {
+                while devices[index].shelf.hasUnwritten {
+                    let isRetry = devices[index].shelf.isRetry
+                    var batch = try devices[index].shelf.takeBatch()
+                    if isRetry { batch = batch.without(try devices[index].disk.catalog(prefix: "series/")) }
+                    try devices[index].disk.commit(batch)
+                    devices[index].settle()
+                }
+                exchange(index, isCalm: true)
+            }
+            while !network.isEmpty { try deliver() }
+            if isEqual { break }
+            rounds += 1
+            guard rounds < 2000 else { throw Violation(description: "after 2,000 calm rounds: \(account)") }
+        }
+        for index in devices.indices { try check(index) }
+    }
+
+    private var isEqual: Bool {
+        let ends = devices.map { device in
+            Dictionary(uniqueKeysWithValues: device.shelf.extents.map { ($0.id, $0.next) })
+        }
+        return ends.allSatisfy { $0 == ends[0] } && devices.allSatisfy { !$0.shelf.hasUnwritten }
+    }
+
+    private var account: String {
+        devices.map { device in
+            device.name + ": "
+                + device.shelf.extents.map { "\($0.id.name) of \($0.id.peerID) \($0.first)..<\($0.next)" }
+                .joined(separator: ", ")
+        }.joined(separator: "; ")
+    }
+
+    /// What a device holds is what was recorded.
+    private func check(_ device: Int) throws {
+        let (shelf, disk) = (devices[device].shelf, devices[device].disk)
+        let ends = Dictionary(uniqueKeysWithValues: shelf.extents.map { ($0.id, $0.next) })
+        for (id, end) in devices[device].settled where (ends[id] ?? 0) < end {
+            throw Violation(
+                description: "\(devices[device].name) lost samples of \(id) from \(ends[id] ?? 0) to \(end)")
+        }
+        for extent in shelf.extents {
+            let expected = recorded[extent.id] ?? []
+            guard extent.next <= UInt64(expected.count), extent.first <= extent.next else {
+                throw Violation(description: "\(devices[device].name) holds \(extent) of \(expected.count)")
+            }
+            // What is being written cannot be read yet.
+            guard !shelf.isRetry, !shelf.hasUnwritten else { continue }
+            var numbers: [Int] = []
+            try extent.reading.forEachTable(in: Int64.min...Int64.max, of: disk) { table in
+                let reader = SampleReader(table)
+                for index in 0..<table.count { numbers.append(try reader.sample(index, as: Sample.self).number) }
+            }
+            guard numbers == Array(expected[Int(extent.first)..<Int(extent.next)]) else {
+                throw Violation(
+                    description: "\(devices[device].name) reads \(numbers.count) other samples of \(extent.id)")
+            }
+        }
+    }
+}

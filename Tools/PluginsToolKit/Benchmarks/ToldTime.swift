@@ -1,0 +1,54 @@
+import Foundation
+import MeshBus
+
+/// A clock that stands until it is told how much has passed, and from some moment on goes by itself.
+final class ToldTime: Sendable {
+    private struct State {
+        var elapsed = 0.0
+        var goesSince: ContinuousClock.Instant?
+        var waiters: [(until: Double, continuation: CheckedContinuation<Void, Never>)] = []
+
+        var now: Double { elapsed + (goesSince.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0) }
+    }
+
+    let start = Date(timeIntervalSince1970: 1_767_225_600)
+    private let state = Locked(State())
+
+    var now: @Sendable () -> Date { { [self] in start.addingTimeInterval(state.withLock(\.now)) } }
+
+    /// Timers that were set while the clock stood end at the latest when it goes by itself.
+    var wait: @Sendable (Duration) async throws -> Void {
+        { [self] duration in
+            await withCheckedContinuation { continuation in
+                let goes = state.withLock { state in
+                    guard state.goesSince == nil else { return true }
+                    state.waiters.append((state.elapsed + duration / .seconds(1), continuation))
+                    return false
+                }
+                if goes { continuation.resume() }
+            }
+            if state.withLock({ $0.goesSince != nil }) { try await Task.sleep(for: duration) }
+            try Task.checkCancellation()
+        }
+    }
+
+    func pass(to elapsed: Double) {
+        let due = state.withLock { state in
+            state.elapsed = elapsed
+            let due = state.waiters.filter { $0.until <= elapsed }
+            state.waiters.removeAll { $0.until <= elapsed }
+            return due
+        }
+        for waiter in due { waiter.continuation.resume() }
+    }
+
+    func goesByItself() {
+        state.withLock { $0.goesSince = .now }
+        pass(to: state.withLock(\.elapsed))
+        let rest = state.withLock { state in
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in rest { waiter.continuation.resume() }
+    }
+}
