@@ -239,6 +239,9 @@ extension SeriesShelf {
         }
     }
 
+    /// A peer holds more, and is being asked.
+    package var isFetching: Bool { fetch != nil }
+
     /// What an exchange says of series.
     /// - Parameters:
     ///   - reachable: peers.

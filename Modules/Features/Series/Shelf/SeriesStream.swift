@@ -105,16 +105,30 @@ struct SeriesStream: Sendable {
                 block.append(contentsOf: table)
                 try close(block, into: &batch)
             } else {
-                let piece = Piece(first: takenEnd, count: table.count, bytes: SeriesBlock.bytes(of: table))
-                batch.append(
-                    StoredPiece(first: piece.first, block: piece.bytes).bytes, to: names.tail, at: tailPosition)
-                tailPosition += 1
-                byteCount += piece.bytes.count
-                tail.append(piece)
-                partial.add(table)
+                try addPiece(table, into: &batch)
             }
         }
     }
+
+    /// Samples that come one by one take as many bytes as they would as events: after a while their pieces become one.
+    private mutating func addPiece(_ table: SampleTable, into batch: inout StoreBatch) throws {
+        partial.add(table)
+        var (first, whole) = (takenEnd, table)
+        if tail.count >= Self.piecesMax {
+            (first, whole) = (wholeEnd, try tailTable(from: wholeEnd))
+            whole.append(contentsOf: table)
+            batch.truncate(names.tail, below: tailPosition)
+            byteCount -= tail.reduce(0) { $0 + $1.bytes.count }
+            tail = []
+        }
+        let piece = Piece(first: first, count: whole.count, bytes: SeriesBlock.bytes(of: whole))
+        batch.append(StoredPiece(first: first, block: piece.bytes).bytes, to: names.tail, at: tailPosition)
+        tailPosition += 1
+        byteCount += piece.bytes.count
+        tail.append(piece)
+    }
+
+    private static var piecesMax: Int { 32 }
 
     private mutating func close(_ table: SampleTable, into batch: inout StoreBatch) throws {
         let position = wholeEnd / Self.blockSamples

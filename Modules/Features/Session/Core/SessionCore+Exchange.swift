@@ -7,13 +7,14 @@ import MeshTransport
 /// When the next control leaves.
 struct ExchangeSchedule {
     enum Pace: Int, Comparable {
-        case idle, regular, missing, soon
+        case idle, samples, regular, missing, soon
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
-        func interval(_ regular: Duration) -> Duration {
+        func interval(_ regular: Duration, samples: Duration) -> Duration {
             switch self {
             case .idle: regular * 10
+            case .samples: max(regular, samples)
             case .regular: regular
             case .missing: regular / 4
             case .soon: regular / 5
@@ -70,13 +71,14 @@ extension SessionCore {
     mutating func scheduleExchange(_ pace: ExchangeSchedule.Pace) {
         guard isRunning, exchange.scheduled.map({ $0 < pace }) ?? true else { return }
         exchange.scheduled = pace
-        directives.exchangeIn = pace.interval(configuration.exchangeInterval)
+        directives.exchangeIn = pace.interval(configuration.exchangeInterval, samples: configuration.seriesInterval)
     }
 
     var exchangePace: ExchangeSchedule.Pace {
         if isAlone { return .idle }
         if !engine.missing.isEmpty || isLagging { return .missing }
-        return isSettled && !series.isBehind(seriesPeers) ? .idle : .regular
+        if !isSettled || series.isFetching { return .regular }
+        return series.isBehind(seriesPeers) ? .samples : .idle
     }
 
     mutating func receive(_ change: SessionPeerReachability) {

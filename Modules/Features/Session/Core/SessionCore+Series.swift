@@ -39,7 +39,7 @@ extension SessionCore {
     mutating func beginWritingSamples() {
         directives.showsSeries = true
         wake()
-        scheduleExchange(.regular)
+        scheduleExchange(.samples)
     }
 
     /// What was written may be told.
@@ -47,7 +47,8 @@ extension SessionCore {
         series.settle()
         directives.showsSeries = true
         if series.hasUnwritten { wake() }
-        if series.isBehind(seriesPeers) { scheduleExchange(.regular) }
+        if series.isBehind(seriesPeers) { scheduleExchange(.samples) }
+        if series.unpushedCount >= SeriesSchedule.pushedMax { scheduleExchange(.regular) }
     }
 
     /// With each exchange: how far series are, and from time to time samples.
