@@ -175,7 +175,7 @@ let modules: [Module] = [
     Module(
         "MeshSeries", "Modules/Features/Series", floor: 4,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage"],
-        tests: ["MeshBus", "MeshWire"]),
+        tests: ["MeshBus", "MeshWire", "MeshStorage"]),
     Module(
         "MeshSession", "Modules/Features/Session", floor: 5,
         uses: [

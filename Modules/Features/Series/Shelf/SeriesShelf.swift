@@ -32,6 +32,7 @@ package struct SeriesShelf: Sendable {
     /// Series of which a peer holds more.
     private var wanted: [SeriesID: Wanted] = [:]
     private var fetch: Fetch?
+    private var lastFetched: SeriesID?
     /// Samples that came and found no room.
     package private(set) var refusedCount = 0
 
@@ -47,11 +48,15 @@ package struct SeriesShelf: Sendable {
         var id: SeriesID
         var end: UInt64
         var isHeard = true
+        /// How many there have been since.
+        var exchanges = 0
     }
 
     package static var peersMax: Int { 64 }
     /// Of them others record at most so many, and one peer's are no more than half of these.
     private static var foreignMax: Int { SeriesLimits.seriesMax * 3 / 4 }
+    /// Exchanges after which somebody else is asked, however slowly what was asked for comes.
+    private static var fetchMax: Int { 8 }
     /// Samples of one request.
     package static var requestMax: UInt64 { 16 * UInt64(SeriesLimits.blockSamples) }
 
@@ -251,12 +256,13 @@ extension SeriesShelf {
     package mutating func messages(
         reachable: Set<String>, isFull: Bool, pushesSamples: Bool, limit: Int
     ) -> [SeriesMessage] {
-        if let lost = fetch, !lost.isHeard || !reachable.contains(lost.peerID) {
+        if let lost = fetch, !lost.isHeard || lost.exchanges >= Self.fetchMax || !reachable.contains(lost.peerID) {
             // Who does not answer may have lost it. Who has it says so again, as this device has said that it lacks it.
             fetch = nil
             wanted[lost.id] = nil
         } else {
             fetch?.isHeard = false
+            fetch?.exchanges += 1
         }
         var messages = nextRequest().map { [$0] } ?? []
         var news = SeriesMessage()
@@ -266,7 +272,8 @@ extension SeriesShelf {
             let isLacked = heldBy.contains {
                 reachable.contains($0.key) && $0.value[place, default: 0] < stream.written
             }
-            guard stream.written > 0, isFull || isLacked || told[place] != stream.written else { continue }
+            // While its beginning is given up, what is written may end before it.
+            guard stream.written > stream.first, isFull || isLacked || told[place] != stream.written else { continue }
             told[place] = stream.written
             if news.holdings.count == SeriesMessage.holdingsMax || room <= 0 {
                 messages.append(news)
@@ -309,9 +316,12 @@ extension SeriesShelf {
 
     /// What is to be asked for next, of one peer at a time; nil while that is under way.
     package mutating func nextRequest() -> SeriesMessage? {
-        guard fetch == nil, let (id, wanted) = wanted.min(by: { $0.key < $1.key }) else { return nil }
+        // In turn, so that a peer that does not give what it promised keeps nobody waiting.
+        let later = wanted.keys.filter { id in lastFetched.map { $0 < id } ?? true }
+        guard fetch == nil, let id = later.min() ?? wanted.keys.min(), let wanted = wanted[id] else { return nil }
+        lastFetched = id
         let place = places[id]
-        let from = place.map { streams[$0].next } ?? wanted.first
+        let from = max(place.map { streams[$0].next } ?? 0, wanted.first)
         let end = min(wanted.next, from + Self.requestMax)
         guard from < end else {
             self.wanted[id] = nil
@@ -348,15 +358,14 @@ extension SeriesShelf {
         let id = holding.id
         let place = places[id]
         if let place { heldBy[peerID, default: [:]][place] = holding.next }
-        guard !isOwn(id), id.peerID == peerID || isMember, place != nil || hasRoom(for: id) else { return }
+        guard !isOwn(id), id.peerID == peerID || isMember, place != nil || hasRoom(for: id),
+            foreignByteCount < byteCountMax
+        else { return }
         let next = place.map { streams[$0].next } ?? 0
         guard holding.next > next, holding.next > holding.first else { return }
         guard holding.first % SeriesStream.blockSamples == 0 else { return }
-        if let place, holding.first > next {
-            // Who records it has given up what would come next here: it goes on from there.
-            guard id.peerID == peerID else { return }
-            streams[place].restart(at: holding.first, in: &erasures)
-        }
+        // What would come next here was given up by who records it: it will go on from there.
+        if place != nil, holding.first > next, id.peerID != peerID { return }
         guard wanted[id].map({ $0.next < holding.next }) ?? (wanted.count < SeriesLimits.seriesMax) else { return }
         wanted[id] = Wanted(peerID: peerID, first: holding.first, next: holding.next)
     }
@@ -374,7 +383,8 @@ extension SeriesShelf {
         guard let columns = known.map({ streams[$0].columns }) ?? piece.columns else { return }
         guard known != nil || hasRoom(for: id) && piece.first % SeriesStream.blockSamples == 0 else { return }
         let next = known.map { streams[$0].next } ?? piece.first
-        guard piece.first <= next else { return }
+        let isNewBeginning = piece.first > next && id.peerID == peerID && wanted[id]?.first == piece.first
+        guard piece.first <= next || isNewBeginning else { return }
         var table = try SeriesBlock.table(from: piece.bytes, columns: columns)
         guard piece.first + UInt64(table.count) > next else { return }
         guard foreignByteCount < byteCountMax,
@@ -383,8 +393,12 @@ extension SeriesShelf {
             refusedCount += table.count
             return
         }
-        table.removeFirst(Int(next - piece.first))
         let place = known ?? makeStream(id, columns, first: piece.first)
+        if isNewBeginning {
+            streams[place].restart(at: piece.first, in: &erasures)
+        } else {
+            table.removeFirst(Int(next - piece.first))
+        }
         streams[place].append(table)
         heldBy[peerID, default: [:]][place] = max(heldBy[peerID]?[place] ?? 0, streams[place].next)
         if let fetch, fetch.id == id, streams[place].next >= fetch.end { self.fetch = nil }

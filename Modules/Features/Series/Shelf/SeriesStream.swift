@@ -181,9 +181,10 @@ struct SeriesStream: Sendable {
     /// Gives up everything, and goes on at another place.
     mutating func restart(at sample: UInt64, in batch: inout StoreBatch) {
         for journal in [names.blocks, names.spans, names.tail] { batch.erase(journal) }
-        let (isStored, before) = (isStored, self)
+        let before = self
         self = SeriesStream(id: before.id, columns: before.columns, names: before.names, first: sample)
-        self.isStored = isStored
+        // No position is used twice: it tells whether a batch has been done.
+        (isStored, tailPosition) = (before.isStored, before.tailPosition)
     }
 
     // MARK: - Reading

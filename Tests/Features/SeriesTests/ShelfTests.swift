@@ -1,0 +1,137 @@
+import MeshBus
+import MeshStorage
+import Testing
+
+@testable import MeshSeries
+
+/// What devices hold of series and say of them, without a session.
+@Suite struct ShelfTests {
+    private func shelf(_ peerID: String, byteCountMax: Int = .max) -> SeriesShelf {
+        SeriesShelf(peerID: peerID, prefix: "series/", byteCountMax: byteCountMax, newLife: { 1 })
+    }
+
+    private func write(_ shelf: inout SeriesShelf, to store: MemoryStore) throws {
+        try store.commit(shelf.takeBatch())
+        shelf.settle()
+    }
+
+    private func exchange(_ shelf: inout SeriesShelf, with peers: Set<String>) -> [SeriesMessage] {
+        shelf.messages(reachable: peers, isFull: true, pushesSamples: false, limit: 32_000)
+    }
+
+    /// What the first lacks of the second, until neither has anything to say.
+    private func catchUp(_ shelf: inout SeriesShelf, from other: SeriesShelf, in store: MemoryStore) throws {
+        while let request = shelf.nextRequest() {
+            var other = other
+            let serving = try other.receive(request.checked(), from: shelf.peerID, isMember: true)
+            for answer in try serving?.messages(from: store, limit: 32_000) ?? [] {
+                _ = try shelf.receive(answer.checked(), from: other.peerID, isMember: true)
+            }
+        }
+    }
+
+    @Test(arguments: [1, 1023, 1024, 1025, 40_000])
+    func `A peer gets all of it, whatever is in blocks and what is not`(count: Int) throws {
+        let (store, other) = (MemoryStore(), MemoryStore())
+        var watch = shelf("watch")
+        for number in 0..<count { try watch.record(number, in: Series("a"), at: Int64(number)) }
+        try write(&watch, to: store)
+        var phone = shelf("phone")
+        for message in exchange(&watch, with: ["phone"]) {
+            _ = try phone.receive(message.checked(), from: "watch", isMember: true)
+        }
+        try catchUp(&phone, from: watch, in: store)
+        try write(&phone, to: other)
+        #expect(phone.summary(named: "a", by: nil) == watch.summary(named: "a", by: nil))
+        var loaded = shelf("phone")
+        try loaded.load(from: other)
+        #expect(loaded.summary(named: "a", by: "watch") == watch.summary(named: "a", by: "watch"))
+        #expect(loaded.summary(named: "a", by: nil).count == count)
+    }
+
+    /// A sample a second is a piece a second, and a piece has a time and a place of its own.
+    @Test func `Pieces of a block become one while it grows`() throws {
+        let store = MemoryStore()
+        var watch = shelf("watch")
+        for number in 0..<1000 {
+            try watch.record(number % 7, in: Series("a"), at: Int64(number) * 1_000_000)
+            try write(&watch, to: store)
+        }
+        let tail = try store.entries(of: "series/0/tail", from: 0, maxBytes: .max)
+        #expect(tail.count <= 33)
+        #expect(tail.reduce(0) { $0 + $1.bytes.count } < 1000)
+        var loaded = shelf("watch")
+        try loaded.load(from: store)
+        #expect(loaded.summary(named: "a", by: nil) == watch.summary(named: "a", by: nil))
+    }
+
+    @Test func `Who promises what it does not give keeps nobody waiting`() throws {
+        let store = MemoryStore()
+        var watch = shelf("watch")
+        try watch.record(1, in: Series("z"), at: 0)
+        try write(&watch, to: store)
+        var phone = shelf("phone")
+        var lie = SeriesMessage()
+        for number in 0..<100 as Range<UInt64> {
+            let id = SeriesID(peerID: "liar", life: number, name: "a", columns: number)
+            lie.holdings.append(.init(id: id, first: 0, next: SeriesMessage.highest))
+        }
+        var asked: [String] = []
+        for _ in 0..<300 {
+            _ = try phone.receive(lie.checked(), from: "liar", isMember: true)
+            for message in exchange(&watch, with: ["phone"]) {
+                _ = try phone.receive(message.checked(), from: "watch", isMember: true)
+            }
+            asked += exchange(&phone, with: ["watch", "liar"]).compactMap(\.request?.id.name)
+            if asked.contains("z") { break }
+        }
+        #expect(asked.contains("z"), "asked \(asked.count) times, and never the one who has something")
+    }
+
+    @Test func `Where there is no room nothing is asked for`() throws {
+        let (store, other) = (MemoryStore(), MemoryStore())
+        var watch = shelf("watch")
+        for number in 0..<5000 { try watch.record(number &* 7919, in: Series("a"), at: Int64(number)) }
+        try write(&watch, to: store)
+        var phone = shelf("phone", byteCountMax: 100)
+        for _ in 0..<3 {
+            for message in exchange(&watch, with: ["phone"]) {
+                _ = try phone.receive(message.checked(), from: "watch", isMember: true)
+            }
+            try catchUp(&phone, from: watch, in: store)
+            try write(&phone, to: other)
+        }
+        #expect(phone.nextRequest() == nil && phone.summary(named: "a", by: nil).count <= 5000)
+        #expect(throws: StorageError.self) {
+            for number in 0..<5000 {
+                try phone.record(number &* 7919, in: Series("b"), at: Int64(number))
+                try write(&phone, to: other)
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `A batch of which nobody knows whether it was done is done once`(isDone: Bool) throws {
+        let (store, wanted) = (MemoryStore(), MemoryStore())
+        var before = StoreBatch()
+        before.append([1], to: "a", at: 0)
+        before.append([2], to: "b", at: 0)
+        var batch = StoreBatch()
+        batch.erase("a")
+        batch.append([3], to: "a", at: 7)
+        batch.append([4], to: "b", at: 1)
+        batch.truncate("b", below: 1)
+        batch.set([5], for: "c")
+        for store in [store, wanted] { try store.commit(before) }
+        try wanted.commit(batch)
+        if isDone { try store.commit(batch) }
+        batch.append([6], to: "a", at: 8)
+        try wanted.commit(StoreBatch(batch.operations.suffix(1)))
+        try store.commit(batch.without(store.catalog(prefix: "")))
+        for journal in ["a", "b"] {
+            #expect(
+                try store.entries(of: journal, from: 0, maxBytes: .max)
+                    == wanted.entries(of: journal, from: 0, maxBytes: .max))
+        }
+    }
+}
