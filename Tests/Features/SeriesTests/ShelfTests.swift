@@ -11,8 +11,12 @@ import Testing
     }
 
     private func write(_ shelf: inout SeriesShelf, to store: MemoryStore) throws {
-        try store.commit(shelf.takeBatch())
-        shelf.settle()
+        while shelf.hasUnwritten {
+            let batch = try shelf.takeBatch()
+            #expect(batch.operations.count < 100, "a burst in one batch")
+            try store.commit(batch)
+            shelf.settle()
+        }
     }
 
     private func exchange(_ shelf: inout SeriesShelf, with peers: Set<String>) -> [SeriesMessage] {

@@ -55,6 +55,8 @@ package struct SeriesShelf: Sendable {
     package static var peersMax: Int { 64 }
     /// Of them others record at most so many, and one peer's are no more than half of these.
     private static var foreignMax: Int { SeriesLimits.seriesMax * 3 / 4 }
+    /// Samples of one batch.
+    private static var batchMax: Int { 8 * SeriesLimits.blockSamples }
     /// Exchanges after which somebody else is asked, however slowly what was asked for comes.
     private static var fetchMax: Int { 8 }
     /// Samples of one request.
@@ -152,8 +154,10 @@ package struct SeriesShelf: Sendable {
     package mutating func takeBatch() throws -> StoreBatch {
         underWay.append(contentsOf: erasures.operations)
         erasures = StoreBatch()
-        for place in streams.indices where streams[place].hasUntaken {
-            try streams[place].take(into: &underWay)
+        // More at once would hold up whoever draws.
+        var room = Self.batchMax
+        for place in streams.indices where streams[place].hasUntaken && room > 0 {
+            try streams[place].take(into: &underWay, room: &room)
             if case .newest(let count) = retention[place] {
                 let next = streams[place].next
                 streams[place].giveUp(before: next - min(next, UInt64(clamping: count)), in: &underWay)
@@ -199,12 +203,18 @@ package struct SeriesShelf: Sendable {
 
     /// What is held of each series, written or not.
     package var extents: [Extent] {
-        streams.map { Extent(id: $0.id, first: $0.first, next: $0.next, reading: SeriesReading(stream: $0)) }
+        streams.map { stream in
+            Extent(
+                id: stream.id, first: stream.first, written: stream.written, next: stream.next,
+                reading: SeriesReading(stream: stream))
+        }
     }
 
     package struct Extent: Sendable {
         package let id: SeriesID
         package let first: UInt64
+        /// Those before it are in the store.
+        package let written: UInt64
         package let next: UInt64
         package let reading: SeriesReading
     }
@@ -420,6 +430,6 @@ public struct SeriesStatus: Hashable, Sendable {
     public let byteCount: Int
     /// How many samples each peer has said that it holds, those included that were given up since.
     public let heldThrough: [String: Int]
-    /// How many have been recorded as far as is known here.
+    /// How many had been recorded up to the last that is held here.
     public let end: Int
 }

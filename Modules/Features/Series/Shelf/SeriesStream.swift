@@ -89,18 +89,20 @@ struct SeriesStream: Sendable {
     // MARK: - Going to the store
 
     /// Puts what has come into the batch: pieces, and a block whenever one is whole.
-    mutating func take(into batch: inout StoreBatch) throws {
+    /// - Parameter room: for so many samples; what is left of it afterwards.
+    mutating func take(into batch: inout StoreBatch, room: inout Int) throws {
         if !isStored {
             batch.set(try CompactCodec().encode(StoredSeries(id: id, columns: columns)), for: names.head)
             isStored = true
         }
-        while hasUntaken {
-            let room = SeriesLimits.blockSamples - tailCount
-            let table = unwritten[takenCount..<min(takenCount + room, unwritten.count)]
+        while hasUntaken, room > 0 {
+            let lacking = SeriesLimits.blockSamples - tailCount
+            let table = unwritten[takenCount..<takenCount + min(lacking, room, unwritten.count - takenCount)]
             takenCount += table.count
+            room -= table.count
             if tail.isEmpty, table.count == SeriesLimits.blockSamples {
                 try close(table, into: &batch)
-            } else if table.count == room {
+            } else if table.count == lacking {
                 var block = try tailTable(from: wholeEnd)
                 block.append(contentsOf: table)
                 try close(block, into: &batch)

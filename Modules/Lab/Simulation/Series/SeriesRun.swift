@@ -21,7 +21,7 @@ struct SeriesRun {
 
         mutating func settle() {
             shelf.settle()
-            for extent in shelf.extents { settled[extent.id] = extent.next }
+            for extent in shelf.extents { settled[extent.id] = extent.written }
         }
     }
 
