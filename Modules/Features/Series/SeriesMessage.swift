@@ -30,7 +30,7 @@ package struct SeriesMessage: Sendable, Codable {
     /// For whom it is; nil is everybody.
     package var receiver: String?
     package var holdings: [Holding] = []
-    package var request: Request?
+    package var requests: [Request] = []
     package var pieces: [Piece] = []
 
     package init(receiver: String? = nil) { self.receiver = receiver }
@@ -58,17 +58,27 @@ package struct SeriesMessage: Sendable, Codable {
         package var first: UInt64
         /// A `SeriesBlock`.
         package var bytes: [UInt8]
+
+        /// On the wire, or some more.
+        var estimatedByteCount: Int {
+            let names = id.name.utf8.count + id.peerID.utf8.count
+            return bytes.count + names + 48 + (columns ?? []).reduce(0) { $0 + $1.name.utf8.count + 8 }
+        }
     }
 
-    /// More than this of either is in no message.
+    /// More than this of each is in no message.
     package static let holdingsMax = 128
+    package static let requestsMax = 64
     package static let piecesMax = 64
 
     /// The message, if its numbers are such as a well-meaning peer says.
     /// - Throws: `WireError`.
     package func checked() throws(WireError) -> SeriesMessage {
-        guard holdings.count <= Self.holdingsMax, pieces.count <= Self.piecesMax else {
-            throw WireError(.oversized, "a message of \(holdings.count) series and \(pieces.count) pieces")
+        guard holdings.count <= Self.holdingsMax, requests.count <= Self.requestsMax, pieces.count <= Self.piecesMax
+        else {
+            throw WireError(
+                .oversized,
+                "a message of \(holdings.count) series, \(requests.count) requests and \(pieces.count) pieces")
         }
         for holding in holdings {
             try holding.id.check()
@@ -76,7 +86,7 @@ package struct SeriesMessage: Sendable, Codable {
                 throw WireError(.invalidValue, "samples \(holding.first) to \(holding.next)")
             }
         }
-        if let request {
+        for request in requests {
             try request.id.check()
             guard request.first <= Self.highest else { throw WireError(.invalidValue, "sample \(request.first)") }
         }

@@ -28,28 +28,12 @@ extension SyncedSession {
     public func samples<Sample>(
         of series: Series<Sample>, by peerID: String? = nil, in times: ClosedRange<Date>? = nil
     ) async throws -> [RecordedSample<Sample>] {
-        var samples: [RecordedSample<Sample>] = []
-        var sources = 0
-        for reading in core.series.streams(named: series.name, by: peerID) {
-            let read: [RecordedSample<Sample>] = try await read(reading, times)
-            if !read.isEmpty { sources += 1 }
-            samples += read
-        }
+        let all = Locked<[RecordedSample<Sample>]>([])
+        try await forEachSamples(of: series, by: peerID, in: times) { samples in all.withLock { $0 += samples } }
+        let samples = all.withLock { $0 }
         // One device's clock may have been set back: that is the order in which it recorded.
+        let sources = core.series.streams(named: series.name, by: peerID).count
         return sources > 1 ? samples.sorted { $0.moment < $1.moment } : samples
-    }
-
-    private func read<Sample: Codable & Sendable>(
-        _ reading: SeriesReading, _ times: ClosedRange<Date>?
-    ) async throws -> [RecordedSample<Sample>] {
-        let times = try Self.microseconds(times)
-        return try await seriesWriter.perform { [store = seriesWriter.store] in
-            var samples: [RecordedSample<Sample>] = []
-            try reading.forEachTable(in: times, of: store) { table in
-                samples += try Self.samples(in: table, times, by: reading.peerID)
-            }
-            return samples
-        }
     }
 
     /// The same, at most 1,024 samples at a time off the main actor: one device's after another's, each in the order of recording.

@@ -1,6 +1,7 @@
 import MeshBus
 public import MeshEngine
 public import MeshIdentity
+public import MeshSeries
 
 /// Each call of these is an independent, bounded stream; it ends when the session closes.
 extension SyncedSession {
@@ -9,6 +10,9 @@ extension SyncedSession {
 
     /// How every peer stands, now and each time it has changed; of what a slow reader has not taken the newest is kept.
     public func statuses() -> AsyncStream<[SessionPeerStatus]> { statusTopic.subscribe(startingWith: [peers]) }
+
+    /// How every series stands, now and each time it has changed; of what a slow reader has not taken the newest is kept.
+    public func seriesUpdates() -> AsyncStream<[SeriesStatus]> { seriesTopic.subscribe(startingWith: [seriesStatuses]) }
 
     /// Events of other peers that changed the state, as they take their place. Up to 1024 wait, of which the oldest make
     /// room. What comes with a copy of the whole session is told by `remoteSnapshots()` instead.

@@ -80,7 +80,7 @@ where
     @ObservationIgnored private var turnsAside = 0
     @ObservationIgnored var writer: StoreWriter?
     /// For series, where the session has no store.
-    @ObservationIgnored var memory = StoreWriter(MemoryStore())
+    @ObservationIgnored let memory = StoreWriter(MemoryStore())
 
     @ObservationIgnored private let listeners = OwnedTasks()
     @ObservationIgnored private let exchangeTimer = OwnedTasks()
@@ -102,6 +102,7 @@ where
 
     @ObservationIgnored let stateTopic = Topic<State>(bufferLimit: 1)
     @ObservationIgnored let statusTopic = Topic<[SessionPeerStatus]>(bufferLimit: 1)
+    @ObservationIgnored let seriesTopic = Topic<[SeriesStatus]>(bufferLimit: 1)
     @ObservationIgnored let remoteEventTopic = Topic<SessionSyncEnvelope<Event>>(bufferLimit: 1024)
     @ObservationIgnored let remoteSnapshotTopic = Topic<SessionSyncSnapshot<State>>(bufferLimit: 16)
     @ObservationIgnored let confirmedTopic = Topic<SessionConfirmedEvent<Event>>(bufferLimit: 4096)
@@ -203,6 +204,7 @@ where
         core.isClosed = true
         stateTopic.finish()
         statusTopic.finish()
+        seriesTopic.finish()
         remoteEventTopic.finish()
         remoteSnapshotTopic.finish()
         confirmedTopic.finish()
@@ -350,7 +352,7 @@ extension SyncedSession {
         if statistics != core.statistics { statistics = core.statistics }
         if directives.showsDeliveries { deliveryTurn &+= 1 }
         if directives.showsEphemerals { ephemeralTurn &+= 1 }
-        if directives.showsSeries { seriesTurn &+= 1 }
+        if directives.showsSeries { showSeries() }
         if directives.showsStatus { showStatus() }
         if directives.showsCopy { copyProgress = core.arrivingCopy?.progress }
         remoteEventTopic.publish(contentsOf: directives.remoteEvents)
@@ -449,6 +451,11 @@ extension SyncedSession {
         guard peers != statuses else { return }
         peers = statuses
         statusTopic.publish(statuses)
+    }
+
+    private func showSeries() {
+        seriesTurn &+= 1
+        if seriesTopic.subscriberCount > 0 { seriesTopic.publish(core.series.statuses) }
     }
 
     /// Runs what is confirmed, unless that is under way.

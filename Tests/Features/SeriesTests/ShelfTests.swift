@@ -10,10 +10,10 @@ import Testing
         SeriesShelf(peerID: peerID, prefix: "series/", byteCountMax: byteCountMax, newLife: { 1 })
     }
 
-    private func write(_ shelf: inout SeriesShelf, to store: MemoryStore) throws {
+    private func write(_ shelf: inout SeriesShelf, to store: MemoryStore, operationsMax: Int = 100) throws {
         while shelf.hasUnwritten {
             let batch = try shelf.takeBatch()
-            #expect(batch.operations.count < 100, "a burst in one batch")
+            #expect(batch.operations.count < operationsMax, "a burst in one batch")
             try store.commit(batch)
             shelf.settle()
         }
@@ -24,14 +24,19 @@ import Testing
     }
 
     /// What the first lacks of the second, until neither has anything to say.
-    private func catchUp(_ shelf: inout SeriesShelf, from other: SeriesShelf, in store: MemoryStore) throws {
+    /// - Returns: how often it asked.
+    @discardableResult
+    private func catchUp(_ shelf: inout SeriesShelf, from other: SeriesShelf, in store: MemoryStore) throws -> Int {
+        var count = 0
         while let request = shelf.nextRequest() {
+            count += 1
             var other = other
             let serving = try other.receive(request.checked(), from: shelf.peerID, isMember: true)
             for answer in try serving?.messages(from: store, limit: 32_000) ?? [] {
                 _ = try shelf.receive(answer.checked(), from: other.peerID, isMember: true)
             }
         }
+        return count
     }
 
     @Test(arguments: [1, 1023, 1024, 1025, 40_000])
@@ -51,6 +56,19 @@ import Testing
         try loaded.load(from: other)
         #expect(loaded.summary(named: "a", by: "watch") == watch.summary(named: "a", by: "watch"))
         #expect(loaded.summary(named: "a", by: nil).count == count)
+    }
+
+    @Test func `Many short series are asked for at once`() throws {
+        let (store, count) = (MemoryStore(), 2 * SeriesMessage.requestsMax)
+        var watch = shelf("watch")
+        for number in 0..<count * 100 { try watch.record(number, in: Series("\(number % count)"), at: Int64(number)) }
+        try write(&watch, to: store, operationsMax: 3 * count)
+        var phone = shelf("phone")
+        for message in exchange(&watch, with: ["phone"]) {
+            _ = try phone.receive(message.checked(), from: "watch", isMember: true)
+        }
+        #expect(try catchUp(&phone, from: watch, in: store) == 2)
+        for number in 0..<count { #expect(phone.summary(named: "\(number)", by: "watch").count == 100) }
     }
 
     /// A sample a second is a piece a second, and a piece has a time and a place of its own.
@@ -86,7 +104,7 @@ import Testing
             for message in exchange(&watch, with: ["phone"]) {
                 _ = try phone.receive(message.checked(), from: "watch", isMember: true)
             }
-            asked += exchange(&phone, with: ["watch", "liar"]).compactMap(\.request?.id.name)
+            asked += exchange(&phone, with: ["watch", "liar"]).flatMap(\.requests).map(\.id.name)
             if asked.contains("z") { break }
         }
         #expect(asked.contains("z"), "asked \(asked.count) times, and never the one who has something")

@@ -261,9 +261,11 @@ extension Series<Pace> {
             try receive(message, phone, world)
         }
         var request = SeriesMessage()
-        request.request = .init(id: own, first: .max, count: .max, wantsColumns: true)
+        request.requests = [.init(id: own, first: .max, count: .max, wantsColumns: true)]
         try receive(request, phone, world)
-        request.request = .init(id: own, first: 0, count: .max, wantsColumns: true)
+        request.requests = Array(repeating: .init(id: own, first: 0, count: .max, wantsColumns: true), count: 65)
+        try receive(request, phone, world)
+        request.requests.removeLast()
         try receive(request, phone, world)
         for number in 0..<2000 as Range<UInt64> {
             var message = SeriesMessage()

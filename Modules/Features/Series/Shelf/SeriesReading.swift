@@ -15,80 +15,101 @@ package struct SeriesReading: Sendable {
         in times: ClosedRange<Int64>, of store: any SessionStore, _ body: (SampleTable) throws -> Void
     ) throws {
         for position in stream.blocks(in: times) {
-            if let block = try Self.block(position, of: stream, store) { try body(block) }
+            guard let block = try stream.block(position, from: store) else { continue }
+            try body(SeriesBlock.table(from: block, columns: stream.columns))
         }
         let rest = try stream.rest()
         if !rest.isEmpty { try body(rest) }
     }
+}
 
+extension SeriesStream {
     /// nil when it is not there any more, or not yet.
-    static func bytes(_ position: UInt64, of stream: SeriesStream, _ store: any SessionStore) throws -> [UInt8]? {
-        guard let entry = try store.entries(of: stream.names.blocks, from: position, maxBytes: 1).first,
+    func block(_ position: UInt64, from store: any SessionStore) throws -> [UInt8]? {
+        guard let entry = try store.entries(of: names.blocks, from: position, maxBytes: 1).first,
             entry.position == position
         else { return nil }
         return entry.bytes
-    }
-
-    private static func block(
-        _ position: UInt64, of stream: SeriesStream, _ store: any SessionStore
-    ) throws -> SampleTable? {
-        try bytes(position, of: stream, store).map { try SeriesBlock.table(from: $0, columns: stream.columns) }
     }
 }
 
 /// What a peer has asked for.
 package struct SeriesServing: Sendable {
-    package let reading: SeriesReading
     package let receiver: String
-    package let samples: Range<UInt64>
-    package let hasColumns: Bool
+    var parts: [Part] = []
+
+    struct Part: Sendable {
+        let stream: SeriesStream
+        let samples: Range<UInt64>
+        let hasColumns: Bool
+    }
+
+    init(receiver: String) { self.receiver = receiver }
 
     /// The messages that answer it, each of not many more bytes than the limit.
     /// - Throws: `StorageError`, `WireError`.
     package func messages(from store: any SessionStore, limit: Int) throws -> [SeriesMessage] {
-        let stream = reading.stream
-        var messages: [SeriesMessage] = []
-        var room = 0
-        var isFirst = hasColumns
-        func add(_ bytes: [UInt8], at first: UInt64) {
-            if messages.isEmpty || bytes.count > room
-                || messages[messages.count - 1].pieces.count >= SeriesMessage.piecesMax
-            {
-                messages.append(SeriesMessage(receiver: receiver))
-                room = limit
-            }
-            let piece = SeriesMessage.Piece(
-                id: stream.id, columns: isFirst ? stream.columns : nil, first: first, bytes: bytes)
-            isFirst = false
-            messages[messages.count - 1].pieces.append(piece)
-            room -= bytes.count + 64
-        }
-        func add(_ table: SampleTable, at first: UInt64) {
-            let bytes = SeriesBlock.bytes(of: table)
-            guard bytes.count > limit, table.count > 1 else { return add(bytes, at: first) }
-            let half = table.count / 2
-            add(table[0..<half], at: first)
-            add(table[half..<table.count], at: first + UInt64(half))
-        }
-        let end = min(samples.upperBound, stream.written)
-        var next = max(samples.lowerBound, stream.first)
+        var answer = SeriesAnswer(receiver: receiver, limit: limit)
+        for part in parts { try answer.add(part, from: store) }
+        return answer.messages
+    }
+}
+
+/// Pieces in as few messages as hold them.
+private struct SeriesAnswer {
+    let receiver: String
+    let limit: Int
+    private(set) var messages: [SeriesMessage] = []
+    /// Bytes that the last message may still take.
+    private var room = 0
+
+    init(receiver: String, limit: Int) {
+        self.receiver = receiver
+        self.limit = limit
+    }
+
+    mutating func add(_ part: SeriesServing.Part, from store: any SessionStore) throws {
+        let stream = part.stream
+        var columns = part.hasColumns ? stream.columns : nil
+        let end = min(part.samples.upperBound, stream.written)
+        var next = max(part.samples.lowerBound, stream.first)
         while next < min(end, stream.wholeEnd) {
-            let position = next / SeriesStream.blockSamples
             let offset = Int(next % SeriesStream.blockSamples)
-            guard let bytes = try SeriesReading.bytes(position, of: stream, store) else { return messages }
+            guard let bytes = try stream.block(next / SeriesStream.blockSamples, from: store) else { return }
             if offset == 0, bytes.count <= limit {
-                add(bytes, at: next)
+                add(bytes, of: stream.id, at: next, &columns)
             } else {
                 let table = try SeriesBlock.table(from: bytes, columns: stream.columns)
-                add(table[offset..<table.count], at: next)
+                add(table[offset..<table.count], of: stream.id, at: next, &columns)
             }
             next += SeriesStream.blockSamples - UInt64(offset)
         }
-        if next < end, next >= stream.wholeEnd {
-            let table = try stream.tailTable(from: next)
-            let count = Int(min(UInt64(table.count), end - next))
-            if count > 0 { add(table[0..<count], at: next) }
+        guard next < end, next >= stream.wholeEnd else { return }
+        let table = try stream.tailTable(from: next)
+        let count = Int(min(UInt64(table.count), end - next))
+        if count > 0 { add(table[0..<count], of: stream.id, at: next, &columns) }
+    }
+
+    private mutating func add(
+        _ table: SampleTable, of id: SeriesID, at first: UInt64, _ columns: inout [SeriesColumn]?
+    ) {
+        let bytes = SeriesBlock.bytes(of: table)
+        guard bytes.count > limit, table.count > 1 else { return add(bytes, of: id, at: first, &columns) }
+        let half = table.count / 2
+        add(table[0..<half], of: id, at: first, &columns)
+        add(table[half..<table.count], of: id, at: first + UInt64(half), &columns)
+    }
+
+    /// - Parameter columns: told with the first piece.
+    private mutating func add(_ bytes: [UInt8], of id: SeriesID, at first: UInt64, _ columns: inout [SeriesColumn]?) {
+        let piece = SeriesMessage.Piece(id: id, columns: columns, first: first, bytes: bytes)
+        let size = piece.estimatedByteCount
+        if size > room || messages.last?.pieces.count == SeriesMessage.piecesMax {
+            messages.append(SeriesMessage(receiver: receiver))
+            room = limit
         }
-        return messages
+        messages[messages.count - 1].pieces.append(piece)
+        room -= min(size, room)
+        columns = nil
     }
 }

@@ -13,6 +13,8 @@ package struct SeriesShelf: Sendable {
     private let byteCountMax: Int
     private(set) var streams: [SeriesStream] = []
     private(set) var places: [SeriesID: Int] = [:]
+    /// How many each peer has recorded.
+    private var counts: [String: Int] = [:]
     /// Where what is recorded under a name goes now.
     private var own: [String: Int] = [:]
     private var retention: [Int: SeriesRetention] = [:]
@@ -32,7 +34,7 @@ package struct SeriesShelf: Sendable {
     /// Series of which a peer holds more.
     private var wanted: [SeriesID: Wanted] = [:]
     private var fetch: Fetch?
-    private var lastFetched: SeriesID?
+    private var lastAsked: SeriesID?
     /// Samples that came and found no room.
     package private(set) var refusedCount = 0
 
@@ -45,8 +47,8 @@ package struct SeriesShelf: Sendable {
     /// What was asked for last.
     private struct Fetch {
         var peerID: String
-        var id: SeriesID
-        var end: UInt64
+        /// Up to where, of what has not come yet.
+        var ends: [SeriesID: UInt64]
         var isHeard = true
         /// How many there have been since.
         var exchanges = 0
@@ -59,7 +61,7 @@ package struct SeriesShelf: Sendable {
     private static var batchMax: Int { 8 * SeriesLimits.blockSamples }
     /// Exchanges after which somebody else is asked, however slowly what was asked for comes.
     private static var fetchMax: Int { 8 }
-    /// Samples of one request.
+    /// Samples that are asked for at once.
     package static var requestMax: UInt64 { 16 * UInt64(SeriesLimits.blockSamples) }
 
     /// - Parameters:
@@ -95,6 +97,7 @@ package struct SeriesShelf: Sendable {
     @discardableResult
     private mutating func add(_ stream: SeriesStream) -> Int {
         places[stream.id] = streams.count
+        counts[stream.id.peerID, default: 0] += 1
         streams.append(stream)
         return streams.count - 1
     }
@@ -141,7 +144,6 @@ package struct SeriesShelf: Sendable {
     }
 
     private var ownByteCount: Int { streams.reduce(0) { $0 + ($1.id.peerID == peerID ? $1.byteCount : 0) } }
-    private var foreignByteCount: Int { streams.reduce(0) { $0 + ($1.id.peerID == peerID ? 0 : $1.byteCount) } }
 
     /// Whether a series is written to by this device in this launch.
     private func isOwn(_ id: SeriesID) -> Bool { id.peerID == peerID && id.life == life }
@@ -269,7 +271,7 @@ extension SeriesShelf {
         if let lost = fetch, !lost.isHeard || lost.exchanges >= Self.fetchMax || !reachable.contains(lost.peerID) {
             // Who does not answer may have lost it. Who has it says so again, as this device has said that it lacks it.
             fetch = nil
-            wanted[lost.id] = nil
+            for id in lost.ends.keys { wanted[id] = nil }
         } else {
             fetch?.isHeard = false
             fetch?.exchanges += 1
@@ -324,22 +326,34 @@ extension SeriesShelf {
         }
     }
 
-    /// What is to be asked for next, of one peer at a time; nil while that is under way.
+    /// What is to be asked for next, of one peer at a time and many series at once; nil while that is under way.
     package mutating func nextRequest() -> SeriesMessage? {
+        guard fetch == nil, !wanted.isEmpty else { return nil }
         // In turn, so that a peer that does not give what it promised keeps nobody waiting.
-        let later = wanted.keys.filter { id in lastFetched.map { $0 < id } ?? true }
-        guard fetch == nil, let id = later.min() ?? wanted.keys.min(), let wanted = wanted[id] else { return nil }
-        lastFetched = id
-        let place = places[id]
-        let from = max(place.map { streams[$0].next } ?? 0, wanted.first)
-        let end = min(wanted.next, from + Self.requestMax)
-        guard from < end else {
-            self.wanted[id] = nil
-            return nextRequest()
+        let ids = wanted.keys.sorted()
+        let start = ids.firstIndex { id in lastAsked.map { $0 < id } ?? true } ?? 0
+        var message: SeriesMessage?
+        var room = Self.requestMax
+        for id in ids[start...] + ids[..<start] {
+            guard let wanted = wanted[id], wanted.peerID == message?.receiver ?? wanted.peerID else { continue }
+            let place = places[id]
+            let from = max(place.map { streams[$0].next } ?? 0, wanted.first)
+            guard from < wanted.next else {
+                self.wanted[id] = nil
+                continue
+            }
+            let request = SeriesMessage.Request(
+                id: id, first: from, count: min(wanted.next - from, room), wantsColumns: place == nil)
+            if message == nil { lastAsked = id }
+            message = message ?? SeriesMessage(receiver: wanted.peerID)
+            message?.requests.append(request)
+            room -= request.count
+            if room == 0 || message?.requests.count == SeriesMessage.requestsMax { break }
         }
-        fetch = Fetch(peerID: wanted.peerID, id: id, end: end)
-        var message = SeriesMessage(receiver: wanted.peerID)
-        message.request = .init(id: id, first: from, count: end - from, wantsColumns: place == nil)
+        if let message, let peerID = message.receiver {
+            let ends = message.requests.map { ($0.id, $0.first + $0.count) }
+            fetch = Fetch(peerID: peerID, ends: Dictionary(uniqueKeysWithValues: ends))
+        }
         return message
     }
 
@@ -355,22 +369,34 @@ extension SeriesShelf {
         _ message: SeriesMessage, from peerID: String, isMember: Bool
     ) throws -> SeriesServing? {
         guard heldBy[peerID] != nil || heldBy.count < Self.peersMax else { return nil }
-        for holding in message.holdings { note(holding, from: peerID, isMember: isMember) }
-        for piece in message.pieces { try take(piece, from: peerID, isMember: isMember) }
-        guard let request = message.request, let place = places[request.id] else { return nil }
-        return SeriesServing(
-            reading: SeriesReading(stream: streams[place]), receiver: peerID,
-            samples: request.first..<request.first + min(request.count, Self.requestMax),
-            hasColumns: request.wantsColumns)
+        let hasBudget = self.hasBudget
+        for holding in message.holdings { note(holding, from: peerID, isMember: isMember, hasBudget: hasBudget) }
+        for piece in message.pieces { try take(piece, from: peerID, isMember: isMember, hasBudget: hasBudget) }
+        return serving(message.requests, to: peerID)
     }
 
-    private mutating func note(_ holding: SeriesMessage.Holding, from peerID: String, isMember: Bool) {
+    private func serving(_ requests: [SeriesMessage.Request], to peerID: String) -> SeriesServing? {
+        var room = Self.requestMax
+        var serving = SeriesServing(receiver: peerID)
+        for request in requests where room > 0 {
+            guard let place = places[request.id] else { continue }
+            let count = min(request.count, room)
+            room -= count
+            serving.parts.append(
+                SeriesServing.Part(
+                    stream: streams[place], samples: request.first..<request.first + count,
+                    hasColumns: request.wantsColumns))
+        }
+        return serving.parts.isEmpty ? nil : serving
+    }
+
+    private mutating func note(
+        _ holding: SeriesMessage.Holding, from peerID: String, isMember: Bool, hasBudget: Bool
+    ) {
         let id = holding.id
         let place = places[id]
         if let place { heldBy[peerID, default: [:]][place] = holding.next }
-        guard !isOwn(id), id.peerID == peerID || isMember, place != nil || hasRoom(for: id),
-            foreignByteCount < byteCountMax
-        else { return }
+        guard hasBudget, !isOwn(id), id.peerID == peerID || isMember, place != nil || hasRoom(for: id) else { return }
         let next = place.map { streams[$0].next } ?? 0
         guard holding.next > next, holding.next > holding.first else { return }
         guard holding.first % SeriesStream.blockSamples == 0 else { return }
@@ -380,15 +406,24 @@ extension SeriesShelf {
         wanted[id] = Wanted(peerID: peerID, first: holding.first, next: holding.next)
     }
 
-    private func hasRoom(for id: SeriesID) -> Bool {
+    /// Of others, in the store and on the way there.
+    private var hasBudget: Bool {
         let foreign = streams.lazy.filter { $0.id.peerID != peerID }
-        return foreign.count < Self.foreignMax && foreign.count { $0.id.peerID == id.peerID } < Self.foreignMax / 2
+        let (bytes, unwritten) = foreign.reduce((0, 0)) { ($0.0 + $1.byteCount, $0.1 + $1.unwritten.count) }
+        return bytes < byteCountMax && unwritten < SeriesLimits.unwrittenMax
     }
 
-    private mutating func take(_ piece: SeriesMessage.Piece, from peerID: String, isMember: Bool) throws {
+    private func hasRoom(for id: SeriesID) -> Bool {
+        streams.count - counts[peerID, default: 0] < Self.foreignMax
+            && counts[id.peerID, default: 0] < Self.foreignMax / 2
+    }
+
+    private mutating func take(
+        _ piece: SeriesMessage.Piece, from peerID: String, isMember: Bool, hasBudget: Bool
+    ) throws {
         let id = piece.id
         guard !isOwn(id), id.peerID == peerID || isMember else { return }
-        if fetch?.id == id { fetch?.isHeard = true }
+        if fetch?.ends[id] != nil { fetch?.isHeard = true }
         let known = places[id]
         guard let columns = known.map({ streams[$0].columns }) ?? piece.columns else { return }
         guard known != nil || hasRoom(for: id) && piece.first % SeriesStream.blockSamples == 0 else { return }
@@ -397,9 +432,7 @@ extension SeriesShelf {
         guard piece.first <= next || isNewBeginning else { return }
         var table = try SeriesBlock.table(from: piece.bytes, columns: columns)
         guard piece.first + UInt64(table.count) > next else { return }
-        guard foreignByteCount < byteCountMax,
-            (known.map { streams[$0].unwritten.count } ?? 0) < SeriesLimits.unwrittenMax
-        else {
+        guard hasBudget else {
             refusedCount += table.count
             return
         }
@@ -411,7 +444,9 @@ extension SeriesShelf {
         }
         streams[place].append(table)
         heldBy[peerID, default: [:]][place] = max(heldBy[peerID]?[place] ?? 0, streams[place].next)
-        if let fetch, fetch.id == id, streams[place].next >= fetch.end { self.fetch = nil }
+        guard let end = fetch?.ends[id], streams[place].next >= end else { return }
+        fetch?.ends[id] = nil
+        if fetch?.ends.isEmpty == true { fetch = nil }
     }
 }
 

@@ -12,6 +12,8 @@ struct SeriesStream: Sendable {
     private(set) var first: UInt64
     /// Pieces of the block that is not whole, in order.
     private(set) var tail: [Piece] = []
+    /// Their samples.
+    private var tailCount = 0
     /// Where the next piece goes in its journal.
     private var tailPosition: UInt64 = 0
     /// Of each whole block, from `first` on.
@@ -51,7 +53,6 @@ struct SeriesStream: Sendable {
     }
 
     var wholeEnd: UInt64 { first + UInt64(spans.count) * Self.blockSamples }
-    private var tailCount: Int { tail.reduce(0) { $0 + $1.count } }
     /// Those before it are on their way to the store or there.
     private var takenEnd: UInt64 { wholeEnd + UInt64(tailCount) }
     /// Those before it are in the store.
@@ -120,14 +121,12 @@ struct SeriesStream: Sendable {
             (first, whole) = (wholeEnd, try tailTable(from: wholeEnd))
             whole.append(contentsOf: table)
             batch.truncate(names.tail, below: tailPosition)
-            byteCount -= tail.reduce(0) { $0 + $1.bytes.count }
-            tail = []
+            clearTail()
         }
         let piece = Piece(first: first, count: whole.count, bytes: SeriesBlock.bytes(of: whole))
         batch.append(StoredPiece(first: first, block: piece.bytes).bytes, to: names.tail, at: tailPosition)
         tailPosition += 1
-        byteCount += piece.bytes.count
-        tail.append(piece)
+        add(piece)
     }
 
     private static var piecesMax: Int { 32 }
@@ -140,10 +139,21 @@ struct SeriesStream: Sendable {
         let span = StoredSpan(byteCount: bytes.count, summary: summary)
         batch.append(try CompactCodec().encode(span), to: names.spans, at: position)
         if !tail.isEmpty { batch.truncate(names.tail, below: tailPosition) }
-        byteCount += bytes.count - tail.reduce(0) { $0 + $1.bytes.count }
-        tail = []
+        clearTail()
+        byteCount += bytes.count
         partial = BlockSummary(columnCount: columns.count)
         add(span)
+    }
+
+    private mutating func add(_ piece: Piece) {
+        tail.append(piece)
+        tailCount += piece.count
+        byteCount += piece.bytes.count
+    }
+
+    private mutating func clearTail() {
+        byteCount -= tail.reduce(0) { $0 + $1.bytes.count }
+        (tail, tailCount) = ([], 0)
     }
 
     private mutating func add(_ span: StoredSpan) {
@@ -158,17 +168,14 @@ struct SeriesStream: Sendable {
     }
 
     /// Gives up whole blocks at the beginning.
-    /// - Returns: whether there were any.
-    @discardableResult
-    mutating func giveUp(before sample: UInt64, in batch: inout StoreBatch) -> Bool {
+    mutating func giveUp(before sample: UInt64, in batch: inout StoreBatch) {
         let count = Int(clamping: (min(sample, wholeEnd) - min(first, sample)) / Self.blockSamples)
-        guard count > 0 else { return false }
+        guard count > 0 else { return }
         byteCount -= spans.prefix(count).reduce(0) { $0 + $1.byteCount }
         spans.removeFirst(count)
         first += UInt64(count) * Self.blockSamples
         batch.truncate(names.blocks, below: first / Self.blockSamples)
         batch.truncate(names.spans, below: first / Self.blockSamples)
-        return true
     }
 
     /// Keeps the block that has what is not known to be written, and what comes after it.
@@ -241,8 +248,7 @@ struct SeriesStream: Sendable {
             guard piece.first == stream.takenEnd, stream.first % blockSamples == 0,
                 stream.tailCount + samples.count < SeriesLimits.blockSamples
             else { throw WireError(.corrupted, "a piece from \(piece.first) on") }
-            stream.tail.append(Piece(first: piece.first, count: samples.count, bytes: piece.block))
-            stream.byteCount += piece.block.count
+            stream.add(Piece(first: piece.first, count: samples.count, bytes: piece.block))
             stream.partial.add(samples)
         }
         return stream
