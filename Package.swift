@@ -299,14 +299,14 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshCodecBenchmark", "WorkoutExample", "MeshBus", "MeshBenchmarks",
             "MeshIdentity",
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
-            "MeshDiscovery", "MeshPipeTransport", "MeshSession", "MeshSQLiteStorage",
+            "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage",
         ],
         needs: [argumentParser, security, udpTransport]),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: [
             "MeshGPX", "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage",
-            "MeshTransport", "MeshConnection", "MeshSession",
+            "MeshTransport", "MeshConnection", "MeshSeries", "MeshSession",
         ],
         tests: ["MeshGPX", "SessionMesh", "MeshTestSupport"]),
 ]

@@ -29,15 +29,10 @@ enum WorkoutFeature: SimulatedFeature {
         return switch choice % 16 {
         case 0, 1: .pause(at: moment)
         case 2, 3: .resume(at: moment)
-        case 4: .lap(at: moment)
-        case 5: .start(at: moment)
+        case 4: .start(at: moment)
         // Late in the run, so that most of it is not over at once.
-        case 6 where number > 60: .finish(at: moment)
-        default:
-            .sample(
-                at: moment, position: WorkoutPosition(latitude: 45.7, longitude: 14.3 + Double(number) / 10_000),
-                moved: Double(choice >> 8 % 5_000) / 1_000,
-                heartRate: choice % 3 == 0 ? nil : Int(80 + choice >> 8 % 90))
+        case 5 where number > 60: .finish(at: moment, distance: Double(number))
+        default: .lap(at: moment, distance: Double(number) + Double(choice >> 8 % 5_000) / 1_000)
         }
     }
 }

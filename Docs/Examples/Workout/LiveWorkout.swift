@@ -8,13 +8,14 @@ public import MeshTransport
 public enum WorkoutTap: String, CaseIterable, Hashable, Sendable, Codable {
     case start, pause, resume, lap, finish
 
-    func event(at moment: Date) -> WorkoutEvent {
+    /// - Parameter distance: metres so far.
+    func event(at moment: Date, _ distance: Double) -> WorkoutEvent {
         switch self {
         case .start: .start(at: moment)
         case .pause: .pause(at: moment)
         case .resume: .resume(at: moment)
-        case .lap: .lap(at: moment)
-        case .finish: .finish(at: moment)
+        case .lap: .lap(at: moment, distance: distance)
+        case .finish: .finish(at: moment, distance: distance)
         }
     }
 }
@@ -115,13 +116,20 @@ public final class LiveWorkout {
         }
         guard let session else { throw part == .none ? LiveWorkoutError.notBegun : .spectates }
         let moment = session.now
-        let event = tap.event(at: moment)
+        let event = tap.event(at: moment, session.totals.distance)
         guard session.state.accepts(event) else { throw LiveWorkoutError.pointless(tap, session.state.phase) }
         try session.submit(event, at: moment)
     }
 
-    /// Shows the others what a sensor measures now, in beats a minute. Only the newest counts; what is to be kept is a sample.
-    public func show(heartRate: Int) { try? session?.show(heartRate, as: .heartRate) }
+    /// What a sensor measures now, in beats a minute: the others see the newest at once, and while the workout runs it is kept.
+    /// - Throws: what `SyncedSession.show` and `record` throw.
+    public func measure(heartRate: Int) throws {
+        try session?.show(heartRate, as: .heartRate)
+        if state.phase == .running { try session?.measure(WorkoutSample(heartRate: heartRate)) }
+    }
+
+    /// What was measured, by the device that has come furthest.
+    public var totals: WorkoutTotals { session?.totals ?? WorkoutTotals() }
 
     /// Waits until the others have what was tapped here, at most two seconds, and ends. The transport stays open.
     public func stop() async {

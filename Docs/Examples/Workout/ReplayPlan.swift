@@ -4,16 +4,35 @@ public import MeshGPX
 /// Who does what, in which order, when a recorded workout is replayed on two devices.
 ///
 /// It follows from the recording alone, so that both devices derive the same plan and need not tell each other:
-/// - the phone starts and sends a sample for each timed point;
+/// - the phone starts and records a sample for each timed point;
 /// - a gap over 30 s between two points is a pause at the first and a resume at the second;
 /// - each kilometre ends a lap, the last point finishes;
 /// - the watch joins after `watchJoinsAfter` steps. From then on the two take turns with the taps, the watch first.
 public struct ReplayPlan: Hashable, Sendable {
     public enum Actor: String, CaseIterable, Codable, Hashable, Sendable { case phone, watch }
 
-    public struct Step: Hashable, Sendable {
-        public let actor: Actor
-        public let event: WorkoutEvent
+    public enum Step: Hashable, Sendable {
+        case tap(WorkoutEvent, by: Actor)
+        /// By the phone, which has the sensors.
+        case measure(WorkoutSample, at: Date)
+
+        public var actor: Actor {
+            switch self {
+            case .tap(_, let actor): actor
+            case .measure: .phone
+            }
+        }
+
+        public var moment: Date {
+            switch self {
+            case .tap(let event, _): event.moment
+            case .measure(_, let moment): moment
+            }
+        }
+
+        public var isTap: Bool {
+            if case .tap = self { true } else { false }
+        }
     }
 
     /// Seconds between two points from which on the runner stood still.
@@ -28,6 +47,7 @@ public struct ReplayPlan: Hashable, Sendable {
     public let untimedPointCount: Int
     /// The state that every device ends with.
     public let finalState: WorkoutState
+    public let sampleCount: Int
 
     /// - Throws: `ReplayPlanError.noTimedPoints`.
     /// Complexity: O(*n* log *n*) in the points.
@@ -36,19 +56,19 @@ public struct ReplayPlan: Hashable, Sendable {
         guard let first = points.first, let last = points.last else { throw .noTimedPoints }
 
         var script = Script()
-        script.add(.start(at: first.1))
+        script.tap(.start(at: first.1))
         var previous: (point: GPXPoint, time: Date)?
         for (point, time) in points {
-            script.add(point, at: time, after: previous)
+            script.pass(point, at: time, after: previous)
             previous = (point, time)
         }
-        script.add(.finish(at: last.1))
+        script.tap(.finish(at: last.1, distance: script.distance))
 
-        let joining = max(1, min(script.events.count / 10, 100))
-        steps = assignActors(script.events, watchJoinsAfter: joining)
-        watchJoinsAfter = joining
+        watchJoinsAfter = max(1, min(script.steps.count / 10, 100))
+        steps = takeTurns(script.steps, watchJoinsAfter: watchJoinsAfter)
         untimedPointCount = recording.untimedPointCount
         finalState = script.state
+        sampleCount = script.sampleCount
     }
 }
 
@@ -63,45 +83,57 @@ public enum ReplayPlanError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// The events so far and the state they make, from which laps follow.
+/// The steps so far, all by the phone, and what they come to, from which laps follow.
 private struct Script {
-    var events: [WorkoutEvent] = []
+    var steps: [ReplayPlan.Step] = []
     var state = WorkoutState()
+    var distance = 0.0
+    var sampleCount = 0
     private var lapsMarked = 0
 
-    /// Leaves out what the policy would reject or the reducer refuse, so that each step changes the state.
-    mutating func add(_ event: WorkoutEvent) {
+    /// Leaves out what the policy would reject or the reducer refuse, so that each tap changes the state.
+    mutating func tap(_ event: WorkoutEvent) {
         guard state.accepts(event), (try? state.apply(event)) != nil else { return }
-        events.append(event)
+        steps.append(.tap(event, by: .phone))
     }
 
-    mutating func add(_ point: GPXPoint, at time: Date, after previous: (point: GPXPoint, time: Date)?) {
+    mutating func pass(_ point: GPXPoint, at time: Date, after previous: (point: GPXPoint, time: Date)?) {
         var moved = 0.0
         if let previous {
             if time.timeIntervalSince(previous.time) > ReplayPlan.gap {
-                add(.pause(at: previous.time))
-                add(.resume(at: time))
+                tap(.pause(at: previous.time))
+                tap(.resume(at: time))
             } else {
                 moved = previous.point.distance(to: point)
             }
         }
-        let position = WorkoutPosition(
-            latitude: point.latitude, longitude: point.longitude, elevation: point.elevation)
-        add(.sample(at: time, position: position, moved: moved, heartRate: point.heartRate))
+        measure(
+            WorkoutSample(
+                position: WorkoutPosition(
+                    latitude: point.latitude, longitude: point.longitude, elevation: point.elevation),
+                moved: moved, heartRate: point.heartRate),
+            at: time)
 
-        let lapsDone = Int(state.distance / ReplayPlan.lapDistance)
+        let lapsDone = Int(distance / ReplayPlan.lapDistance)
         if lapsDone > lapsMarked {
             lapsMarked = lapsDone
-            add(.lap(at: time))
+            tap(.lap(at: time, distance: distance))
         }
+    }
+
+    private mutating func measure(_ sample: WorkoutSample, at time: Date) {
+        guard sample.isPlausible else { return }
+        steps.append(.measure(sample, at: time))
+        distance += sample.moved
+        sampleCount += 1
     }
 }
 
-private func assignActors(_ events: [WorkoutEvent], watchJoinsAfter joining: Int) -> [ReplayPlan.Step] {
+private func takeTurns(_ steps: [ReplayPlan.Step], watchJoinsAfter joining: Int) -> [ReplayPlan.Step] {
     var isWatchsTurn = true
-    return events.enumerated().map { index, event in
-        guard event.isTap, index >= joining else { return ReplayPlan.Step(actor: .phone, event: event) }
+    return steps.enumerated().map { index, step in
+        guard case .tap(let event, _) = step, index >= joining else { return step }
         defer { isWatchsTurn.toggle() }
-        return ReplayPlan.Step(actor: isWatchsTurn ? .watch : .phone, event: event)
+        return .tap(event, by: isWatchsTurn ? .watch : .phone)
     }
 }

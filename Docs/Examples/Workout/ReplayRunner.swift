@@ -1,15 +1,17 @@
 import Foundation
 import MeshIdentity
+import MeshSeries
 public import MeshSession
 
 /// Plays one device's part of a plan over its session.
 ///
-/// - Taking turns: own samples are submitted as they come, and a tap once everything that the plan has before it is
-///   applied here. So no two taps are concurrent, both devices end with the plan's final state, and every run has the
-///   same digest.
-/// - Concurrent: from where the watch has joined, both devices make every tap at the same moment, and neither waits for
-///   the other's: the watch taps as soon as it has the sample at which the plan taps. What the two of them make of it
-///   differs from run to run, and never between them.
+/// - Taking turns: samples are recorded as they come, and a tap is made once everything that the plan has before it is
+///   here. So no two taps are concurrent, both devices end with the plan's final state, and every run has the same digest.
+/// - Concurrent: from where the watch has joined, both devices make every tap at the same moment: each as soon as it has the
+///   other's tap before, and neither waits for the other's of that moment. What the two of them make of it differs from run
+///   to run, and never between them.
+///
+/// Either way both end with every sample.
 ///
 /// Lives on the main actor, like the session.
 @MainActor
@@ -28,7 +30,7 @@ public final class ReplayRunner {
     ///   - session: started by the caller.
     ///   - isConcurrent: both devices tap at the same moments.
     ///   - joinsLate: the session is under way, and this device may have been part of it before: it waits for what has
-    ///     happened, and leaves out what has been done.
+    ///     happened, leaves out the taps that have been made, and records its samples again.
     ///   - peerIDs: of the devices; by default their names in the plan.
     ///   - onProgress: called with the number of steps that are known here, each time it is seen to have changed.
     public init(
@@ -46,8 +48,9 @@ public final class ReplayRunner {
         self.onProgress = onProgress
     }
 
-    /// Returns when every step of the plan is applied here; concurrently, when every event of both devices is held here.
-    /// - Throws: `ReplayError`, what `submit` throws, or `CancellationError`.
+    /// Returns when every tap of the plan is applied and every sample held here; concurrently, when every event of both devices
+    /// is held here.
+    /// - Throws: `ReplayError`, what `submit` and `record` throw, or `CancellationError`.
     public func run() async throws {
         let listeners = listen()
         defer { for listener in listeners { listener.cancel() } }
@@ -57,42 +60,67 @@ public final class ReplayRunner {
 
     private func takeTurns() async throws {
         var earlier: Date?
+        var (taps, measured) = (0, Date?.none)
         if joinsLate { try await until { $0.isMember } }
-        for (index, step) in plan.steps.enumerated() {
-            let moment = step.event.moment
-            if session.state.eventCount > index {
-                // Taps wait for everything before them, so this one was made, here before a relaunch or by the other.
-            } else if step.actor == actor {
-                if step.event.isTap { try await reach(index) }
-                try await wait(pace.wait(from: earlier ?? moment, to: moment))
-                try await submit(step.event)
-            } else if step.event.isTap {
-                try await reach(index + 1)
+        for step in plan.steps {
+            // Taps wait for everything before them: what comes before one that was made, here before a relaunch or by the
+            // other, is past.
+            let isPast = session.state.eventCount > taps
+            switch step {
+            case .measure(let sample, let moment):
+                if actor == step.actor { try await measure(sample, at: moment, after: isPast ? nil : earlier) }
+                measured = moment
+            case .tap(let event, let tapper):
+                if !isPast, tapper == actor {
+                    try await until { $0.state.eventCount >= taps && self.holdsTrack(to: measured) }
+                    try await submit(event, after: earlier)
+                } else {
+                    try await until { $0.state.eventCount > taps }
+                }
+                taps += 1
             }
-            earlier = moment
+            earlier = step.moment
         }
-        try await reach(plan.steps.count)
+        try await untilWhole { $0.state.eventCount >= taps }
     }
 
     private func tapTogether() async throws {
         var earlier: Date?
-        var samplesEnd = 0
+        // How many the phone and the watch have made.
+        var taps: (phone: UInt64, watch: UInt64) = (0, 0)
         for (index, step) in plan.steps.enumerated() {
             if index == plan.watchJoinsAfter { try await until { $0.isMember } }
-            if !step.event.isTap { samplesEnd = index + 1 }
-            if actor == .phone || (step.event.isTap && index >= plan.watchJoinsAfter) {
-                // The samples are the watch's clock.
-                if actor == .watch { try await until { _ in self.held(of: .phone) >= samplesEnd } }
-                try await wait(pace.wait(from: earlier ?? step.event.moment, to: step.event.moment))
-                try await submit(step.event)
+            let isBoths = index >= plan.watchJoinsAfter
+            switch step {
+            case .measure(let sample, let moment) where actor == .phone:
+                try await measure(sample, at: moment, after: earlier)
+            case .measure(_, let moment):
+                if isBoths { try await wait(pace.wait(from: earlier ?? moment, to: moment)) }
+            case .tap(let event, _):
+                if isBoths {
+                    try await until { _ in self.held(of: .phone) >= taps.phone && self.held(of: .watch) >= taps.watch }
+                }
+                if actor == .phone || isBoths { try await submit(event, after: earlier) }
+                taps.phone += 1
+                if isBoths { taps.watch += 1 }
             }
-            earlier = step.event.moment
+            earlier = step.moment
         }
-        let taps = plan.steps[plan.watchJoinsAfter...].count { $0.event.isTap }
-        try await until { _ in self.held(of: .phone) >= self.plan.steps.count && self.held(of: .watch) >= taps }
+        try await untilWhole { _ in self.held(of: .phone) >= taps.phone && self.held(of: .watch) >= taps.watch }
     }
 
-    private func submit(_ event: WorkoutEvent) async throws {
+    /// - Parameter earlier: of the step before; nil where nothing is to be waited for.
+    private func measure(_ sample: WorkoutSample, at moment: Date, after earlier: Date?) async throws {
+        try await wait(pace.wait(from: earlier ?? moment, to: moment))
+        // As fast as possible may be faster than the store.
+        try await until { $0.unwrittenSampleCount < SeriesLimits.unwrittenMax / 2 }
+        try session.measure(sample, at: moment)
+        onProgress(steps)
+        await Task.yield()
+    }
+
+    private func submit(_ event: WorkoutEvent, after earlier: Date?) async throws {
+        try await wait(pace.wait(from: earlier ?? event.moment, to: event.moment))
         while true {
             do {
                 try session.submit(event, at: event.moment)
@@ -113,29 +141,46 @@ public final class ReplayRunner {
 
     /// How many steps of the plan are known here.
     private var steps: Int {
-        isConcurrent ? Int(clamping: held(of: .phone)) : session.state.eventCount
+        let taps = isConcurrent ? Int(clamping: held(of: .phone)) : session.state.eventCount
+        return min(taps + session.totals.sampleCount, plan.steps.count)
     }
 
     private func held(of actor: ReplayPlan.Actor) -> UInt64 {
         session.heldSequence(of: peerIDs[actor] ?? actor.rawValue)
     }
 
-    /// Waits until so many steps are applied here, in events or in a snapshot.
-    private func reach(_ count: Int) async throws { try await until { $0.state.eventCount >= count } }
+    /// Whether everything is held that was measured up to then; series have microseconds.
+    private func holdsTrack(to moment: Date?) -> Bool {
+        guard let moment else { return true }
+        return session.totals.latest.map { moment.timeIntervalSince($0) < 0.001 } ?? false
+    }
+
+    /// Waits until a condition holds, and the whole track is held here and by the others.
+    private func untilWhole(_ condition: (WorkoutSession) -> Bool) async throws {
+        try await until { condition($0) && $0.areSamplesHeldByOthers }
+        var changed = changes.stream.makeAsyncIterator()
+        while try await session.track().count < plan.sampleCount {
+            guard await changed.next() != nil else { throw ended }
+        }
+        onProgress(steps)
+    }
 
     private func until(_ condition: (WorkoutSession) -> Bool) async throws {
         var changed = changes.stream.makeAsyncIterator()
         while !condition(session) {
-            guard await changed.next() != nil else {
-                throw Task.isCancelled ? CancellationError() : ReplayError.sessionEnded(applied: steps)
-            }
+            guard await changed.next() != nil else { throw ended }
             onProgress(steps)
         }
+    }
+
+    private var ended: any Error {
+        Task.isCancelled ? CancellationError() : ReplayError.sessionEnded(applied: steps)
     }
 
     private func listen() -> [Task<Void, Never>] {
         let states = session.states()
         let statuses = session.statuses()
+        let series = session.seriesUpdates()
         let changed = changes.continuation
         return [
             Task {
@@ -143,7 +188,21 @@ public final class ReplayRunner {
                 changed.finish()
             },
             Task { for await _ in statuses { changed.yield() } },
+            Task { for await _ in series { changed.yield() } },
         ]
+    }
+}
+
+extension SyncedSession {
+    fileprivate var unwrittenSampleCount: Int {
+        seriesStatuses.lazy.filter(\.isOwn).map { $0.count - $0.storedCount }.max() ?? 0
+    }
+
+    /// Whether every peer that can be reached has what was recorded here.
+    fileprivate var areSamplesHeldByOthers: Bool {
+        seriesStatuses.lazy.filter(\.isOwn).allSatisfy { series in
+            reachablePeerIDs.allSatisfy { series.heldThrough[$0] ?? 0 >= series.end }
+        }
     }
 }
 

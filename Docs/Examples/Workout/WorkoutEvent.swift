@@ -1,45 +1,19 @@
 public import Foundation
 
-/// What happens in a workout. Every event carries the moment of the tap or of the measurement, never that of its
-/// arrival, so that it means the same wherever and whenever it is applied.
+/// What a person does in a workout, on either device. Every event carries the moment of the tap, never that of its arrival,
+/// so that it means the same wherever and whenever it is applied.
 public enum WorkoutEvent: Codable, Hashable, Sendable {
     case start(at: Date)
-    /// A position was measured.
-    ///
-    /// - `moved`: metres since the previous sample, 0 after a gap. Whoever measures also computes this: sine and cosine
-    ///   differ in the last digit between systems, so a reducer that called them would not be deterministic.
-    /// - `heartRate`: beats a minute, when a sensor is there.
-    case sample(at: Date, position: WorkoutPosition, moved: Double, heartRate: Int? = nil)
     case pause(at: Date)
     case resume(at: Date)
-    case lap(at: Date)
-    case finish(at: Date)
+    /// - `distance`: metres of the workout, as whoever taps sees them. What was measured lies beside the order of events and
+    ///   is held by each device so far as it has come, so a reducer sees only what an event carries.
+    case lap(at: Date, distance: Double)
+    case finish(at: Date, distance: Double)
 
     public var moment: Date {
         switch self {
-        case .start(let at), .pause(let at), .resume(let at), .lap(let at), .finish(let at): at
-        case .sample(let at, _, _, _): at
+        case .start(let at), .pause(let at), .resume(let at), .lap(let at, _), .finish(let at, _): at
         }
-    }
-
-    /// Whether a person did this, on either device. Samples come from a sensor and many to the minute.
-    public var isTap: Bool {
-        if case .sample = self { false } else { true }
-    }
-}
-
-/// Where the runner is.
-public struct WorkoutPosition: Codable, Hashable, Sendable {
-    /// Degrees north (WGS 84).
-    public var latitude: Double
-    /// Degrees east (WGS 84).
-    public var longitude: Double
-    /// Metres above sea level.
-    public var elevation: Double?
-
-    public init(latitude: Double, longitude: Double, elevation: Double? = nil) {
-        self.latitude = latitude
-        self.longitude = longitude
-        self.elevation = elevation
     }
 }

@@ -21,9 +21,9 @@ extension WorkoutState {
     func accepts(_ event: WorkoutEvent) -> Bool {
         switch event {
         case .start: phase == .ready
-        case .sample, .pause: phase == .running
+        case .pause: phase == .running
         case .resume: phase == .paused
-        case .lap(let moment): phase == .running && laps.count < WorkoutPolicy.lapsMax && !isDoubleTap(moment)
+        case .lap(let moment, _): phase == .running && laps.count < WorkoutPolicy.lapsMax && !isDoubleTap(moment)
         // A finished workout stays finished, whatever arrives late.
         case .finish: phase == .running || phase == .paused
         }

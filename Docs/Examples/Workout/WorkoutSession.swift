@@ -41,7 +41,6 @@ where
         _ configure: (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void
     ) -> SyncedSessionConfiguration<WorkoutState, WorkoutEvent> {
         var configuration = SyncedSessionConfiguration<WorkoutState, WorkoutEvent>()
-        configuration.isHighRate = { !$0.isTap }
         // All paired devices are one person's: those that come later watch.
         configuration.audience = .everyPeer
         configuration.isIdle = { $0.phase == .ready }
@@ -60,11 +59,18 @@ where
 
 extension WorkoutState {
     /// 32 hexadecimal digits that two devices compare to see that they agree.
-    public var digest: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        // A state made of finite numbers, dates and text always encodes.
-        guard let bytes = try? encoder.encode(self) else { return "unencodable" }
-        return StableHash(Array(bytes)).description
-    }
+    public var digest: String { jsonDigest(of: self) }
+}
+
+extension [WorkoutSample] {
+    /// The same of a track.
+    public var digest: String { jsonDigest(of: self) }
+}
+
+private func jsonDigest(of value: some Encodable) -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    // Finite numbers, dates and text always encode.
+    guard let bytes = try? encoder.encode(value) else { return "unencodable" }
+    return StableHash(Array(bytes)).description
 }

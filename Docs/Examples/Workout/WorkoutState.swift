@@ -3,19 +3,15 @@ public import MeshTimerAnchor
 
 /// A workout as phone and watch both show it.
 ///
-/// It holds facts, not ticks: what a screen counts up (elapsed time, pace, phase) is derived from them when it is read,
-/// so that nothing stored can contradict it and nothing is sent while time passes.
+/// It holds facts, not ticks: what a screen counts up (elapsed time, phase) is derived from them when it is read, so that
+/// nothing stored can contradict it and nothing is sent while time passes. What sensors measure is a series beside it.
 public struct WorkoutState: Codable, Hashable, Sendable {
     /// nil before the start.
     public var timer: SessionTimerAnchor?
-    /// Metres.
+    /// Metres at the last lap or at the finish; what has come since is in `WorkoutSession.totals`.
     public var distance = 0.0
-    public var position: WorkoutPosition?
-    /// nil until a sample had a heart rate.
-    public var heartRate: HeartRateSummary?
     /// The laps that have ended, at most `WorkoutPolicy.lapsMax`.
     public var laps: [WorkoutLap] = []
-    public var sampleCount = 0
     /// Events that made this state; those that the policy rejected are not among them.
     public var eventCount = 0
 
@@ -32,14 +28,6 @@ public struct WorkoutState: Codable, Hashable, Sendable {
 
     /// Seconds without pauses.
     public func elapsed(at moment: Date) -> TimeInterval { timer?.elapsed(at: moment) ?? 0 }
-
-    /// Seconds for a kilometre so far; nil before the first ten metres, which are mostly noise.
-    public func pace(at moment: Date) -> TimeInterval? {
-        distance < 10 ? nil : elapsed(at: moment) / distance * 1_000
-    }
-
-    /// Metres since the last lap ended.
-    public var lapDistance: Double { distance - (laps.last?.endDistance ?? 0) }
 }
 
 public enum WorkoutPhase: String, Codable, Hashable, Sendable {
@@ -61,22 +49,4 @@ public struct WorkoutLap: Codable, Hashable, Sendable {
         self.distance = distance
         self.endDistance = endDistance
     }
-}
-
-/// Heart rates as sums, from which a screen derives what it shows.
-public struct HeartRateSummary: Codable, Hashable, Sendable {
-    /// Beats a minute.
-    public var latest: Int
-    public var highest: Int
-    public var sum: Int
-    public var count: Int
-
-    public init(latest: Int, highest: Int, sum: Int, count: Int) {
-        self.latest = latest
-        self.highest = highest
-        self.sum = sum
-        self.count = count
-    }
-
-    public var average: Int { count > 0 ? sum / count : 0 }
 }

@@ -12,18 +12,19 @@ struct EngineReplayTests {
             var watch = Device("watch")
             for (index, step) in plan.steps.enumerated() {
                 if index == joining, index > 0 {
-                    let result = try watch.engine.applySnapshot(phone.engine.makeSnapshot(at: step.event.moment))
+                    let result = try watch.engine.applySnapshot(phone.engine.makeSnapshot(at: step.moment))
                     guard case .applied = result else {
                         Issue.record("the watch did not take the snapshot at step \(joining)")
                         return
                     }
                 }
-                switch step.actor {
+                guard case .tap(let event, let tapper) = step else { continue }
+                switch tapper {
                 case .phone:
-                    let envelope = try phone.engine.submitLocal(step.event, at: step.event.moment)
+                    let envelope = try phone.engine.submitLocal(event, at: step.moment)
                     if index >= joining { try expectApplied(watch.engine.receive(envelope), at: index) }
                 case .watch:
-                    let envelope = try watch.engine.submitLocal(step.event, at: step.event.moment)
+                    let envelope = try watch.engine.submitLocal(event, at: step.moment)
                     try expectApplied(phone.engine.receive(envelope), at: index)
                 }
             }

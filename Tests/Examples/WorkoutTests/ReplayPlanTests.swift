@@ -8,8 +8,8 @@ struct ReplayPlanTests {
     @Test("a start, a sample for each timed point and a finish")
     func simplePlan() throws {
         let plan = try plan([point(0, latitude: 0), GPXPoint(latitude: 0, longitude: 0), point(30, latitude: 0)])
-        #expect(plan.steps.map(\.event.name) == ["start", "sample", "sample", "finish"])
-        #expect(plan.steps.map(\.event.moment) == [at(0), at(0), at(30), at(30)])
+        #expect(plan.steps.map(\.name) == ["start", "sample", "sample", "finish"])
+        #expect(plan.steps.map(\.moment) == [at(0), at(0), at(30), at(30)])
         #expect(plan.untimedPointCount == 1)
         #expect(plan.finalState.phase == .finished)
     }
@@ -17,8 +17,8 @@ struct ReplayPlanTests {
     @Test("a gap over 30 s is a pause and a resume, and the way across is not counted")
     func gaps() throws {
         let plan = try plan([point(0, latitude: 0), point(30, latitude: 0.001), point(60.5, latitude: 0.002)])
-        #expect(plan.steps.map(\.event.name) == ["start", "sample", "sample", "pause", "resume", "sample", "finish"])
-        #expect(plan.steps.map(\.event.moment) == [0, 0, 30, 30, 60.5, 60.5, 60.5].map(at))
+        #expect(plan.steps.map(\.name) == ["start", "sample", "sample", "pause", "resume", "sample", "finish"])
+        #expect(plan.steps.map(\.moment) == [0, 0, 30, 30, 60.5, 60.5, 60.5].map(at))
         #expect(abs(plan.finalState.distance - 111.19) < 0.01)
         #expect(plan.finalState.elapsed(at: at(99)) == 30)
     }
@@ -30,8 +30,8 @@ struct ReplayPlanTests {
             point(0, latitude: 0), point(10, latitude: 999 * metre), point(20, latitude: 1_001 * metre),
             point(30, latitude: 1_999 * metre), point(40, latitude: 4_500 * metre), point(50, latitude: 5_100 * metre),
         ])
-        let laps = plan.steps.filter { $0.event.name == "lap" }
-        #expect(laps.map(\.event.moment) == [20, 40, 50].map(at))
+        let laps = plan.steps.filter { $0.name == "lap" }
+        #expect(laps.map(\.moment) == [20, 40, 50].map(at))
         #expect(plan.finalState.laps.map(\.endedAt) == [20, 40, 50].map(at))
     }
 
@@ -42,11 +42,11 @@ struct ReplayPlanTests {
         let late = plan.steps[plan.watchJoinsAfter...]
         #expect(early.allSatisfy { $0.actor == .phone })
         #expect(plan.watchJoinsAfter == plan.steps.count / 10)
-        #expect(late.filter { !$0.event.isTap }.allSatisfy { $0.actor == .phone })
-        let taps = late.filter(\.event.isTap).map(\.actor)
+        #expect(late.filter { !$0.isTap }.allSatisfy { $0.actor == .phone })
+        let taps = late.filter(\.isTap).map(\.actor)
         #expect(taps.count >= 4)
         #expect(taps == taps.indices.map { $0.isMultiple(of: 2) ? .watch : .phone })
-        let tappedByWatch = Set(late.filter { $0.actor == .watch }.map(\.event.name))
+        let tappedByWatch = Set(late.filter { $0.actor == .watch }.map(\.name))
         #expect(tappedByWatch.isSuperset(of: ["pause", "lap"]))
     }
 
@@ -67,13 +67,14 @@ struct ReplayPlanTests {
     @Test("points out of order are replayed in the order of their times")
     func unsorted() throws {
         let plan = try plan([point(20, latitude: 0), point(0, latitude: 0), point(10, latitude: 0)])
-        #expect(plan.steps.map(\.event.moment) == [0, 0, 10, 20, 20].map(at))
+        #expect(plan.steps.map(\.moment) == [0, 0, 10, 20, 20].map(at))
     }
 
-    @Test("every step changes the state, so that a count of steps says how far a device is")
+    @Test("every tap changes the state, so that a count of taps and samples says how far a device is")
     func everyStepCounts() throws {
         let plan = try ReplayPlan(recording: .syntheticRun())
-        #expect(plan.finalState.eventCount == plan.steps.count)
+        #expect(plan.finalState.eventCount == plan.steps.count(where: \.isTap))
+        #expect(plan.sampleCount == plan.samples.count && plan.sampleCount > 100)
         #expect(try ReplayPlan(recording: .syntheticRun()) == plan)
     }
 
@@ -84,8 +85,8 @@ struct ReplayPlanTests {
         #expect(recording.tracks.flatMap(\.segments).contains { $0.points.isEmpty })
         #expect(plan.untimedPointCount == 3)
         #expect(plan.finalState.laps.count == 3)
-        #expect(plan.steps.count { $0.event.name == "pause" } == 2)
-        #expect(plan.finalState.heartRate?.count == plan.finalState.sampleCount)
+        #expect(plan.steps.count { $0.name == "pause" } == 2)
+        #expect(plan.samples.allSatisfy { $0.heartRate != nil })
         let minutes = plan.finalState.elapsed(at: .distantFuture) / 60
         #expect((15...20).contains(minutes))
     }
@@ -121,15 +122,21 @@ struct ReplayPlanTests {
     private func at(_ seconds: Double) -> Date { Date(timeIntervalSince1970: 1_777_615_200 + seconds) }
 }
 
-extension WorkoutEvent {
+extension ReplayPlan {
+    var samples: [WorkoutSample] {
+        steps.compactMap { step in if case .measure(let sample, _) = step { sample } else { nil } }
+    }
+}
+
+extension ReplayPlan.Step {
     var name: String {
         switch self {
-        case .start: "start"
-        case .sample: "sample"
-        case .pause: "pause"
-        case .resume: "resume"
-        case .lap: "lap"
-        case .finish: "finish"
+        case .measure: "sample"
+        case .tap(.start, _): "start"
+        case .tap(.pause, _): "pause"
+        case .tap(.resume, _): "resume"
+        case .tap(.lap, _): "lap"
+        case .tap(.finish, _): "finish"
         }
     }
 }

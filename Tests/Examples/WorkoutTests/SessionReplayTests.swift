@@ -14,20 +14,29 @@ struct SessionReplayTests {
         let phone = device(.phone, on: network)
         let watch = device(.watch, on: network)
         phone.start()
+        var done = 0
         let runs = [
-            Task { try await ReplayRunner(plan: plan, actor: .phone, session: phone).run() },
             Task {
-                while phone.state.eventCount < plan.watchJoinsAfter { await Task.yield() }
+                try await ReplayRunner(plan: plan, actor: .phone, session: phone).run()
+                done += 1
+            },
+            Task {
+                while phone.totals.sampleCount < plan.watchJoinsAfter { await Task.yield() }
                 watch.start()
                 try await ReplayRunner(plan: plan, actor: .watch, session: watch).run()
+                done += 1
             },
         ]
-        for _ in 0..<50_000 where phone.state.phase != .finished || watch.state.phase != .finished {
+        for _ in 0..<50_000 where done < 2 {
             network.advance(by: .milliseconds(1))
             await Task.yield()
         }
         for run in runs { run.cancel() }
 
+        #expect(done == 2, "seed \(seed): \(phone.totals) on the phone, \(watch.totals) on the watch")
+        #expect(phone.totals.sampleCount == plan.sampleCount && phone.totals == watch.totals, "seed \(seed)")
+        let tracks = try await [phone.track(), watch.track()]
+        #expect(tracks[0] == tracks[1] && tracks[0].map(\.value) == plan.samples, "seed \(seed)")
         #expect(phone.state == plan.finalState, "seed \(seed): the phone after \(phone.state.eventCount) steps")
         #expect(watch.state == plan.finalState, "seed \(seed): the watch after \(watch.state.eventCount) steps")
         #expect(watch.statistics.snapshotsApplied > 0, "seed \(seed)")
@@ -45,8 +54,8 @@ struct SessionReplayTests {
         let runs = [(ReplayPlan.Actor.phone, phone), (.watch, watch)].map { actor, session in
             Task { try await ReplayRunner(plan: plan, actor: actor, session: session, isConcurrent: true).run() }
         }
-        let taps = plan.steps[plan.watchJoinsAfter...].count { $0.event.isTap }
-        let total = UInt64(plan.steps.count + taps)
+        let taps = plan.steps[plan.watchJoinsAfter...].count(where: \.isTap)
+        let total = UInt64(plan.steps.count(where: \.isTap) + taps)
         for _ in 0..<50_000 where phone.confirmedCount < total || watch.confirmedCount < total {
             network.advance(by: .milliseconds(1))
             await Task.yield()
@@ -82,6 +91,30 @@ struct SessionReplayTests {
         #expect(watch.state.elapsed(at: network.now.addingTimeInterval(200)) > 250, "its own clock would be wrong")
     }
 
+    @Test("two devices that measure the same way are not twice as far")
+    func twoSensors() async throws {
+        let network = ScenarioNetwork(seed: 2)
+        let (phone, watch) = (device(.phone, on: network), device(.watch, on: network))
+        phone.start()
+        watch.start()
+        try phone.submit(.start(at: network.now))
+        for number in 1...10 {
+            try phone.measure(WorkoutSample(moved: 3, heartRate: nil))
+            try watch.measure(WorkoutSample(moved: number == 1 ? 0 : 3, heartRate: 120 + number))
+        }
+        for _ in 0..<20_000 where phone.seriesStatuses.count < 2 || watch.totals.distance < 30 {
+            network.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
+        #expect(phone.totals.distance == 30 && phone.totals == watch.totals)
+        let heartRate = WorkoutTotals(phone.summary(of: .track, by: "watch")).heartRate
+        #expect(heartRate?.average == 126 && heartRate?.highest == 130 && heartRate?.latest == 130)
+        #expect(phone.totals.pace(after: 15) == 500)
+        for sample in [-1, .nan, .infinity].map({ WorkoutSample(moved: $0) }) + [WorkoutSample(heartRate: 501)] {
+            #expect(throws: WorkoutError.invalidSample) { try phone.measure(sample) }
+        }
+    }
+
     private func device(
         _ actor: ReplayPlan.Actor, on network: ScenarioNetwork, clockAhead: TimeInterval = 0
     ) -> WorkoutSession {
@@ -93,6 +126,7 @@ struct SessionReplayTests {
             sessionID: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)),
             over: network.makeTransport(localPeer: peer)
         ) { configuration in
+            configuration.seriesInterval = .milliseconds(100)
             configuration.now = { network.now.addingTimeInterval(clockAhead) }
             configuration.wait = { duration in
                 let end = network.elapsed + duration

@@ -16,48 +16,40 @@ struct WorkoutRulesTests {
         try phone.tap(.resume(at: at(70)))
         #expect(phone.state.phase == .running)
         #expect(phone.state.elapsed(at: at(75)) == 15)
-        try phone.tap(.finish(at: at(80)))
+        try phone.tap(finish(80, 0))
         #expect(phone.state.phase == .finished)
         #expect(phone.state.elapsed(at: at(1_000)) == 20)
-    }
-
-    @Test("distance, heart rate and pace follow the samples")
-    func samples() throws {
-        var phone = Device("phone")
-        try phone.tap(.start(at: at(0)), sample(0, moved: 0))
-        #expect(phone.state.pace(at: at(1)) == nil)
-        try phone.tap(sample(100, moved: 250, heartRate: 120), sample(200, moved: 250, heartRate: 141))
-        #expect(phone.state.distance == 500)
-        #expect(phone.state.sampleCount == 3)
-        #expect(phone.state.pace(at: at(200)) == 400)
-        #expect(phone.state.heartRate == HeartRateSummary(latest: 141, highest: 141, sum: 261, count: 2))
-        #expect(phone.state.heartRate?.average == 130)
-        #expect(phone.state.position == WorkoutPosition(latitude: 46, longitude: 14, elevation: 300))
     }
 
     @Test("a lap has its own time and distance, without pauses")
     func laps() throws {
         var phone = Device("phone")
         try phone.tap(
-            .start(at: at(0)), sample(50, moved: 400), .lap(at: at(60)), sample(90, moved: 300),
-            .pause(at: at(100)), .resume(at: at(500)), sample(510, moved: 100), .lap(at: at(520)))
+            .start(at: at(0)), lap(60, 400), .pause(at: at(100)), .resume(at: at(500)), lap(520, 800))
         #expect(phone.state.laps.map(\.duration) == [60, 60])
         #expect(phone.state.laps.map(\.distance) == [400, 400])
         #expect(phone.state.laps.map(\.endDistance) == [400, 800])
-        #expect(phone.state.lapDistance == 0)
+        #expect(phone.state.distance == 800)
+    }
+
+    @Test("whoever has seen less of the way ends a lap where the other did")
+    func lapBehind() throws {
+        var phone = Device("phone")
+        try phone.tap(.start(at: at(0)), lap(60, 400), lap(90, 350), .finish(at: at(120), distance: 390))
+        #expect(phone.state.laps.map(\.distance) == [400, 0])
+        #expect(phone.state.distance == 400)
     }
 
     @Test("what makes no sense in a phase changes nothing")
     func rejectedEvents() throws {
         let everything: [WorkoutEvent] = [
-            .start(at: at(200)), sample(200, moved: 1), .pause(at: at(200)), .resume(at: at(200)), .lap(at: at(200)),
-            .finish(at: at(200)),
+            .start(at: at(200)), .pause(at: at(200)), .resume(at: at(200)), lap(200, 1), finish(200, 1),
         ]
         let phases: [(reached: [WorkoutEvent], accepted: [WorkoutEvent])] = [
             ([], [everything[0]]),
-            ([.start(at: at(0))], [everything[1], everything[2], everything[4], everything[5]]),
-            ([.start(at: at(0)), .pause(at: at(9))], [everything[3], everything[5]]),
-            ([.start(at: at(0)), .finish(at: at(9))], []),
+            ([.start(at: at(0))], [everything[1], everything[3], everything[4]]),
+            ([.start(at: at(0)), .pause(at: at(9))], [everything[2], everything[4]]),
+            ([.start(at: at(0)), finish(9, 0)], []),
         ]
         for phase in phases {
             for event in everything {
@@ -73,9 +65,9 @@ struct WorkoutRulesTests {
     @Test("a lap tapped on both wrists counts once")
     func doubleTap() throws {
         var phone = Device("phone")
-        try phone.tap(.start(at: at(0)), .lap(at: at(60)), .lap(at: at(61.9)))
+        try phone.tap(.start(at: at(0)), lap(60, 0), lap(61.9, 0))
         #expect(phone.state.laps.count == 1)
-        try phone.tap(.lap(at: at(62)))
+        try phone.tap(lap(62, 0))
         #expect(phone.state.laps.count == 2)
     }
 
@@ -83,21 +75,18 @@ struct WorkoutRulesTests {
     func lapLimit() throws {
         var phone = Device("phone")
         try phone.tap(.start(at: at(0)))
-        for lap in 1...WorkoutPolicy.lapsMax + 1 { try phone.tap(.lap(at: at(Double(lap) * 10))) }
+        for lap in 1...WorkoutPolicy.lapsMax + 1 { try phone.tap(self.lap(Double(lap) * 10, 0)) }
         #expect(phone.state.laps.count == WorkoutPolicy.lapsMax)
     }
 
-    @Test("an impossible sample is refused where it is submitted and takes no sequence")
-    func invalidSamples() throws {
+    @Test("an impossible distance is refused where it is submitted and takes no sequence")
+    func invalidDistances() throws {
         var phone = Device("phone")
         try phone.tap(.start(at: at(0)))
         let before = phone.state
-        let events = [
-            sample(1, moved: -1), sample(1, moved: .nan), sample(1, moved: .infinity),
-            sample(1, moved: 1, heartRate: 501), sample(1, moved: 1, heartRate: .min),
-        ]
-        for event in events {
-            #expect(throws: WorkoutError.invalidSample) { try phone.tap(event) }
+        for distance in [-1, .nan, .infinity] {
+            #expect(throws: WorkoutError.invalidDistance) { try phone.tap(lap(1, distance)) }
+            #expect(throws: WorkoutError.invalidDistance) { try phone.tap(finish(1, distance)) }
         }
         #expect(phone.state == before)
         #expect(phone.engine.store.nextLocalSequence == 2)
@@ -105,11 +94,8 @@ struct WorkoutRulesTests {
 
     @Test("events and state survive every codec of the wire")
     func codecs() throws {
-        let position = WorkoutPosition(latitude: 46.0512345, longitude: -14.5, elevation: nil)
         let events: [WorkoutEvent] = [
-            .start(at: at(0.1)), .sample(at: at(0.3), position: position, moved: 0.1 + 0.2, heartRate: nil),
-            sample(7, moved: 1.5, heartRate: 99), .pause(at: at(8)), .resume(at: at(9)), .lap(at: at(10)),
-            .finish(at: at(11)),
+            .start(at: at(0.1)), .pause(at: at(8)), .resume(at: at(9)), lap(10, 0.1 + 0.2), finish(11, 1.5),
         ]
         var phone = Device("phone")
         for event in events { try phone.tap(event) }
@@ -121,10 +107,12 @@ struct WorkoutRulesTests {
         }
     }
 
-    private func sample(_ seconds: Double, moved: Double, heartRate: Int? = nil) -> WorkoutEvent {
-        .sample(
-            at: at(seconds), position: WorkoutPosition(latitude: 46, longitude: 14, elevation: 300), moved: moved,
-            heartRate: heartRate)
+    private func lap(_ seconds: Double, _ distance: Double) -> WorkoutEvent {
+        .lap(at: at(seconds), distance: distance)
+    }
+
+    private func finish(_ seconds: Double, _ distance: Double) -> WorkoutEvent {
+        .finish(at: at(seconds), distance: distance)
     }
 
     private func at(_ seconds: Double) -> Date { Date(timeIntervalSince1970: 1_777_615_200 + seconds) }

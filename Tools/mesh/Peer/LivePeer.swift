@@ -90,7 +90,8 @@
                 case .signal(SIGTSTP): suspend()
                 case .signal(SIGCONT): resume()
                 case .signal(SIGWINCH): break
-                case .tick: if let rate = sensor?.measure() { workout.show(heartRate: rate) }
+                // One that has no room is the next one's to make up for.
+                case .tick: if let rate = sensor?.measure() { try? workout.measure(heartRate: rate) }
                 case .signal(let number): return number
                 }
                 if !isSuspended { output.show(status) }
@@ -172,7 +173,6 @@
         fileprivate var name: String {
             switch self {
             case .start: "start"
-            case .sample: "sample"
             case .pause: "pause"
             case .resume: "resume"
             case .lap: "lap"

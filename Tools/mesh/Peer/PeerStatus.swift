@@ -16,6 +16,8 @@
         let laps: Int
         /// Events that made the state, of all peers.
         let events: Int
+        /// Measurements that are kept, as far as they have come here.
+        let samples: Int
         /// Events that every member has, at their final place.
         let confirmed: UInt64
         /// Of the state; equal on peers that agree.
@@ -45,6 +47,7 @@
             elapsedSeconds = workout.elapsed
             laps = state.laps.count
             events = state.eventCount
+            samples = workout.totals.sampleCount
             confirmed = workout.session?.confirmedCount ?? 0
             digest = state.digest
             sessionID = workout.invitation?.sessionID

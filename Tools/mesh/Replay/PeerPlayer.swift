@@ -52,7 +52,10 @@
 
         private func perform(_ progress: PeerProgress) async throws -> WorkoutSession {
             let underWay = try await sessionUnderWay()
-            let session = WorkoutSession.workout(sessionID: underWay ?? UUID(), over: transport)
+            let session = WorkoutSession.workout(sessionID: underWay ?? UUID(), over: transport) { configuration in
+                // The next tap waits for them.
+                configuration.seriesInterval = .milliseconds(100)
+            }
             session.start()
             let runner = ReplayRunner(
                 plan: plan, actor: actor, session: session, pace: pace, isConcurrent: isConcurrent,

@@ -24,7 +24,8 @@
         var text: String {
             switch self {
             case .progress(let steps): "\(steps) steps"
-            case .finished(let summary): "done: \(summary.events) events, digest \(summary.digest)"
+            case .finished(let summary):
+                "done: \(summary.events) events, \(summary.samples) samples, digest \(summary.digest)"
             case .failed(let reason): "failed: \(reason)"
             }
         }
@@ -35,6 +36,10 @@
         let name: String
         /// Of the state; equal on peers that agree.
         let digest: String
+        /// Of the samples, the same.
+        let trackDigest: String
+        /// Samples of both peers.
+        let samples: Int
         /// Events that made the state, of both peers.
         let events: Int
         /// Own events.

@@ -3,6 +3,7 @@
     import Foundation
     import MeshBus
     import MeshDelivery
+    import MeshSeries
     import MeshSession
     import MeshToolOutput
     import WorkoutExample
@@ -63,7 +64,8 @@
             let session = try await player.play()
             await transport.close()
             return PeerSummary(
-                name: name.rawValue, session: session, bytesRaw: codec.encodedByteCount,
+                name: name.rawValue, session: session, track: try await session.track(),
+                bytesRaw: codec.encodedByteCount,
                 bytesOnWire: ends.link.bytesSent,
                 seconds: (ContinuousClock.now - started).seconds)
         }
@@ -94,10 +96,14 @@
 
     extension PeerSummary {
         @MainActor
-        init(name: String, session: WorkoutSession, bytesRaw: UInt64, bytesOnWire: UInt64, seconds: Double) {
+        init(
+            name: String, session: WorkoutSession, track: [RecordedSample<WorkoutSample>], bytesRaw: UInt64,
+            bytesOnWire: UInt64, seconds: Double
+        ) {
             let statistics = session.statistics
             self.init(
-                name: name, digest: session.state.digest, events: session.state.eventCount,
+                name: name, digest: session.state.digest, trackDigest: track.map(\.value).digest, samples: track.count,
+                events: session.state.eventCount,
                 submitted: statistics.submitted, applied: statistics.applied, duplicates: statistics.duplicates,
                 ignored: statistics.ignored, late: statistics.late, confirmed: statistics.confirmed,
                 resent: statistics.resent, copies: statistics.copiesAdopted, gaps: statistics.gaps,

@@ -9,7 +9,7 @@
         static let configuration = CommandConfiguration(
             commandName: "replay", abstract: "Replays a recorded workout on a phone and a watch, each a process.",
             discussion: """
-                Starts two `mesh play` processes, joined by a link, that share one workout. The phone starts it and sends \
+                Starts two `mesh play` processes, joined by a link, that share one workout. The phone starts it and records \
                 a sample for each track point that has a time; the others are skipped and counted. A gap of more than \
                 30 s is a pause and a resume, each kilometre a lap, the last point the finish. The watch joins late, after \
                 a tenth of the steps or after 100, and catches up by the latest snapshot.
@@ -21,8 +21,9 @@
                 With `--link udp` the two are given identities of their own, pair by a secret, find each other on the \
                 network and talk through TLS and sealed datagrams, as `mesh peer` does; afterwards both are forgotten.
 
-                At speed 1 samples come as far apart as they were recorded; a pause lasts 5 s however long it was. At the \
-                end both sides print the digest of their state; different digests are a failure.
+                Samples are a series beside the order of taps, and a tap waits for those before it. At speed 1 they come as \
+                far apart as they were recorded; a pause lasts 5 s however long it was. At the end both sides print the \
+                digest of their state; different digests, of the states or of the samples, are a failure.
                 """)
 
         @OptionGroup var options: ReplayOptions

@@ -54,7 +54,7 @@
         /// Longer than any wait that the plan asks for.
         func patience(for plan: ReplayPlan) -> Duration {
             let waits = zip(plan.steps, plan.steps.dropFirst()).map {
-                speed.wait(from: $0.event.moment, to: $1.event.moment)
+                speed.wait(from: $0.moment, to: $1.moment)
             }
             return .seconds(patience) + (waits.max() ?? .zero)
         }

@@ -5,7 +5,7 @@
 
     /// What `mesh replay` prints. The keys are a contract with scripts: more may come, none goes.
     struct ReplayResult: Encodable {
-        /// Whether all peers ended with the same state.
+        /// Whether all peers ended with the same state and the same samples.
         let converged: Bool
         let peers: [PeerSummary]
         let recording: RecordingSummary
@@ -15,7 +15,9 @@
         let rows: [PeerSummary]
 
         init(recording: RecordingSummary, peers: [PeerSummary], seconds: Double) {
-            converged = peers.count == ReplayPlan.Actor.allCases.count && Set(peers.map(\.digest)).count == 1
+            converged =
+                peers.count == ReplayPlan.Actor.allCases.count
+                && Set(peers.map { [$0.digest, $0.trackDigest] }).count == 1
             self.peers = peers
             self.recording = recording
             self.seconds = seconds
@@ -25,7 +27,8 @@
         func text() -> String {
             let table = Table(
                 columns: [
-                    "peer", .number("events"), .number("submitted"), .number("applied"), .number("late"),
+                    "peer", .number("samples"), .number("events"), .number("submitted"), .number("applied"),
+                    .number("late"),
                     .number("duplicates"), .number("gaps"), .number("snapshots"), .number("bytes raw"),
                     .number("bytes on wire"), .number("seconds"), "digest",
                 ],
@@ -51,7 +54,7 @@
         init(file: String?, plan: ReplayPlan) {
             self.file = file
             steps = plan.steps.count
-            samples = plan.finalState.sampleCount
+            samples = plan.sampleCount
             untimed = plan.untimedPointCount
             laps = plan.finalState.laps.count
             metres = plan.finalState.distance
@@ -69,7 +72,8 @@
     extension PeerSummary {
         fileprivate var cells: [String] {
             [
-                name, "\(events)", "\(submitted)", "\(applied)", "\(late)", "\(duplicates)", "\(gaps)", "\(snapshots)",
+                name, "\(samples)", "\(events)", "\(submitted)", "\(applied)", "\(late)", "\(duplicates)", "\(gaps)",
+                "\(snapshots)",
                 "\(bytesRaw)", "\(bytesOnWire)", String(format: "%.2f", seconds), digest,
             ]
         }
