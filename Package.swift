@@ -93,7 +93,7 @@ let modules: [Module] = [
         tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
 
     // Storage: what outlives a process
-    Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBus"], tests: []),
+    Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBus"], tests: ["MeshBus"]),
     Module(
         "MeshSQLiteStorage", "Modules/Storage/SQLite", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage"], needs: [grdb, sqlite],

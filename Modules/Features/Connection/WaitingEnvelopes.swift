@@ -28,8 +28,8 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
     private var features: [String: [Entry]] = [:]
     /// Of their payloads.
     private var bytes = 0
-    /// Where the journals end, of features that have one.
-    private var ends: [String: UInt64] = [:]
+    /// Of features that have one.
+    private var journals: [String: StoreJournal] = [:]
     private var isLoaded = false
 
     /// - Parameter codecs: read beside the library's own.
@@ -72,14 +72,14 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
 
     /// A handler has returned from it, or there was no room for it.
     mutating func forget(_ entry: Entry) {
-        guard let position = entry.position, let store else { return }
         let feature = entry.envelope.metadata.featureID
-        let isLast = ends[feature] == position + 1
+        guard let position = entry.position, let store, var journal = journals[feature] else { return }
+        let isLast = journal.next == position + 1
         var batch = StoreBatch()
-        if isLast { batch.erase(Self.root + feature) } else { batch.truncate(Self.root + feature, below: position + 1) }
+        if isLast { journal.erase(in: &batch) } else { journal.truncate(below: position + 1, in: &batch) }
         // It goes with the next one if it does not go now; at worst it is offered once more.
         guard (try? store.commit(batch)) != nil else { return }
-        if isLast { ends[feature] = nil }
+        journals[feature] = isLast ? nil : journal
     }
 }
 
@@ -90,12 +90,7 @@ extension WaitingEnvelopes {
     private mutating func write(_ envelope: AnySessionSyncEnvelope) -> UInt64? {
         guard isLoaded, let store, let frame = try? encoder.encode(.envelope(envelope)) else { return nil }
         let feature = envelope.metadata.featureID
-        let position = ends[feature] ?? 1
-        var batch = StoreBatch()
-        batch.append(frame, to: Self.root + feature, at: position)
-        guard (try? store.commit(batch)) != nil else { return nil }
-        ends[feature] = position + 1
-        return position
+        return try? journals[feature, default: StoreJournal(Self.root + feature)].append(frame, to: store)
     }
 
     /// Once it succeeds, what processes before this one have left waits before what has come since.
@@ -104,13 +99,16 @@ extension WaitingEnvelopes {
         var found: [String: [Entry]] = [:]
         do {
             var decoder = FrameDecoder(codecs: try CodecTable(codecs))
-            for journal in try store.catalog(prefix: Self.root).journals {
-                let feature = String(journal.name.dropFirst(Self.root.count))
+            let catalog = try store.catalog(prefix: Self.root)
+            for name in catalog.journals.map(\.name) {
+                let feature = String(name.dropFirst(Self.root.count))
+                var journal = StoreJournal(name)
+                journal.load(catalog)
                 try store.forEachEntry(of: journal.name) { entry in
                     guard case .envelope(let envelope)? = try? decoder.decodeFrame(entry.bytes)?.message else { return }
                     found[feature, default: []].append(Entry(envelope: envelope, position: entry.position))
                 }
-                ends[feature] = journal.positions.upperBound
+                journals[feature] = journal
             }
         } catch {
             return

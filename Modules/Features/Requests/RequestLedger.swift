@@ -24,7 +24,7 @@ actor RequestLedger {
     static let ageMax: Int64 = 24 * 3600 * 1000
     /// Peers of whom a floor is known.
     static let floorsMax = 1024
-    static let journal = "sessionmesh.requests/ledger"
+    static let journalName = "sessionmesh.requests/ledger"
     static let floorsKey = "sessionmesh.requests/floors"
 
     enum Standing: Sendable {
@@ -69,7 +69,7 @@ actor RequestLedger {
     private var floors: [String: HybridTimestamp] = [:]
     private var replyBytes = 0
     private var oldestReplyIndex = 0
-    private var nextPosition: UInt64 = 1
+    private var journal = StoreJournal(RequestLedger.journalName)
     private var isLoaded = false
 
     /// - Parameter wall: milliseconds since 1970.
@@ -202,13 +202,12 @@ extension RequestLedger {
                 // An earlier version believed every stamp.
                 floors = (kept ?? [:]).filter { $0.value.isPlausible }
             }
-            try store.forEachEntry(of: Self.journal) { entry in
-                nextPosition = entry.position + 1
+            try journal.load(from: store)
+            try store.forEachEntry(of: journal.name) { entry in
                 if let record = try? JSONDecoder().decode(LedgerRecord.self, from: Data(entry.bytes)) {
                     restore(record, at: entry.position)
                 }
             }
-            if let end = try journalEnd(in: store) { nextPosition = max(nextPosition, end) }
         } catch {
             (entries, order, replyBytes) = ([:], [], 0)
             throw error
@@ -262,36 +261,24 @@ extension RequestLedger {
         guard let store else { return nil }
         let bytes = Array(try JSONEncoder().encode(record))
         do {
-            try append(bytes, to: store)
+            return try journal.append(bytes, to: store)
         } catch let error as StorageError where error.code == .outOfOrder {
             // A ledger before this one has finished something late.
-            guard let end = try journalEnd(in: store), end > nextPosition else { throw error }
-            nextPosition = end
-            try append(bytes, to: store)
+            let end = journal.next
+            try journal.load(from: store)
+            guard journal.next > end else { throw error }
+            return try journal.append(bytes, to: store)
         }
-        defer { nextPosition += 1 }
-        return nextPosition
-    }
-
-    private func append(_ bytes: [UInt8], to store: any SessionStore) throws {
-        var batch = StoreBatch()
-        batch.append(bytes, to: Self.journal, at: nextPosition)
-        try store.commit(batch)
-    }
-
-    private func journalEnd(in store: any SessionStore) throws -> UInt64? {
-        try store.catalog(prefix: Self.journal).journals.first { $0.name == Self.journal }?.positions.upperBound
     }
 
     /// Gives up what lies before the oldest request that is known.
     private func truncate() {
         guard let store else { return }
-        let oldest = entries.values.compactMap(\.position).min() ?? nextPosition
-        var batch = StoreBatch()
-        batch.truncate(Self.journal, below: oldest)
+        var (journal, batch) = (journal, StoreBatch())
+        journal.truncate(below: entries.values.compactMap(\.position).min() ?? journal.next, in: &batch)
         if let bytes = try? JSONEncoder().encode(floors) { batch.set(Array(bytes), for: Self.floorsKey) }
         // The next one does it if this one fails.
-        try? store.commit(batch)
+        if (try? store.commit(batch)) != nil { self.journal = journal }
     }
 }
 

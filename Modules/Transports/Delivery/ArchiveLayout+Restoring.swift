@@ -46,8 +46,9 @@ extension ArchiveLayout {
             }
         }
         for journal in catalog.journals {
-            if journal.name == Self.inbox {
-                try restoreInbox(journal, &arrivals, from: store)
+            if journal.name == inbox.name {
+                inbox.load(catalog)
+                try restoreInbox(&arrivals, from: store)
             } else {
                 try restoreChannel(journal, names, &core, from: store, now)
             }
@@ -111,11 +112,8 @@ extension ArchiveLayout {
         return (snapshot, mark)
     }
 
-    private mutating func restoreInbox(
-        _ journal: StoreCatalog.Journal, _ arrivals: inout Arrivals, from store: any SessionStore
-    ) throws {
-        (inboxFirst, inboxNext) = (journal.positions.lowerBound, journal.positions.upperBound)
-        for entry in try store.allEntries(of: journal.name) {
+    private mutating func restoreInbox(_ arrivals: inout Arrivals, from store: any SessionStore) throws {
+        for entry in try store.allEntries(of: inbox.name) {
             let frame = try entry.bytes.withUnsafeBytes { bytes in
                 var reader = WireReader(bytes)
                 _ = try reader.readVarint()
@@ -126,7 +124,7 @@ extension ArchiveLayout {
                 arrivals.envelopes.append(envelope)
                 inboxEnvelopes.append(entry.position)
             case .snapshot(let snapshot): arrivals.snapshots.append(snapshot)
-            case .hello, .snapshotRequest, .goodbye, .report: throw Self.damaged(journal.name)
+            case .hello, .snapshotRequest, .goodbye, .report: throw Self.damaged(inbox.name)
             }
         }
     }

@@ -30,7 +30,6 @@ struct ArchiveLayout: ~Copyable {
     }
 
     static let root = "delivery/"
-    static let inbox = root + "inbox"
 
     var encoder: FrameEncoder
     var decoder: FrameDecoder
@@ -41,9 +40,7 @@ struct ArchiveLayout: ~Copyable {
     /// Those that the latest batch names for the first time.
     var newChannels: [Channel] = []
     var nextNumber = 0
-    /// Where the inbox begins and where its next entry goes.
-    var inboxFirst: UInt64 = 0
-    var inboxNext: UInt64 = 0
+    var inbox = StoreJournal(ArchiveLayout.root + "inbox", from: 0)
     /// The positions of envelopes, which subscribers are to be done with before they are forgotten.
     var inboxEnvelopes = FirstInFirstOut<UInt64>()
     /// Of how many envelopes since the start nothing is left.
@@ -70,7 +67,7 @@ struct ArchiveLayout: ~Copyable {
 // MARK: - Writing
 
 extension ArchiveLayout {
-    var hasInbox: Bool { inboxNext > inboxFirst }
+    var hasInbox: Bool { !inbox.isEmpty }
 
     /// - Parameter done: how many elements of the inbox subscribers are done with since the start.
     mutating func batch(of changes: [DeliveryChange], done: UInt64) -> StoreBatch {
@@ -92,11 +89,9 @@ extension ArchiveLayout {
                 let source = Source(peerID: peerID, key: key)
                 if cursors.updateValue(number + 1, forKey: source) == nil { order.append(source) }
                 let mark = WireMark(outbox: key.outbox, sequence: number, first: number)
-                batch.append(
-                    varint(UInt64(peerNumber(peerID, in: &batch))) + frame(message, mark), to: Self.inbox, at: inboxNext
-                )
-                if case .envelope = message { inboxEnvelopes.append(inboxNext) }
-                inboxNext += 1
+                let bytes = varint(UInt64(peerNumber(peerID, in: &batch))) + frame(message, mark)
+                let position = inbox.append(bytes, in: &batch)
+                if case .envelope = message { inboxEnvelopes.append(position) }
             case .published(let offer):
                 let mark = WireMark(outbox: outbox, sequence: offer.version, first: offer.version, isLatest: true)
                 let feature = offer.snapshot.metadata.featureID
@@ -118,19 +113,16 @@ extension ArchiveLayout {
             batch.set(bytes, for: "\(Self.root)from/\(sourceNumber(source))")
         }
         while inboxDone < done, inboxEnvelopes.takeFirst() != nil { inboxDone += 1 }
-        let mark = inboxEnvelopes.first ?? inboxNext
-        if mark > inboxFirst {
-            batch.truncate(Self.inbox, below: mark)
-            inboxFirst = mark
-        }
+        let mark = inboxEnvelopes.first ?? inbox.next
+        if mark > inbox.positions.lowerBound { inbox.truncate(below: mark, in: &batch) }
         return batch
     }
 
     /// The latest batch was not written, and takes its places in the inbox and its names with it.
     mutating func forget(_ changes: [DeliveryChange]) {
         for channel in newChannels { channels[channel] = nil }
-        for case .received(_, _, _, let message) in changes.reversed() where inboxNext > inboxFirst {
-            inboxNext -= 1
+        for case .received(_, _, _, let message) in changes.reversed() where hasInbox {
+            inbox.takeBackLast()
             if case .envelope = message { inboxEnvelopes.removeLast() }
         }
     }

@@ -96,7 +96,7 @@ import Testing
             #expect(
                 name(try await ledger.take(request(count + 1), as: key(request(count + 1)), isKept: false)) == "new")
         }
-        let journal = try #require(try store.catalog(prefix: RequestLedger.journal).journals.first)
+        let journal = try #require(try store.catalog(prefix: RequestLedger.journalName).journals.first)
         #expect(journal.positions.count <= RequestLedger.entriesMax * 4)
     }
 
@@ -146,7 +146,7 @@ import Testing
         let request = request(1, body: Data([1, 2, 3]))
         _ = try await first.take(request, as: key(request), isKept: true)
         var batch = StoreBatch()
-        batch.append([9, 9, 9], to: RequestLedger.journal, at: 2)
+        batch.append([9, 9, 9], to: RequestLedger.journalName, at: 2)
         batch.set([7], for: RequestLedger.floorsKey)
         try store.commit(batch)
         let second = ledger(store)

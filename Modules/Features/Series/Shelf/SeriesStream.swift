@@ -14,8 +14,8 @@ struct SeriesStream: Sendable {
     private(set) var tail: [Piece] = []
     /// Their samples.
     private var tailCount = 0
-    /// Where the next piece goes in its journal.
-    private var tailPosition: UInt64 = 0
+    /// The same in the store.
+    private var tailJournal: StoreJournal
     /// Of each whole block, from `first` on.
     private(set) var spans: [Span] = []
     private var whole: BlockSummary
@@ -45,6 +45,7 @@ struct SeriesStream: Sendable {
         self.id = id
         self.columns = columns
         self.names = names
+        tailJournal = StoreJournal(names.tail, from: 0)
         self.first = first
         whole = BlockSummary(columnCount: columns.count)
         partial = whole
@@ -120,12 +121,11 @@ struct SeriesStream: Sendable {
         if tail.count >= Self.piecesMax {
             (first, whole) = (wholeEnd, try tailTable(from: wholeEnd))
             whole.append(contentsOf: table)
-            batch.truncate(names.tail, below: tailPosition)
+            tailJournal.removeAll(in: &batch)
             clearTail()
         }
         let piece = Piece(first: first, count: whole.count, bytes: SeriesBlock.bytes(of: whole))
-        batch.append(StoredPiece(first: first, block: piece.bytes).bytes, to: names.tail, at: tailPosition)
-        tailPosition += 1
+        tailJournal.append(StoredPiece(first: first, block: piece.bytes).bytes, in: &batch)
         add(piece)
     }
 
@@ -138,7 +138,7 @@ struct SeriesStream: Sendable {
         batch.append(bytes, to: names.blocks, at: position)
         let span = StoredSpan(byteCount: bytes.count, summary: summary)
         batch.append(try CompactCodec().encode(span), to: names.spans, at: position)
-        if !tail.isEmpty { batch.truncate(names.tail, below: tailPosition) }
+        if !tail.isEmpty { tailJournal.removeAll(in: &batch) }
         clearTail()
         byteCount += bytes.count
         partial = BlockSummary(columnCount: columns.count)
@@ -189,11 +189,12 @@ struct SeriesStream: Sendable {
 
     /// Gives up everything, and goes on at another place.
     mutating func restart(at sample: UInt64, in batch: inout StoreBatch) {
-        for journal in [names.blocks, names.spans, names.tail] { batch.erase(journal) }
+        for journal in [names.blocks, names.spans] { batch.erase(journal) }
+        tailJournal.erase(in: &batch)
         let before = self
         self = SeriesStream(id: before.id, columns: before.columns, names: before.names, first: sample)
-        // No position is used twice: it tells whether a batch has been done.
-        (isStored, tailPosition) = (before.isStored, before.tailPosition)
+        // Its numbering goes on: that tells whether a batch has been done.
+        (isStored, tailJournal) = (before.isStored, before.tailJournal)
     }
 
     // MARK: - Reading
@@ -240,7 +241,7 @@ struct SeriesStream: Sendable {
             stream.add(try CompactCodec().decode(StoredSpan.self, from: entry.bytes))
         }
         stream.byteCount = stream.spans.reduce(0) { $0 + $1.byteCount }
-        stream.tailPosition = positions(names.tail).upperBound
+        stream.tailJournal.load(catalog)
         try store.forEachEntry(of: names.tail) { entry in
             let piece = try StoredPiece(bytes: entry.bytes)
             let samples = try SeriesBlock.table(from: piece.block, columns: stored.columns)

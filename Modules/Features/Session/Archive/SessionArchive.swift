@@ -30,7 +30,10 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     private var stored: Set<String>?
     /// The position at which each goes on; 0 before its first entry.
     private var next: [UInt64] = []
-    private var effects: EffectJournal
+    /// Side effects that are due, one entry for each, so that one costs the same however many wait.
+    private var effects: StoreJournal
+    /// Some are still in the head, where an earlier layout had them.
+    private var headHasEffects = false
     /// Own events that were encoded for another purpose and go into the next batch, by sequence.
     private var encoded: [UInt64: [UInt8]] = [:]
     private var encodedSource: SessionSource?
@@ -45,7 +48,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         self.sessionID = sessionID
         self.featureID = featureID
         prefix = Self.prefix(featureID, sessionID)
-        effects = EffectJournal(name: prefix + "effects")
+        effects = StoreJournal(prefix + "effects")
         guard prefix.utf8.count + 40 <= StoreLimits.nameBytesMax else {
             throw StorageError(.oversized, "the feature id has \(featureID.utf8.count) bytes; use a shorter one")
         }
@@ -111,11 +114,11 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         _ persistence: SessionPersistence, of engine: SessionSyncEngine<State, Event, Reducer, Policy>,
         to batch: inout StoreBatch
     ) throws -> Bool {
-        if effects.isOutdated {
+        if headHasEffects {
             try rewriteEffects(of: engine, in: &batch)
             return true
         }
-        if persistence.sideEffectsMarked > 0 { effects.giveUp(persistence.sideEffectsMarked, in: &batch) }
+        if persistence.sideEffectsMarked > 0 { effects.removeFirst(persistence.sideEffectsMarked, in: &batch) }
         let wasEmpty = effects.isEmpty
         try append(engine.sideEffectRecords(last: persistence.sideEffectsAdded), to: &batch)
         return wasEmpty && !effects.isEmpty
@@ -125,6 +128,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         of engine: SessionSyncEngine<State, Event, Reducer, Policy>, in batch: inout StoreBatch
     ) throws {
         effects.erase(in: &batch)
+        headHasEffects = false
         try append(engine.sideEffectRecords(last: .max), to: &batch)
     }
 
@@ -235,13 +239,9 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     }
 
     private mutating func addEffects(to image: inout SessionEngineImage<State, Event>) throws {
-        effects.isOutdated = !image.head.sideEffectsDue.isEmpty
-        guard let known = try store.catalog(prefix: effects.name).journals.first(where: { $0.name == effects.name })
-        else { return }
-        guard known.positions.upperBound <= StoreLimits.positionMax else {
-            throw damaged("side effects have impossible places")
-        }
-        effects.load(known.positions)
+        headHasEffects = !image.head.sideEffectsDue.isEmpty
+        try effects.load(from: store)
+        guard effects.next <= StoreLimits.positionMax else { throw damaged("side effects have impossible places") }
         try store.forEachEntry(of: effects.name) { entry in
             do {
                 let stored = try entry.bytes.withUnsafeBytes { try codec.decode(direct: StoredEffect.self, from: $0) }
@@ -340,7 +340,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         for journal in catalog.journals { batch.erase(journal.name) }
         try store.commit(batch)
         (sources, journals, next) = ([], [], [])
-        effects = EffectJournal(name: effects.name)
+        (effects, headHasEffects) = (StoreJournal(effects.name), false)
     }
 
     /// The sessions of a feature that a store holds.

@@ -1,6 +1,5 @@
 import MeshEngine
 import MeshIdentity
-import MeshStorage
 import MeshWire
 
 /// A confirmed event whose side effect is due, as it lies in the journal of effects.
@@ -53,38 +52,5 @@ struct StoredEffect: WireCodable {
         return SessionConfirmedRecord(
             position: position, record: try record.record(of: sources[number], sequence: sequence, codec),
             outcome: outcome)
-    }
-}
-
-/// The journal of side effects that are due: one entry for each, given up when it is marked, so that an effect costs the
-/// same however many wait.
-struct EffectJournal {
-    let name: String
-    /// Where they are.
-    private(set) var positions: Range<UInt64> = 1..<1
-    /// Some are still in the head, where an earlier layout had them.
-    var isOutdated = false
-
-    init(name: String) { self.name = name }
-
-    var isEmpty: Bool { positions.isEmpty }
-
-    mutating func load(_ positions: Range<UInt64>) { self.positions = positions }
-
-    mutating func erase(in batch: inout StoreBatch) {
-        batch.erase(name)
-        positions = 1..<1
-        isOutdated = false
-    }
-
-    mutating func giveUp(_ count: Int, in batch: inout StoreBatch) {
-        let first = min(positions.lowerBound + UInt64(max(0, count)), positions.upperBound)
-        positions = first..<positions.upperBound
-        batch.truncate(name, below: first)
-    }
-
-    mutating func append(_ bytes: [UInt8], in batch: inout StoreBatch) {
-        batch.append(bytes, to: name, at: positions.upperBound)
-        positions = positions.lowerBound..<positions.upperBound + 1
     }
 }
