@@ -61,8 +61,7 @@ package struct SeriesMessage: Sendable, Codable {
 
         /// On the wire, or some more.
         var estimatedByteCount: Int {
-            let names = id.name.utf8.count + id.peerID.utf8.count
-            return bytes.count + names + 48 + (columns ?? []).reduce(0) { $0 + $1.name.utf8.count + 8 }
+            bytes.count + id.estimatedByteCount + (columns ?? []).reduce(0) { $0 + $1.name.utf8.count + 8 }
         }
     }
 
@@ -107,6 +106,9 @@ package struct SeriesMessage: Sendable, Codable {
 }
 
 extension SeriesID {
+    /// On the wire with two numbers, or some more.
+    var estimatedByteCount: Int { name.utf8.count + peerID.utf8.count + 48 }
+
     /// - Throws: `WireError.Code.oversized`.
     func check() throws(WireError) {
         guard (1...SeriesLimits.nameBytesMax).contains(name.utf8.count), peerID.utf8.count <= 512 else {

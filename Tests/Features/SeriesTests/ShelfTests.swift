@@ -1,5 +1,6 @@
 import MeshBus
 import MeshStorage
+import MeshWire
 import Testing
 
 @testable import MeshSeries
@@ -26,13 +27,17 @@ import Testing
     /// What the first lacks of the second, until neither has anything to say.
     /// - Returns: how often it asked.
     @discardableResult
-    private func catchUp(_ shelf: inout SeriesShelf, from other: SeriesShelf, in store: MemoryStore) throws -> Int {
+    private func catchUp(
+        _ shelf: inout SeriesShelf, from other: SeriesShelf, in store: MemoryStore, limit: Int = 32_000
+    ) throws -> Int {
         var count = 0
-        while let request = shelf.nextRequest() {
+        while let request = shelf.nextRequest(limit: limit) {
             count += 1
+            #expect(try CompactCodec().encode(request).count <= limit)
             var other = other
             let serving = try other.receive(request.checked(), from: shelf.peerID, isMember: true)
-            for answer in try serving?.messages(from: store, limit: 32_000) ?? [] {
+            for answer in try serving?.messages(from: store, limit: limit) ?? [] {
+                #expect(try CompactCodec().encode(answer).count <= limit + 100)
                 _ = try shelf.receive(answer.checked(), from: other.peerID, isMember: true)
             }
         }
@@ -58,7 +63,8 @@ import Testing
         #expect(loaded.summary(named: "a", by: nil).count == count)
     }
 
-    @Test func `Many short series are asked for at once`() throws {
+    @Test(arguments: [(32_000, 2), (1_000, 0)])
+    func `Many short series are asked for at once`(limit: Int, exchanges: Int) throws {
         let (store, count) = (MemoryStore(), 2 * SeriesMessage.requestsMax)
         var watch = shelf("watch")
         for number in 0..<count * 100 { try watch.record(number, in: Series("\(number % count)"), at: Int64(number)) }
@@ -67,7 +73,8 @@ import Testing
         for message in exchange(&watch, with: ["phone"]) {
             _ = try phone.receive(message.checked(), from: "watch", isMember: true)
         }
-        #expect(try catchUp(&phone, from: watch, in: store) == 2)
+        let asked = try catchUp(&phone, from: watch, in: store, limit: limit)
+        #expect(exchanges == 0 || asked == exchanges)
         for number in 0..<count { #expect(phone.summary(named: "\(number)", by: "watch").count == 100) }
     }
 
@@ -123,7 +130,7 @@ import Testing
             try catchUp(&phone, from: watch, in: store)
             try write(&phone, to: other)
         }
-        #expect(phone.nextRequest() == nil && phone.summary(named: "a", by: nil).count <= 5000)
+        #expect(phone.nextRequest(limit: 32_000) == nil && phone.summary(named: "a", by: nil).count <= 5000)
         #expect(throws: StorageError.self) {
             for number in 0..<5000 {
                 try phone.record(number &* 7919, in: Series("b"), at: Int64(number))

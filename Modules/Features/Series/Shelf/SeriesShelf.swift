@@ -276,7 +276,7 @@ extension SeriesShelf {
             fetch?.isHeard = false
             fetch?.exchanges += 1
         }
-        var messages = nextRequest().map { [$0] } ?? []
+        var messages = nextRequest(limit: limit).map { [$0] } ?? []
         var news = SeriesMessage()
         var room = limit
         for place in streams.indices {
@@ -293,7 +293,7 @@ extension SeriesShelf {
                 room = limit
             }
             news.holdings.append(.init(id: stream.id, first: stream.first, next: stream.written))
-            room -= 48 + stream.id.name.utf8.count + stream.id.peerID.utf8.count
+            room -= stream.id.estimatedByteCount
             if pushesSamples { push(place, into: &news, room: &room) }
         }
         if !news.holdings.isEmpty { messages.append(news) }
@@ -327,13 +327,14 @@ extension SeriesShelf {
     }
 
     /// What is to be asked for next, of one peer at a time and many series at once; nil while that is under way.
-    package mutating func nextRequest() -> SeriesMessage? {
+    /// - Parameter limit: bytes in a message.
+    package mutating func nextRequest(limit: Int) -> SeriesMessage? {
         guard fetch == nil, !wanted.isEmpty else { return nil }
         // In turn, so that a peer that does not give what it promised keeps nobody waiting.
         let ids = wanted.keys.sorted()
         let start = ids.firstIndex { id in lastAsked.map { $0 < id } ?? true } ?? 0
         var message: SeriesMessage?
-        var room = Self.requestMax
+        var (samples, bytes) = (Self.requestMax, limit)
         for id in ids[start...] + ids[..<start] {
             guard let wanted = wanted[id], wanted.peerID == message?.receiver ?? wanted.peerID else { continue }
             let place = places[id]
@@ -342,13 +343,15 @@ extension SeriesShelf {
                 self.wanted[id] = nil
                 continue
             }
+            bytes -= id.estimatedByteCount
+            if message != nil, bytes < 0 { break }
             let request = SeriesMessage.Request(
-                id: id, first: from, count: min(wanted.next - from, room), wantsColumns: place == nil)
+                id: id, first: from, count: min(wanted.next - from, samples), wantsColumns: place == nil)
             if message == nil { lastAsked = id }
             message = message ?? SeriesMessage(receiver: wanted.peerID)
             message?.requests.append(request)
-            room -= request.count
-            if room == 0 || message?.requests.count == SeriesMessage.requestsMax { break }
+            samples -= request.count
+            if samples == 0 || message?.requests.count == SeriesMessage.requestsMax { break }
         }
         if let message, let peerID = message.receiver {
             let ends = message.requests.map { ($0.id, $0.first + $0.count) }

@@ -84,7 +84,7 @@ extension SessionCore {
         let refused = series.refusedCount
         defer {
             statistics.samplesRefused += series.refusedCount - refused
-            outgoing.seriesMessages += series.nextRequest().map { [$0] } ?? []
+            outgoing.seriesMessages += series.nextRequest(limit: seriesMessageBytes).map { [$0] } ?? []
             directives.showsSeries = true
             wake()
         }

@@ -196,7 +196,7 @@ struct SeriesRun {
                 send(answer, from: device)
             }
         }
-        if let request = devices[device].shelf.nextRequest() { send(request, from: device) }
+        if let request = devices[device].shelf.nextRequest(limit: messageBytes) { send(request, from: device) }
     }
 
     // MARK: - Checking
