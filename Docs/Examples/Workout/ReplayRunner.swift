@@ -11,7 +11,7 @@ public import MeshSession
 ///   other's tap before, and neither waits for the other's of that moment. What the two of them make of it differs from run
 ///   to run, and never between them.
 ///
-/// Either way both end with every sample.
+/// Either way both end with every sample. Heart rates are shown as they are measured, too.
 ///
 /// Lives on the main actor, like the session.
 @MainActor
@@ -115,6 +115,7 @@ public final class ReplayRunner {
         // As fast as possible may be faster than the store.
         try await until { $0.unwrittenSampleCount < SeriesLimits.unwrittenMax / 2 }
         try session.measure(sample, at: moment)
+        if let heartRate = sample.heartRate { try session.show(heartRate, as: .heartRate, at: moment) }
         onProgress(steps)
         await Task.yield()
     }
