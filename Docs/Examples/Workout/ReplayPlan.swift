@@ -4,7 +4,8 @@ public import MeshGPX
 /// Who does what, in which order, when a recorded workout is replayed on two devices.
 ///
 /// It follows from the recording alone, so that both devices derive the same plan and need not tell each other:
-/// - the phone starts and records a sample for each timed point;
+/// - the phone starts and records a sample for each timed point, but for those within a millisecond of the one before: a
+///   sample is known by its moment;
 /// - a gap over 30 s between two points is a pause at the first and a resume at the second;
 /// - each kilometre ends a lap, the last point finishes;
 /// - the watch joins after `watchJoinsAfter` steps. From then on the two take turns with the taps, the watch first.
@@ -58,7 +59,7 @@ public struct ReplayPlan: Hashable, Sendable {
         var script = Script()
         script.tap(.start(at: first.1))
         var previous: (point: GPXPoint, time: Date)?
-        for (point, time) in points {
+        for (point, time) in points where previous.map({ time.timeIntervalSince($0.time) >= 0.001 }) ?? true {
             script.pass(point, at: time, after: previous)
             previous = (point, time)
         }

@@ -52,7 +52,9 @@ public struct WorkoutTotals: Hashable, Sendable {
 
     public init(_ summary: SeriesSummary = SeriesSummary()) {
         sampleCount = summary.count
-        distance = summary["moved"].sum
+        // A peer may have recorded anything, and the next lap carries this.
+        let metres = summary["moved"].sum
+        distance = metres.isFinite ? max(metres, 0) : 0
         heartRate = HeartRateSummary(summary["heartRate"])
         latest = summary.latest
     }
@@ -100,8 +102,9 @@ where
     /// of it twice, which counts once.
     /// - Throws: what `samples` throws.
     public func track() async throws -> [RecordedSample<WorkoutSample>] {
-        var track: [RecordedSample<WorkoutSample>] = []
-        for sample in try await samples(of: .track) where sample.moment != track.last?.moment { track.append(sample) }
-        return track
+        var latest: [String: Date] = [:]
+        return try await samples(of: .track).filter { sample in
+            latest.updateValue(sample.moment, forKey: sample.peerID) != sample.moment
+        }
     }
 }

@@ -70,6 +70,13 @@ struct ReplayPlanTests {
         #expect(plan.steps.map(\.moment) == [0, 0, 10, 20, 20].map(at))
     }
 
+    @Test("of several points of one moment one is replayed")
+    func sameMoment() throws {
+        let plan = try plan([0, 0, 5, 5].map { point($0, latitude: 0) })
+        #expect(plan.steps.map(\.moment) == [0, 0, 5, 5].map(at))
+        #expect(plan.sampleCount == 2)
+    }
+
     @Test("every tap changes the state, so that a count of taps and samples says how far a device is")
     func everyStepCounts() throws {
         let plan = try ReplayPlan(recording: .syntheticRun())

@@ -116,6 +116,25 @@ struct SessionReplayTests {
         }
     }
 
+    @Test("what another device claims to have measured keeps nobody from tapping")
+    func impossibleSamples() async throws {
+        let network = ScenarioNetwork(seed: 3)
+        let (phone, watch) = (device(.phone, on: network), device(.watch, on: network))
+        phone.start()
+        watch.start()
+        try phone.submit(.start(at: network.now))
+        for moved in [Double.nan, -Double.infinity, 3] {
+            try watch.record(WorkoutSample(moved: moved, heartRate: .max), in: .track)
+        }
+        for _ in 0..<20_000 where phone.totals.sampleCount < 3 {
+            network.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
+        #expect(phone.totals.sampleCount == 3 && phone.totals.distance == 0 && phone.totals.heartRate == nil)
+        try phone.submit(.lap(at: network.now, distance: phone.totals.distance))
+        #expect(phone.state.laps.count == 1)
+    }
+
     private func device(
         _ actor: ReplayPlan.Actor, on network: ScenarioNetwork, clockAhead: TimeInterval = 0
     ) -> WorkoutSession {
