@@ -30,6 +30,12 @@ public struct SessionControl: Hashable, Sendable, Codable {
     public var clockEchoes: [ClockEcho]
     /// Sources of which the sender has seen two events of one sequence.
     public var forked: [SourceSequence]
+    /// Where the sender stands between views; nil of a version that knows none.
+    public var view: ViewStatement?
+    /// The sender's view, for members that are not in it yet.
+    public var record: SessionViewRecord?
+    /// What the receiver is asked to hand on of others' events.
+    public var relays: [SessionRange]?
     /// Left out unless it is true: earlier versions neither say nor hear it.
     private var ended: Bool?
 

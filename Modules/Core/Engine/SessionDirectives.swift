@@ -97,6 +97,8 @@ public enum SessionOutgoing<State: Codable & Sendable, Event: Codable & Sendable
     case control(SessionSyncEnvelope<SessionControl>, to: String?)
     /// Own events that the peer lacks.
     case events([SessionSyncEnvelope<Event>], to: String)
+    /// Events of others that the peer lacks and has asked for.
+    case relay(SessionSyncEnvelope<SessionRelay<Event>>, to: String)
     /// For the `checkpoint` of a snapshot with this metadata.
     case checkpoint(SessionCheckpoint<State, Event>, SessionSyncMetadata, to: String)
 }
@@ -124,6 +126,10 @@ public enum SessionAlarm: Hashable, Sendable {
     /// of a set. What it may use instead is in its context: `uuid()`, `randomNumberGenerator` and the event's moment,
     /// `metadata.causalTimestamp`.
     case nondeterministicReducer(eventSequence: SourceSequence)
-    /// A peer that is neither a member nor follows one wants to join; two-member groups have no place for it.
+    /// A peer that is neither a member nor follows one wants to join, and nobody has invited it.
     case notAdmitted(SessionSource)
+    /// The others go on without this member: `forked` of the local source follows, and as another incarnation it joins again.
+    case fenced(view: UInt64)
+    /// Members whose version knows no views: until they are updated, nobody joins and nobody is let go.
+    case cannotChangeView([SessionSource])
 }
