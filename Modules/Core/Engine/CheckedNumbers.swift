@@ -26,6 +26,35 @@ extension SessionControl {
         try check(forked, "forked")
         try check(firstSequence, "firstSequence")
         try check(position, "position")
+        try view?.checkNumbers()
+        try record?.checkNumbers()
+        try check(relays?.count ?? 0, "relays")
+        for range in relays ?? [] { try check(range.first, range.last, "relays") }
+    }
+}
+
+extension ViewStatement {
+    func checkNumbers() throws {
+        guard number <= SessionViewRecord.numberMax else { throw SessionSyncError.outOfRange(field: "view") }
+        guard let change else { return }
+        guard change.ballot.round <= SequenceBounds.hearsay, change.frozen.isUsable else {
+            throw SessionSyncError.outOfRange(field: "ballot")
+        }
+        try check(change.quarantined.count, "quarantined")
+        guard let accepted = change.accepted else { return }
+        guard accepted.ballot.round <= SequenceBounds.hearsay else {
+            throw SessionSyncError.outOfRange(field: "ballot")
+        }
+        try accepted.record.checkNumbers()
+    }
+}
+
+extension SessionViewRecord {
+    func checkNumbers() throws {
+        guard number <= Self.numberMax, membership.open.allSatisfy({ $0.floor.isUsable }) else {
+            throw SessionSyncError.outOfRange(field: "view")
+        }
+        try membership.checkNumbers()
     }
 }
 

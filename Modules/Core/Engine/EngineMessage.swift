@@ -14,6 +14,8 @@ struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
     let source: SessionSource
     let sentAt: Date
     let promise: SequencePromise?
+    /// Its place among the messages of its author.
+    let saidAt: HybridTimestamp
     let control: SessionControl
     let checkpoint: SessionCheckpoint<State, Event>?
 
@@ -26,6 +28,7 @@ struct EngineMessage<State: Codable & Sendable, Event: Codable & Sendable> {
         sentAt = metadata.causalTimestamp
         // A promise that no clock could keep is none.
         promise = metadata.promise.flatMap { $0.isUsable ? $0 : nil }
+        saidAt = metadata.stamp.isUsable ? metadata.stamp : .zero
         self.control = control
         self.checkpoint = checkpoint
         guard !mutations.contains(.unboundedNumbers) else { return }

@@ -83,6 +83,38 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case mergeKeepsReduced
     /// Pieces of another copy are put behind those that have come.
     case copyOfAnother
+    /// Promises go on between two views.
+    case noFreeze
+    /// What a member in a later view says counts in an earlier one.
+    case newerViewCounts
+    /// A newcomer's floor is above the proposer's own promise only.
+    case floorEarly
+    /// One member is enough to decide on a view.
+    case minorityDecides
+    /// A proposer does not look at what was accepted before.
+    case forgetsAccepted
+    /// A higher ballot ends the quarantine.
+    case quarantineLifted
+    /// Events of those to be closed go on to be taken.
+    case noQuarantine
+    /// A member is closed where the proposer stands, wherever the others do.
+    case unequalClose
+    /// A member is closed without the answers of all that stay.
+    case closeWithoutAll
+    /// Events of a member that was closed are taken.
+    case closedHeard
+    /// Events are taken from the hands of one that is to be closed.
+    case relayByQuarantined
+    /// A crash forgets what was promised and accepted between two views.
+    case voteUnpersisted
+    /// Who comes back issues again what others wrote, too.
+    case reissueByOthers
+    /// An earlier view is installed.
+    case viewGoesBack
+    /// Nothing is taken that others hand on.
+    case relayRefused
+    /// Who was let go does not hear it.
+    case fenceUnheard
 
     package init?(name: String) {
         guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }

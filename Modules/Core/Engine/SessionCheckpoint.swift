@@ -41,7 +41,7 @@ public struct SessionBase<State: Codable & Sendable>: Sendable, Codable {
 public struct SessionMembership: Hashable, Sendable, Codable {
     /// Open members and the stamp at or below which each has authored nothing; zero for who founded.
     public var open: [Member]
-    /// Sources that lost their store, with the last sequence that counts.
+    /// Sources that lost their store or were let go, with the last sequence that counts.
     public var closed: [SourceSequence]
     /// The first sequence of each source that does not begin at 1.
     public var first: [SourceSequence]
@@ -49,10 +49,13 @@ public struct SessionMembership: Hashable, Sendable, Codable {
     public struct Member: Hashable, Sendable, Codable {
         public var source: SessionSource
         public var floor: HybridTimestamp
+        /// The view by which it became a member; nil for those of the first.
+        public var joined: UInt64?
 
-        public init(source: SessionSource, floor: HybridTimestamp = .zero) {
+        public init(source: SessionSource, floor: HybridTimestamp = .zero, joined: UInt64? = nil) {
             self.source = source
             self.floor = floor
+            self.joined = joined
         }
     }
 

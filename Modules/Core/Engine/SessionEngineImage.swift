@@ -49,6 +49,12 @@ public struct SessionEngineHead<Event: Codable & Sendable>: Sendable, Codable {
     public var forked: [SessionSource]
     /// Members that know of the end; nil before it.
     public var endedMembers: [SessionSource]?
+    /// Where this member stands between views; nil while the group has never changed.
+    public var view: ViewStatement?
+    /// The group that has gone on without this source.
+    public var home: SessionSource?
+    /// Peers that may join.
+    public var invited: [String]?
 
     public struct SourcePromises: Hashable, Sendable, Codable {
         public var source: SessionSource

@@ -22,6 +22,9 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     public var clockAheadMilliseconds: UInt64 = 86_400_000
     /// Keep confirmed events in the image until `markSideEffects(through:)`, so that a crash runs them again.
     public var keepsSideEffects = false
+    /// Whether it founds a group with the first peer that it meets. One that does not waits to be taken into a group that
+    /// exists: what a device does that joins a session, of several that may do so at once.
+    public var founds = true
     /// Reduce every event twice and compare by `stateDigest`: finds reducers that are not deterministic. Slow.
     public var reducesTwice = false
     /// The same now and then, and for small states always, until a first find: on in debug builds.

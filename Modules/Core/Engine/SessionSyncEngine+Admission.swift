@@ -24,8 +24,12 @@ extension SessionSyncEngine {
         guard source != self.source else { return admitOwn(metadata) }
         let known = sources.slot(of: source)
         if let known {
-            if sources[known].isClosed { return mutations.contains(.lateOld) ? known : nil }
-            if sources[known].isOpen, metadata.epoch == groupTag { return known }
+            if sources[known].isClosed {
+                return mutations.contains(.lateOld) || mutations.contains(.closedHeard) ? known : nil
+            }
+            if sources[known].isOpen, isOfGroup(metadata.epoch, since: sources[known].joinedView) {
+                return isQuarantined(source) ? nil : known
+            }
         }
         guard !sealed, metadata.epoch == 0 || metadata.epoch == source.groupTag else { return nil }
         if groupName == self.source {
@@ -37,6 +41,24 @@ extension SessionSyncEngine {
         if let known { return known }
         renameShownIncarnation(of: source.peerID)
         return try slot(adding: source)
+    }
+
+    /// Whether it was said in this group, since its author joined.
+    private func isOfGroup(_ epoch: UInt32, since joined: UInt64) -> Bool {
+        let number = UInt64(epoch &- groupTag)
+        return number <= SessionViewRecord.numberMax && number >= joined
+    }
+
+    /// Whether a promise counts that was made in that view: not while the view is not installed here.
+    @usableFromInline
+    func counts(_ epoch: UInt32) -> Bool {
+        let number = UInt64(epoch &- groupTag)
+        return number <= stance.number
+            || mutations.contains(.newerViewCounts) && number <= SessionViewRecord.numberMax
+    }
+
+    mutating func setEpoch() {
+        epochTag = groupName == nil ? 0 : groupTag &+ UInt32(truncatingIfNeeded: stance.number)
     }
 
     /// The peer's bare id will mean its new incarnation.

@@ -32,11 +32,13 @@ extension SessionSyncEngine {
         guard var table = try table(of: checkpoint) else { return false }
         if let copier = table.slot(of: message.source) {
             table[copier].echo = echo
-            table[copier].lastSaid = message.promise?.stamp ?? .zero
+            table[copier].lastSaid = message.saidAt
+            table[copier].statement = message.control.view
             for entry in message.control.held.entries {
                 if let known = table.slot(of: entry.source) { table[copier].acknowledge(known, entry.sequence) }
             }
         }
+        let known = sources
         sources = table
         countForkedMembers()
         // The copy says what these names mean.
@@ -47,16 +49,19 @@ extension SessionSyncEngine {
         }
         log = EventLog(
             base: checkpoint.base.reduced, baseCount: checkpoint.base.count, unreduced: entries, showing: shown)
+        stance = ViewStatement(number: message.control.view?.number ?? 0)
         setGroup(message.control.group)
+        home = nil
         settledCount = checkpoint.settledCount
         announcedCount = checkpoint.settledCount
         cutStamp = checkpoint.cut
         confirmationChain = checkpoint.chain
-        due = DueEffects()
+        due = DueEffects(stored: try moved(Array(due.entries), from: known))
         pending.replaceEverything()
         seal()
         if let copier = sources.slot(of: message.source) {
             observe(message.promise?.stamp ?? .zero, of: copier)
+            observe(floor, of: copier)
             if message.control.hasEnded { takeEnd(copier) }
         }
         for entry in entries { observe(entry.stamp, of: entry.slot) }
@@ -87,6 +92,16 @@ extension SessionSyncEngine {
         return true
     }
 
+    /// Confirmed before, and still to be acted on.
+    private mutating func moved(
+        _ entries: [ConfirmedEntry<Event>], from known: SourceTable
+    ) throws -> [ConfirmedEntry<Event>] {
+        try entries.map { due in
+            let slot = try sources.slot(adding: known[due.entry.slot].source)
+            return ConfirmedEntry(position: due.position, entry: due.entry.moved(to: slot))
+        }
+    }
+
     /// Under this engine's name: what the copy does not include, of this source and of strangers that are not here.
     private mutating func reissue(
         _ mine: [SessionRecord<Event>], _ displaced: Set<SourceSequence>, keepsStamps: Bool
@@ -103,6 +118,9 @@ extension SessionSyncEngine {
                 if keepsStamps || mutations.contains(.adoptLoses) { continue }
             } else if let slot {
                 if sources[slot].isOpen || record.sequence <= sources[slot].held { continue }
+                // Who was let go issues its own again.
+                let isOthers = sources[slot].isClosed && record.source.peerID != localPeerID
+                if isOthers, !mutations.contains(.reissueByOthers) { continue }
             }
             let id =
                 record.eventID
@@ -147,6 +165,7 @@ extension SessionSyncEngine {
             let slot = try table.slot(adding: member.source)
             table[slot].isOpen = true
             table[slot].floor = member.floor
+            table[slot].joinedView = member.joined ?? 0
         }
         for entry in membership.first where entry.sequence > 0 {
             let slot = try table.slot(adding: entry.source)

@@ -1,31 +1,167 @@
-public import MeshIdentity
+import MeshIdentity
 
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+/// What one device wants of the group: whom to let in, whom to let go.
+///
+/// It is forgotten with the process, but for invitations: whoever wants to join says so again, and who is away is found to be
+/// away again.
+struct CompanyWishes: Sendable {
+    /// Peers that may join.
+    var invited: Set<String> = []
+    /// Peers that the caller has not heard of for long.
+    var suspected: Set<String> = []
+    /// Members that the user does not wait for.
+    var overridden: Set<SessionSource> = []
+    /// Sources that live and want to join, with the ticks since they proved it.
+    var newcomers: [SessionSource: Int] = [:]
+    /// Ticks for which there has been something to decide, since the last ballot.
+    var age = 0
+    /// Ticks to wait after an attempt to let somebody go came to nothing.
+    var closingPause = 0
+    /// What is missing of each source, and for how many ticks.
+    var lacking: [SessionSource: (held: UInt64, ticks: Int)] = [:]
+
+    /// After so many ticks a newcomer that has not been heard again has gone.
+    static let newcomerTicksMax = 30
+    /// After so many ticks without word of it, a group that went on without this member is gone.
+    static let homeTicksMax = 60
+    static let invitedMax = 64
+}
 
 extension SessionSyncEngine {
-    /// The number of the view in which this engine is.
-    public var view: UInt64 { 0 }
+    /// The number of the view in which this engine is: it counts the changes of membership of a group of two and more.
+    public var view: UInt64 { stance.number }
 
-    /// The members are about to decide on the next view: nothing more is confirmed until they have.
-    public var isChangingView: Bool { false }
+    /// The members are about to decide on another view: until they have, nothing more is confirmed.
+    public var isChangingView: Bool { stance.change != nil }
 
-    /// Lets that peer join this group of two or more. Who was a member once may join anyway.
-    public mutating func invite(_ peerID: String) {}
+    /// It wants to leave, or has left.
+    public var isLeaving: Bool { stance.isLeaving }
 
-    /// The peers of which the caller has not heard for long; each time all of them. Members that a majority of the others
-    /// suspects too are let go.
-    public mutating func suspect(_ peerIDs: Set<String>) {}
+    /// Peers that may join, beside those that were members once.
+    public var invited: [String] { wishes.invited.sorted() }
 
-    /// The user's word that those are not waited for any more, whether a majority is here or not.
-    public mutating func goOn(without peerIDs: Set<String>) {}
+    /// Lets that peer join this group; whoever was a member once may join anyway. Of those that wait, 64 are remembered.
+    public mutating func invite(_ peerID: String) {
+        guard wishes.invited.count < CompanyWishes.invitedMax else { return }
+        if wishes.invited.insert(peerID).inserted { pending.changesMembership = true }
+    }
 
-    /// Leaves the group as soon as the others have agreed.
-    public mutating func leave() {}
+    /// Says of which peers the caller has not heard for long; each time all of them. It decides when to try, never what is
+    /// true: who is suspected is let go when a majority of the members is here and all that stay suspect it, too.
+    public mutating func suspect(_ peerIDs: Set<String>) { wishes.suspected = peerIDs }
 
-    /// Takes events that a member hands on.
-    public mutating func receiveRelay(_ envelope: SessionSyncEnvelope<SessionRelay<Event>>, at moment: Date) throws {}
+    /// The user's word that those peers are not waited for any more, even where no majority is here. Should they go on without
+    /// this one as well, the order of one side is kept when they meet, and the taps of the other are issued again after it.
+    public mutating func goOn(without peerIDs: Set<String>) {
+        guard sealed, sources[0].isOpen else { return }
+        isReferenceOnly = false
+        for slot in sources.indices.dropFirst() where sources[slot].isOpen {
+            if peerIDs.contains(sources[slot].source.peerID) { wishes.overridden.insert(sources[slot].source) }
+        }
+        guard !wishes.overridden.isEmpty else { return }
+        prepare()
+    }
+
+    /// Leaves the group as soon as the others have agreed; `fenced` tells when.
+    public mutating func leave() {
+        guard !stance.isLeaving else { return }
+        stance.isLeaving = true
+        pending.changesMembership = true
+        pending.isDigestDue = true
+    }
+
+    /// Whether that peer may have a say in who joins: it asks to be the next to.
+    func mayJoin(_ peerID: String) -> Bool {
+        wishes.invited.contains(peerID) || sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
+    }
+
+    /// It waits to be taken in by the members of a group that exists, and founds none. Of a group that is not heard of any more
+    /// it does not think for ever.
+    var isJoining: Bool { !options.founds || home != nil && homeTicks <= CompanyWishes.homeTicksMax }
+
+    /// The source lives, and wants to be a member.
+    mutating func wish(toAdmit slot: Int) {
+        let source = sources[slot].source
+        for other in wishes.newcomers.keys where other.peerID == source.peerID { wishes.newcomers[other] = nil }
+        wishes.newcomers[source] = 0
+    }
+
+    /// Members that this one would let go now.
+    var closingSlots: [Int] {
+        if wishes.closingPause > 0, wishes.overridden.isEmpty { return [] }
+        return openSlots.dropFirst().filter(isUnwanted)
+    }
+
+    private func isUnwanted(_ slot: Int) -> Bool {
+        let source = sources[slot].source
+        return wishes.suspected.contains(source.peerID) || wishes.overridden.contains(source)
+            || sources[slot].statement?.isLeaving == true
+            || wishes.newcomers.keys.contains { $0.peerID == source.peerID && $0 != source }
+    }
+
+    /// Whether this member has nothing against letting that one go.
+    func agrees(toClose closing: SessionSource) -> Bool {
+        guard closing != source else { return stance.isLeaving }
+        guard let slot = sources.slot(of: closing), sources[slot].isOpen else { return true }
+        return isUnwanted(slot) || stance.change?.quarantined.contains(closing) == true
+    }
+
+    var openSlots: [Int] { sources.indices.filter { sources[$0].isOpen } }
+
+    /// Members that are expected to answer: whoever is here, also when it wants to leave.
+    private var isMajorityHere: Bool {
+        let present = openSlots.count { slot in
+            slot == 0 || !wishes.suspected.contains(sources[slot].source.peerID)
+        }
+        return present * 2 > openSlots.count || !wishes.overridden.isEmpty
+    }
+
+    /// How many members begin before this one does.
+    private var rank: Int {
+        if stance.isLeaving { return openSlots.count }
+        return openSlots.count { slot in
+            slot != 0 && !isUnwanted(slot) && sources[slot].source < source
+        }
+    }
+
+    /// Once a tick: begins what is to be decided, or takes over what has been under way for long.
+    @usableFromInline
+    mutating func tickViews() {
+        homeTicks += 1
+        guard sealed, sources[0].isOpen else { return }
+        wishes.closingPause -= min(1, wishes.closingPause)
+        for (source, ticks) in wishes.newcomers {
+            wishes.newcomers[source] = ticks < CompanyWishes.newcomerTicksMax ? ticks + 1 : nil
+        }
+        askForRelays()
+        let isWanted = !wishes.newcomers.isEmpty || !closingSlots.isEmpty
+        guard isWanted || stance.change != nil else {
+            wishes.age = 0
+            return
+        }
+        wishes.age += 1
+        guard isMajorityHere else { return }
+        guard knowViews() else { return }
+        advanceChange()
+        let isMine = stance.change?.ballot.proposer == source
+        let wait =
+            switch stance.change {
+            case nil: 3 * rank
+            case .some: isMine ? Self.ballotTicks : Self.ballotTicks + 4 * (rank + 1)
+            }
+        if wishes.age > wait, stance.change != nil || isWanted { prepare() }
+    }
+
+    /// Ticks after which a ballot that has come to nothing is followed by another.
+    private static var ballotTicks: Int { 8 }
+
+    /// Whether all members speak of views; those of earlier versions would go on in an old one.
+    private mutating func knowViews() -> Bool {
+        let silent = openSlots.filter { slot in
+            sources[slot].knowsNoViews && !isUnwanted(slot)
+        }
+        guard !silent.isEmpty else { return true }
+        pending.raise(.cannotChangeView(silent.map { sources[$0].source }))
+        return false
+    }
 }

@@ -42,13 +42,18 @@ extension SessionSyncEngine {
 
     @inlinable
     var lowestPromise: HybridTimestamp {
-        var lowest = sources.records[0].isOpen ? clock.latest.rawValue : .max
+        var lowest = sources.records[0].isOpen ? ownPromise.rawValue : .max
         var slot = 1
         while slot < sources.records.count {
             if sources.records[slot].isOpen { lowest = min(lowest, promised(slot).rawValue) }
             slot += 1
         }
         return HybridTimestamp(rawValue: lowest)
+    }
+
+    @inlinable
+    var ownPromise: HybridTimestamp {
+        isFrozen ? stance.change?.frozen.stamp ?? clock.latest : clock.latest
     }
 
     /// Up to where a member has promised to write nothing more than is held of it.

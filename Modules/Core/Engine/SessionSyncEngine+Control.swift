@@ -39,6 +39,7 @@ extension SessionSyncEngine {
         forgetApplied()
         wallMilliseconds = moment.wallMilliseconds
         pending.isDigestDue = true
+        tickViews()
         _ = clock.tick(wallMilliseconds: wallMilliseconds)
         advance()
     }
@@ -54,25 +55,39 @@ extension SessionSyncEngine {
         forgetApplied()
         wallMilliseconds = max(wallMilliseconds, moment.wallMilliseconds)
         guard message.source != source else { return false }
-        guard hears(message.source.peerID) else {
+        guard hears(message.source.peerID) || mayJoin(message.source.peerID) else {
             pending.raise(.notAdmitted(message.source))
             return false
         }
         let slot = try slot(adding: message.source)
-        // An old incarnation, late.
-        guard !sources[slot].isClosed || mutations.contains(.lateOld) else { return false }
+        // An old incarnation, late, or somebody who has not heard that it was let go.
+        guard !sources[slot].isClosed || mutations.contains(.lateOld) else {
+            hearClosed(message)
+            return false
+        }
         measureClock(message, slot, moment)
         pending.changesMembership = true
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
         takeForks(message.control, of: message.source.peerID)
+        if message.control.group != nil, message.control.group == home { homeTicks = 0 }
+        if isMember(message.source.peerID), hearNewerView(message) { return false }
+        if yields(to: message.control, of: message.source.peerID) { return false }
         let isMember = message.control.group != nil && message.control.group == groupName && sources[slot].isOpen
         if isMember, message.control.members.contains(source) {
             takeFromMember(message, slot)
             return false
         }
+        let number = message.control.view?.number ?? 0
+        if isMember, number < stance.number {
+            // It has not heard of the view by which this one has joined.
+            pending.controls.insert(message.source.peerID)
+            return false
+        }
         if isMember ? sealed && namesSuccessor(message, slot) : knowsSuccessor(message) {
             raiseFork(0, sources[0].held)
         }
+        // It has gone on by the word of its user, and will hear from this one.
+        if isMember, stance.number > 0 { return false }
         return try takeFromStranger(message, slot)
     }
 
@@ -87,7 +102,7 @@ extension SessionSyncEngine {
     /// A member that knows as much as this one does, and said it after this one joined, has replaced it: this store was
     /// put aside while its peer went on under another name.
     private func namesSuccessor(_ message: EngineMessage<State, Event>, _ slot: Int) -> Bool {
-        guard let promise = message.promise, promise.stamp > sources[0].floor, promise.sequence >= sources[slot].held
+        guard let promise = message.promise, message.saidAt > sources[0].floor, promise.sequence >= sources[slot].held
         else { return false }
         return message.control.members.contains { $0.peerID == localPeerID }
     }
@@ -109,21 +124,29 @@ extension SessionSyncEngine {
     private mutating func takeFromMember(_ message: EngineMessage<State, Event>, _ slot: Int) {
         let control = message.control
         if !sealed { seal() }
-        // It never goes back; that of a store that did would leave a hole below what is here.
-        sources[slot].first = max(sources[slot].first, control.firstSequence)
-        if control.firstSequence > 0 { sources[slot].held = max(sources[slot].held, control.firstSequence - 1) }
-        if let promise = message.promise {
-            observe(promise.stamp, of: slot)
-            sources[slot].promises.take(promise, held: sources[slot].held)
+        if !isQuarantined(sources[slot].source) {
+            // It never goes back; that of a store that did would leave a hole below what is here.
+            sources[slot].first = max(sources[slot].first, control.firstSequence)
+            if control.firstSequence > 0 { sources[slot].held = max(sources[slot].held, control.firstSequence - 1) }
         }
-        sources[slot].position = max(sources[slot].position, control.position)
-        takeAcknowledgements(control.held, slot, message.promise?.stamp ?? .zero)
+        let view = control.view?.number ?? 0
+        if view <= stance.number || mutations.contains(.newerViewCounts) {
+            if let promise = message.promise {
+                observe(promise.stamp, of: slot)
+                sources[slot].promises.take(promise, held: sources[slot].held)
+            }
+            sources[slot].position = max(sources[slot].position, control.position)
+            takeAcknowledgements(control.held, slot, message.saidAt)
+        }
         takeReplacements(control.replacements, slot)
         drainGap(slot)
         sources[slot].promises.settle(held: sources[slot].held)
         if control.hasEnded { takeEnd(slot) }
         compareChains(control, slot)
         answerRanges(control, slot)
+        answerRelays(control, to: slot)
+        sources[slot].knowsNoViews = control.view == nil
+        if let view = control.view { hear(view, of: slot) }
     }
 
     private mutating func takeAcknowledgements(_ held: SequenceVector, _ slot: Int, _ stamp: HybridTimestamp) {

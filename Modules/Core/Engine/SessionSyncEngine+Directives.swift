@@ -33,6 +33,9 @@ struct PendingDirectives: Sendable {
     var copies: Set<String> = []
     /// Own events that a peer lacks, by sequence.
     var answers: [String: [UInt64]] = [:]
+    /// Of others' events: what a peer has asked for, and what is asked of it.
+    var relays: [String: [SessionRange]] = [:]
+    private(set) var relayAsks: [String: [SessionRange]] = [:]
     var alarms: [SessionAlarm] = []
 
     /// Of each kind of alarm the first ones matter.
@@ -51,9 +54,18 @@ struct PendingDirectives: Sendable {
         answers[peerID] = Array(all.sorted().prefix(limit))
     }
 
+    mutating func askForRelay(of range: SessionRange, from peerID: String) {
+        relayAsks[peerID, default: []].append(range)
+        controls.insert(peerID)
+    }
+
+    mutating func takeRelayAsks(of peerID: String) -> [SessionRange]? { relayAsks.removeValue(forKey: peerID) }
+
     mutating func replaceEverything() {
         replacesEverything = true
         answers = [:]
+        relays = [:]
+        relayAsks = [:]
         copies = []
     }
 }
@@ -110,7 +122,7 @@ extension SessionSyncEngine {
     func confirmedEvent(_ confirmed: ConfirmedEntry<Event>) -> SessionConfirmedEvent<Event>? {
         guard case .event(let event) = confirmed.entry.content else { return nil }
         var metadata = interpreter.metadata(of: confirmed.entry.header, in: sources)
-        metadata.epoch = groupTag
+        metadata.epoch = epochTag
         return SessionConfirmedEvent(
             position: confirmed.position, envelope: SessionSyncEnvelope(metadata: metadata, payload: event),
             outcome: confirmed.entry.outcome ?? .applied)
@@ -179,13 +191,23 @@ extension SessionSyncEngine {
         var outgoing: [SessionOutgoing<State, Event>] = []
         if pending.isDigestDue {
             outgoing.append(.control(makeControlEnvelope(isDigest: true, for: nil), to: nil))
-        } else {
-            for peerID in pending.controls.sorted() {
-                outgoing.append(.control(makeControlEnvelope(isDigest: false, for: nil), to: peerID))
-            }
+        }
+        for peerID in pending.controls.sorted() {
+            let relays = pending.takeRelayAsks(of: peerID)
+            // What is for everybody says all else.
+            guard !pending.isDigestDue || relays != nil else { continue }
+            var control = makeControlEnvelope(isDigest: false, for: nil)
+            control.payload.relays = relays
+            outgoing.append(.control(control, to: peerID))
         }
         for (peerID, sequences) in pending.answers.sorted(by: { $0.key < $1.key }) {
             outgoing += answer(peerID, sequences)
+        }
+        for (peerID, ranges) in pending.relays.sorted(by: { $0.key < $1.key }) {
+            let records = relayed(ranges)
+            guard !records.isEmpty else { continue }
+            let metadata = controlMetadata(SessionRelay<Event>.payloadType)
+            outgoing.append(.relay(SessionSyncEnvelope(metadata: metadata, payload: SessionRelay(records)), to: peerID))
         }
         for peerID in pending.copies.sorted() {
             let control = makeControlEnvelope(isDigest: false, for: nil)
@@ -198,6 +220,7 @@ extension SessionSyncEngine {
         pending.isDigestDue = false
         pending.controls = []
         pending.answers = [:]
+        pending.relays = [:]
         pending.copies = []
         return outgoing
     }
@@ -218,8 +241,7 @@ extension SessionSyncEngine {
     private mutating func makeControlEnvelope(
         isDigest: Bool, for replacements: [LogEntry<Event>]?
     ) -> SessionSyncEnvelope<SessionControl> {
-        let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
-        extendLease(beyond: stamp)
+        let metadata = controlMetadata(SessionControl.payloadType)
         let spoken = spokenSlots
         // All until the members have confirmed what the base holds: they may lack word of it.
         let acknowledged = haveConfirmedBase() ? spoken : Array(sources.indices)
@@ -233,12 +255,29 @@ extension SessionSyncEngine {
             forked: spoken.filter { sources[$0].isForked }
                 .map { SourceSequence(source: sources[$0].source, sequence: sources[$0].held) })
         control.hasEnded = ended
-        let metadata = SessionSyncMetadata(
-            sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, eventID: controlID(stamp),
-            sequence: 0, causalTimestamp: moment, payloadType: SessionControl.payloadType, stamp: stamp,
-            incarnation: incarnation, epoch: groupTag,
-            promise: SequencePromise(sequence: sources[0].held, stamp: stamp))
+        control.view = stance
+        if isSomebodyInOldView {
+            control.record = SessionViewRecord(number: stance.number, membership: membership)
+        }
         return SessionSyncEnvelope(metadata: metadata, payload: control)
+    }
+
+    /// A member has not said that it is in this view.
+    private var isSomebodyInOldView: Bool {
+        stance.number > 0
+            && sources.records.dropFirst().contains { $0.isOpen && $0.statement?.number ?? 0 < stance.number }
+    }
+
+    /// Of what engines tell each other, with the promise.
+    private mutating func controlMetadata(_ payloadType: String) -> SessionSyncMetadata {
+        let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
+        extendLease(beyond: stamp)
+        var promise = SequencePromise(sequence: sources[0].held, stamp: stamp)
+        if isFrozen, let frozen = stance.change?.frozen { promise = frozen }
+        return SessionSyncMetadata(
+            sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, eventID: controlID(stamp),
+            sequence: 0, causalTimestamp: moment, payloadType: payloadType, stamp: stamp,
+            incarnation: incarnation, epoch: epochTag, promise: promise)
     }
 
     private mutating func makeCheckpoint(_ control: SessionControl) -> SessionCheckpoint<State, Event> {
@@ -255,7 +294,7 @@ extension SessionSyncEngine {
     func envelope(of entry: LogEntry<Event>) -> SessionSyncEnvelope<Event>? {
         guard case .event(let event) = entry.content else { return nil }
         var metadata = interpreter.metadata(of: entry.header, in: sources)
-        metadata.epoch = groupTag
+        metadata.epoch = epochTag
         return SessionSyncEnvelope(metadata: metadata, payload: event)
     }
 

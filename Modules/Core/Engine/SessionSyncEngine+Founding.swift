@@ -32,7 +32,7 @@ extension SessionSyncEngine {
     mutating func takeFromStranger(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
         // It knew the group before: its store went back to before it joined.
         if sources[slot].isOpen, sources[slot].lastSaid > .zero,
-            message.promise?.stamp ?? .zero > sources[slot].lastSaid
+            message.saidAt > sources[slot].lastSaid
         {
             raiseFork(slot, sources[slot].held)
             return false
@@ -40,6 +40,7 @@ extension SessionSyncEngine {
         if !sealed {
             let founds = foundsAgainst(message.source)
             if let checkpoint = message.checkpoint, message.control.members.contains(source) {
+                guard home == nil || home == message.control.group || !isJoining else { return false }
                 guard !founds || sources[slot].isOpen || isProvenAlive(message, slot) else { return false }
                 return try adopt(checkpoint, message, slot)
             }
@@ -53,12 +54,13 @@ extension SessionSyncEngine {
             }
         }
         guard try takeIn(message, slot) else { return false }
-        if message.control.isDigest { pending.copies.insert(message.source.peerID) }
+        if message.control.isDigest, isAskedForCopy(slot) { pending.copies.insert(message.source.peerID) }
         return false
     }
 
     /// Who founds when both are unsealed.
     private func foundsAgainst(_ other: SessionSource) -> Bool {
+        if isJoining { return false }
         if groupName == source { return true }
         return groupName == nil && (source.peerID < other.peerID || mutations.contains(.bothFound))
     }
@@ -69,6 +71,16 @@ extension SessionSyncEngine {
     private mutating func takeIn(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
         if sources[slot].isOpen { return true }
         let peerID = message.source.peerID
+        if sealed, !isLostByPartner(peerID) {
+            // One of another group does not adopt this one's copy.
+            guard message.control.group == nil else { return false }
+            guard isProvenAlive(message, slot) else {
+                pending.controls.insert(peerID)
+                return false
+            }
+            wish(toAdmit: slot)
+            return false
+        }
         if let partner = sources.openSlot(ofPeer: peerID) ?? sources.heldIncarnation(of: message.source) {
             guard isProvenAlive(message, slot) else {
                 pending.controls.insert(peerID)
@@ -88,6 +100,20 @@ extension SessionSyncEngine {
         forgetGapsOfOthers()
         if !mutations.contains(.tokensKept) { forgetTokens() }
         return true
+    }
+
+    /// Of a group of two the survivor decides alone that a store is lost, unless both are about to decide something else.
+    private mutating func isLostByPartner(_ peerID: String) -> Bool {
+        guard let partner = sources.openSlot(ofPeer: peerID), openSlots.count == 2 else { return false }
+        if stance.change == nil { return true }
+        wishes.overridden.insert(sources[partner].source)
+        return false
+    }
+
+    /// In a larger group whoever proposed a newcomer gives it its copy, and the others when that stays out.
+    private mutating func isAskedForCopy(_ slot: Int) -> Bool {
+        sources[slot].copyAsks += 1
+        return openSlots.count <= 2 || sources[slot].copyAsks > 3
     }
 
     private mutating func found() {
@@ -136,6 +162,7 @@ extension SessionSyncEngine {
     mutating func setGroup(_ group: SessionSource?) {
         groupName = group
         groupTag = group?.groupTag ?? 0
+        setEpoch()
         pending.changesMembership = true
     }
 

@@ -54,7 +54,14 @@ extension SessionSyncEngine {
             sideEffectsDue: sideEffectsDue,
             snapshotRevision: snapshotRevision,
             forked: sources.records.filter { $0.isForked && $0.isOpen }.map { $0.source },
-            endedMembers: ended ? sources.records.filter { $0.hasEnded }.map { $0.source } : nil)
+            endedMembers: ended ? sources.records.filter { $0.hasEnded }.map { $0.source } : nil,
+            view: storedStance, home: home, invited: wishes.invited.isEmpty ? nil : invited)
+    }
+
+    private var storedStance: ViewStatement? {
+        var stance = stance
+        if mutations.contains(.voteUnpersisted) { stance.change = nil }
+        return stance == ViewStatement() ? nil : stance
     }
 
     private func vector(_ acknowledged: [UInt64]) -> SequenceVector {
@@ -87,6 +94,10 @@ extension SessionSyncEngine {
         try restoreSources(image)
         groupName = head.group
         groupTag = head.group?.groupTag ?? 0
+        stance = head.view ?? ViewStatement()
+        setEpoch()
+        home = head.home
+        wishes.invited = Set(head.invited ?? [])
         sealed = head.isSealed
         ended = head.hasEnded
         isReferenceOnly = false
@@ -176,6 +187,7 @@ extension SessionSyncEngine {
             let slot = try sources.slot(adding: member.source)
             sources[slot].isOpen = true
             sources[slot].floor = member.floor
+            sources[slot].joinedView = member.joined ?? 0
         }
         for entry in head.membership.first { sources[try sources.slot(adding: entry.source)].first = entry.sequence }
         for promises in head.promises {
@@ -218,6 +230,7 @@ extension SessionSyncEngine {
             })
         image.head.group = nil
         image.head.isSealed = false
+        image.head.view = nil
         // Where a source begins is a fact of its own, whoever is a member.
         image.head.membership = SessionMembership(first: image.head.membership.first)
         image.head.settledCount = 0

@@ -6,16 +6,19 @@ extension SessionSyncEngine {
     /// The group's name: the source that founded it.
     public var group: SessionSource? { groupName }
 
-    /// Names the group in metadata; 0 before there is one.
-    public var epoch: UInt32 { groupTag }
+    /// Names the group, and its view, in metadata; 0 before there is one.
+    public var epoch: UInt32 { epochTag }
 
     /// A member of a group for good: it confirms, and adopts no copies any more.
     public var isSealed: Bool { sealed }
 
     public var membership: SessionMembership {
         SessionMembership(
-            open: sources.records.filter { $0.isOpen }.map { .init(source: $0.source, floor: $0.floor) }
-                .sorted { $0.source < $1.source },
+            open: sources.records.filter { $0.isOpen }.map {
+                .init(source: $0.source, floor: $0.floor, joined: $0.joinedView > 0 ? $0.joinedView : nil)
+            }
+
+            .sorted { $0.source < $1.source },
             closed: sources.records.filter { $0.isClosed }.map { SourceSequence(source: $0.source, sequence: $0.final) }
                 .sorted { $0.source < $1.source },
             first: sources.records.filter { $0.first > 1 }

@@ -37,7 +37,7 @@ extension SessionSyncEngine {
     /// The common case: the next event of a member, later than everything held. nil when it is not.
     @inlinable
     mutating func receiveNext(_ envelope: SessionSyncEnvelope<Event>) -> SessionSyncReceiveResult<State>? {
-        guard envelope.metadata.epoch == groupTag, !isProvisionalShown,
+        guard envelope.metadata.epoch == epochTag, !isProvisionalShown, stance.change == nil,
             let slot = sources.slot(of: envelope.metadata.sourcePeerID, envelope.metadata.incarnation), slot != 0,
             sources.records[slot].isOpen, envelope.metadata.sequence == sources.records[slot].held &+ 1,
             gaps.isEmpty, !log.isBehind, envelope.metadata.stamp.rawValue > cutStamp.rawValue,
@@ -86,7 +86,7 @@ extension SessionSyncEngine {
             return .ignored(state)
         }
         let result = isProvisionalShown ? takeProvisionally(entry) : take(entry)
-        if sources[slot].isOpen, metadata.epoch == groupTag, let promise = metadata.promise {
+        if sources[slot].isOpen, counts(metadata.epoch), let promise = metadata.promise {
             sources[slot].promises.take(promise, held: sources[slot].held)
             pending.changesMembership = true
         }

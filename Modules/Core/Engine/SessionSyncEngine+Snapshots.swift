@@ -76,7 +76,7 @@ extension SessionSyncEngine {
         let metadata = SessionSyncMetadata(
             sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, sequence: sources[0].held + 1,
             causalTimestamp: moment, payloadType: snapshotPayloadType,
-            stamp: clock.tick(wallMilliseconds: moment.wallMilliseconds), incarnation: incarnation, epoch: groupTag)
+            stamp: clock.tick(wallMilliseconds: moment.wallMilliseconds), incarnation: incarnation, epoch: epochTag)
         return SessionSyncSnapshot(
             metadata: metadata, revision: allocateOutgoingSnapshotRevision(), state: state,
             peerSequenceVector: visibleVector)

@@ -51,7 +51,12 @@ where
     /// The persisted bound of all promises made.
     @usableFromInline var clockLease = HybridTimestamp.zero
     @usableFromInline var groupName: SessionSource?
-    @usableFromInline var groupTag: UInt32 = 0
+    /// The group's name in metadata; a view's is that many further.
+    var groupTag: UInt32 = 0
+    /// The view's name in metadata: what counts here says it.
+    @usableFromInline var epochTag: UInt32 = 0
+    /// Where this member stands between views.
+    @usableFromInline var stance = ViewStatement()
     @usableFromInline var sealed = false
     @usableFromInline var ended = false
     /// Below it the order of what is held will not change.
@@ -89,6 +94,11 @@ where
     var snapshotSourcePeerID: String
     @usableFromInline var pending = PendingDirectives()
     var random: SplitMix64
+    var wishes = CompanyWishes()
+    /// The group that went on without this source, and that it joins again.
+    var home: SessionSource?
+    /// Since somebody of it was heard.
+    var homeTicks = 0
     /// The caller uses nothing but the reference's calls.
     @usableFromInline var isReferenceOnly = true
     /// The time of the last call that had one.

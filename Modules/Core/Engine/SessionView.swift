@@ -32,7 +32,7 @@ public struct ViewBallot: Hashable, Sendable, Codable, Comparable {
     }
 }
 
-/// A next view, and the ballot under which somebody has accepted it.
+/// A next view, and the highest ballot under which a member has accepted it.
 public struct AcceptedView: Hashable, Sendable, Codable {
     public var ballot: ViewBallot
     public var record: SessionViewRecord
@@ -43,30 +43,55 @@ public struct AcceptedView: Hashable, Sendable, Codable {
     }
 }
 
-/// Where a member stands in the change from one view to the next; part of each of its controls.
+/// What a member has said on the way from its view to the next. It outlives the process, and is forgotten with the view.
+public struct ViewChange: Hashable, Sendable, Codable {
+    /// The highest ballot that the member has promised.
+    public var ballot: ViewBallot
+    /// Until it is in another view, the member promises nothing beyond this.
+    public var frozen: SequencePromise
+    /// Of these it takes no more events, but those that members who are to stay hold already.
+    public var quarantined: [SessionSource] = []
+    public var accepted: AcceptedView?
+
+    public init(ballot: ViewBallot, frozen: SequencePromise) {
+        self.ballot = ballot
+        self.frozen = frozen
+    }
+}
+
+/// Where a member stands between views; part of each of its controls.
 public struct ViewStatement: Hashable, Sendable, Codable {
     /// The view in which the member is.
     public var number: UInt64
-    /// The highest ballot that it has promised; nil while nobody wants a change.
-    public var ballot: ViewBallot?
-    /// Until it is in another view, it promises nothing beyond this.
-    public var frozen: SequencePromise?
-    /// Of these it takes no events any more, but those that members who are to stay hold already.
-    public var quarantined: [SessionSource]
-    public var accepted: AcceptedView?
+    /// nil while nobody wants another view.
+    public var change: ViewChange?
     /// It wants to leave.
     public var isLeaving: Bool
 
-    public init(
-        number: UInt64, ballot: ViewBallot? = nil, frozen: SequencePromise? = nil, quarantined: [SessionSource] = [],
-        accepted: AcceptedView? = nil, isLeaving: Bool = false
-    ) {
+    public init(number: UInt64 = 0, change: ViewChange? = nil, isLeaving: Bool = false) {
         self.number = number
-        self.ballot = ballot
-        self.frozen = frozen
-        self.quarantined = quarantined
-        self.accepted = accepted
+        self.change = change
         self.isLeaving = isLeaving
+    }
+
+    /// Statements may overtake each other; each adds to what its author has said before.
+    mutating func merge(_ other: ViewStatement) {
+        guard other.number == number else {
+            if other.number > number { self = other }
+            return
+        }
+        isLeaving = isLeaving || other.isLeaving
+        guard let theirs = other.change else { return }
+        guard var known = change else {
+            change = theirs
+            return
+        }
+        known.ballot = max(known.ballot, theirs.ballot)
+        known.quarantined += theirs.quarantined.filter { !known.quarantined.contains($0) }
+        if let accepted = theirs.accepted, known.accepted.map({ $0.ballot < accepted.ballot }) ?? true {
+            known.accepted = accepted
+        }
+        change = known
     }
 }
 
@@ -74,7 +99,7 @@ public struct ViewStatement: Hashable, Sendable, Codable {
 public struct SessionRelay<Event: Codable & Sendable>: Sendable, Codable {
     public static var payloadType: String { "sessionmesh.relay" }
 
-    /// Of one or several sources; those of one in the order of its sequence.
+    /// Of one or several sources, in order.
     public var records: [SessionRecord<Event>]
 
     public init(_ records: [SessionRecord<Event>]) { self.records = records }

@@ -24,7 +24,15 @@ struct SourceRecord: Sendable {
     @usableFromInline var isOpen = false
     /// It has authored nothing at or below this stamp.
     @usableFromInline var floor = HybridTimestamp.zero
-    /// It lost its store; `final` is the last of its events that counts.
+    /// The view by which it became a member.
+    @usableFromInline var joinedView: UInt64 = 0
+    /// What it has said of views.
+    var statement: ViewStatement?
+    /// It is of a version that says nothing of views.
+    var knowsNoViews = false
+    /// How often it has asked for a copy.
+    var copyAsks = 0
+    /// It lost its store, or was let go; `final` is the last of its events that counts.
     @usableFromInline var isClosed = false
     @usableFromInline var final: UInt64 = 0
 
@@ -58,6 +66,9 @@ struct SourceRecord: Sendable {
     func acknowledges(_ slot: Int, _ sequence: UInt64) -> Bool {
         slot < acknowledged.count && acknowledged[slot] >= sequence
     }
+
+    /// How far that member holds what is written by the source.
+    func acknowledged(_ slot: Int) -> UInt64 { slot < acknowledged.count ? acknowledged[slot] : 0 }
 
     mutating func acknowledge(_ slot: Int, _ sequence: UInt64) {
         while acknowledged.count <= slot { acknowledged.append(0) }

@@ -1,0 +1,88 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Handing on what somebody else has written, so that members who hear each other hold the same, whoever is away.
+///
+/// An author answers for its own events. Another member is asked only when those have stayed out for some ticks, and only
+/// one that has said that it holds them. The events remain their author's; that they are is the word of who hands them on.
+extension SessionSyncEngine {
+    /// Takes events that a member hands on.
+    ///
+    /// - Throws: as `receive`; nothing changes then.
+    public mutating func receiveRelay(_ envelope: SessionSyncEnvelope<SessionRelay<Event>>, at moment: Date) throws {
+        try check(envelope.metadata, payloadType: SessionRelay<Event>.payloadType)
+        let records = envelope.payload.records
+        guard records.count <= options.rangeMax else { throw SessionSyncError.outOfRange(field: "records") }
+        for record in records { try record.checkNumbers() }
+        isReferenceOnly = false
+        wallMilliseconds = max(wallMilliseconds, moment.wallMilliseconds)
+        guard sealed, let slot = sources.slot(of: SessionSource(envelope.metadata)), slot != 0, sources[slot].isOpen,
+            !isQuarantined(sources[slot].source) || mutations.contains(.relayByQuarantined),
+            !mutations.contains(.relayRefused)
+        else { return forgetApplied() }
+        gather { engine in
+            for record in records { engine.takeRelayed(record) }
+        }
+    }
+
+    private mutating func takeRelayed(_ record: SessionRecord<Event>) {
+        guard let slot = sources.slot(of: record.source), slot != 0, sources[slot].isOpen, record.sequence > 0 else {
+            return
+        }
+        _ = take(LogEntry(upcast(record), slot: slot))
+    }
+
+    // MARK: - Asking
+
+    /// What has been out for some ticks is asked of a member that holds it.
+    mutating func askForRelays() {
+        var lacking: [SessionSource: (held: UInt64, ticks: Int)] = [:]
+        for slot in openSlots.dropFirst() {
+            let (source, held) = (sources[slot].source, sources[slot].held)
+            let holders = openSlots.filter { other in
+                other != 0 && other != slot && sources[other].acknowledges(slot, held + 1)
+                    && !isQuarantined(sources[other].source)
+            }
+            guard !holders.isEmpty else { continue }
+            let known = wishes.lacking[source]
+            let ticks = known?.held == held ? (known?.ticks ?? 0) + 1 : 1
+            lacking[source] = (held, ticks)
+            guard ticks >= Self.relayTicks || isQuarantined(source) else { continue }
+            let holder = holders[ticks % holders.count]
+            let last = min(sources[holder].acknowledged(slot), held + UInt64(options.rangeMax))
+            pending.askForRelay(
+                of: SessionRange(source: source, first: held + 1, last: last), from: sources[holder].source.peerID)
+        }
+        wishes.lacking = lacking
+    }
+
+    /// Ticks for which an author is waited for.
+    private static var relayTicks: Int { 3 }
+
+    // MARK: - Answering
+
+    mutating func answerRelays(_ control: SessionControl, to slot: Int) {
+        guard let ranges = control.relays, !ranges.isEmpty else { return }
+        pending.relays[sources[slot].source.peerID] = ranges
+    }
+
+    /// As much as one message carries.
+    func relayed(_ ranges: [SessionRange]) -> [SessionRecord<Event>] {
+        var records: [SessionRecord<Event>] = []
+        for entry in log.entries {
+            let source = sources[entry.slot].source
+            let isWanted = ranges.contains {
+                $0.source == source && $0.first <= entry.sequence && entry.sequence <= $0.last
+            }
+            guard isWanted else { continue }
+            records.append(entry.record(of: source))
+            if records.count == options.rangeMax { break }
+        }
+        return records
+    }
+}

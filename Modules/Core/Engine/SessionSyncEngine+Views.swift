@@ -1,0 +1,335 @@
+import MeshIdentity
+
+/// How the members of one view decide on the next: a decree of Paxos for each view, carried by controls.
+///
+/// - *Prepare*: whoever wants a change promises itself a higher **ballot** than any it knows, and names whom it would close.
+/// - *Promise*: who hears of it promises it, too. From then on it is **frozen**: it promises nothing more about its events,
+///   so that the cut stands still everywhere and a newcomer can be given a **floor** above it. Those to be closed are
+///   **quarantined**: nothing is taken of them that members who stay do not hold already. Both last until the next view.
+/// - *Propose*: when a majority has promised, and of a closing all that stay, who hold equally much of whoever is closed.
+///   What was accepted under an earlier ballot goes first.
+/// - *Accept*, and *install* what a majority has accepted. Who is not in it has been **fenced**.
+///
+/// Taps go on all the while. What a member in a later view promises or acknowledges does not count here until that view is
+/// installed here, too: that is what keeps a minority from confirming anything.
+///
+/// Sources: Lamport: *Paxos Made Simple* (2001); Lamport, Malkhi, Zhou: *Reconfiguring a State Machine* (2010); Birman and
+/// Joseph: *Exploiting Virtual Synchrony* (1987). Deviations: statements are idempotent and gossiped, so anybody may count
+/// votes; the members go on writing, as only what is confirmed stands still; the user may stand in for a majority.
+extension SessionSyncEngine {
+    // MARK: - Hearing
+
+    /// What a member says of views, before anything else it says is taken.
+    ///
+    /// - Returns: whether this engine has been fenced by what it says.
+    mutating func hearNewerView(_ message: EngineMessage<State, Event>) -> Bool {
+        let control = message.control
+        guard sealed, control.group == groupName, let number = control.view?.number,
+            number > stance.number || mutations.contains(.viewGoesBack) && number != stance.number
+        else { return false }
+        guard control.members.contains(source) || mutations.contains(.fenceUnheard) else {
+            beFenced(by: number)
+            return true
+        }
+        if let record = control.record, record.number == number { install(record) }
+        return false
+    }
+
+    /// A message of a source that is not a member any more.
+    mutating func hearClosed(_ message: EngineMessage<State, Event>) {
+        let control = message.control
+        guard sealed, control.group == groupName else { return }
+        let number = control.view?.number ?? 0
+        if !control.members.contains(source) || number >= stance.number, isOutvoted(by: control) {
+            beFenced(by: number)
+        } else {
+            pending.controls.insert(message.source.peerID)
+        }
+    }
+
+    /// Each has gone on without the other: the larger company goes on, of two equal ones that with the lowest source.
+    private func isOutvoted(by control: SessionControl) -> Bool {
+        let ours = sources.openSources
+        guard control.members.count == ours.count else { return control.members.count > ours.count }
+        guard let theirs = control.members.min(), let our = ours.min() else { return false }
+        return theirs < our
+    }
+
+    /// The others go on without this member. It takes another name, and joins anew.
+    mutating func beFenced(by number: UInt64, in group: SessionSource? = nil) {
+        guard !sources[0].isForked else { return }
+        home = group ?? groupName
+        pending.raise(.fenced(view: number))
+        raiseFork(0, sources[0].held)
+    }
+
+    /// Two groups of one session: this peer was looking for company, for the first time or without the store that it has lost,
+    /// while there was a larger one. Whom nobody here knows cannot make it leave.
+    mutating func yields(to control: SessionControl, of peerID: String) -> Bool {
+        guard sealed, let group = control.group, group != groupName, openSlots.count > 1,
+            wishes.invited.contains(peerID)
+                || isMember(peerID) && control.members.contains { $0.peerID == localPeerID },
+            control.members.count > openSlots.count || openSlots.count > 2 && isOutvoted(by: control)
+        else { return false }
+        beFenced(by: control.view?.number ?? 0, in: group)
+        return true
+    }
+
+    /// Where a member of this view stands.
+    mutating func hear(_ statement: ViewStatement, of slot: Int) {
+        let known = sources[slot].statement ?? ViewStatement(number: statement.number)
+        var merged = known
+        merged.merge(statement)
+        sources[slot].statement = merged
+        // It has not heard of the view.
+        if statement.number < stance.number { pending.controls.insert(sources[slot].source.peerID) }
+        guard statement.number == stance.number, let change = statement.change, sources[0].isOpen else { return }
+        promise(change)
+        if let accepted = change.accepted { accept(accepted) }
+        advanceChange()
+    }
+
+    // MARK: - Promising and accepting
+
+    /// Asks for a change: nobody is asked to close who is not unwanted here.
+    mutating func prepare() {
+        let rounds = openSlots.compactMap { sources[$0].statement?.change?.ballot.round } + [0]
+        let round = max(rounds.max() ?? 0, stance.change?.ballot.round ?? 0) + 1
+        guard round < SequenceBounds.hearsay, stance.number < SessionViewRecord.numberMax else { return }
+        wishes.age = 0
+        enter(ViewBallot(round: round, proposer: source), closing: closingSlots.map { sources[$0].source })
+        advanceChange()
+    }
+
+    private mutating func promise(_ change: ViewChange) {
+        guard stance.change.map({ $0.ballot < change.ballot }) ?? true,
+            change.quarantined.allSatisfy({ agrees(toClose: $0) })
+        else { return }
+        wishes.age = 0
+        enter(change.ballot, closing: change.quarantined)
+    }
+
+    /// From here on this member is frozen.
+    private mutating func enter(_ ballot: ViewBallot, closing: [SessionSource]) {
+        var change = stance.change ?? ViewChange(ballot: ballot, frozen: promiseNow)
+        change.ballot = ballot
+        if mutations.contains(.quarantineLifted) { change.quarantined = [] }
+        if !mutations.contains(.noQuarantine) {
+            for source in closing where !change.quarantined.contains(source) {
+                change.quarantined.append(source)
+                // What waits there was sent before, and would be held once a gap is closed.
+                if let slot = sources.slot(of: source) { gaps[slot] = nil }
+            }
+        }
+        extendLease(beyond: change.frozen.stamp)
+        stance.change = change
+        tellMembers()
+    }
+
+    /// Everything up to now.
+    private var promiseNow: SequencePromise { SequencePromise(sequence: sources[0].held, stamp: clock.latest) }
+
+    private mutating func accept(_ accepted: AcceptedView) {
+        guard accepted.record.number == stance.number + 1,
+            stance.change.map({ $0.ballot <= accepted.ballot }) ?? true,
+            stance.change?.accepted.map({ $0.ballot < accepted.ballot }) ?? true, isAcceptable(accepted.record)
+        else { return }
+        if stance.change?.ballot != accepted.ballot { enter(accepted.ballot, closing: []) }
+        stance.change?.accepted = accepted
+        wishes.age = 0
+        tellMembers()
+    }
+
+    /// It forgets no member, and closes none of whom this one, if it stays, may hold more, or less.
+    private func isAcceptable(_ record: SessionViewRecord) -> Bool {
+        let stays = record.membership.open.contains { $0.source == source }
+        return openSlots.allSatisfy { slot in
+            let member = sources[slot].source
+            if record.membership.open.contains(where: { $0.source == member }) { return true }
+            guard let closed = record.membership.closed.first(where: { $0.source == member }) else { return false }
+            return !stays || mutations.contains(.noQuarantine) || mutations.contains(.unequalClose)
+                || mutations.contains(.closeWithoutAll)
+                || isQuarantined(member) && sources[slot].held == closed.sequence
+        }
+    }
+
+    func isQuarantined(_ source: SessionSource) -> Bool { stance.change?.quarantined.contains(source) ?? false }
+
+    // MARK: - Proposing and deciding
+
+    /// Goes on with the change as far as what has been heard allows.
+    mutating func advanceChange() {
+        guard sealed, sources[0].isOpen, let change = stance.change else { return }
+        if let record = decided { return install(record) }
+        guard change.ballot.proposer == source, change.accepted?.ballot != change.ballot else { return }
+        let answers = openSlots.filter { slot in
+            let statement = slot == 0 ? stance : sources[slot].statement
+            return statement?.number == stance.number && statement?.change?.ballot == change.ballot
+        }
+        guard isEnough(answers.count), let record = accepted(among: answers) ?? makeRecord(answers) else { return }
+        stance.change?.accepted = AcceptedView(ballot: change.ballot, record: record)
+        tellMembers()
+        if let record = decided { install(record) }
+    }
+
+    private func isEnough(_ count: Int) -> Bool {
+        count * 2 > openSlots.count || !wishes.overridden.isEmpty || mutations.contains(.minorityDecides)
+    }
+
+    /// What may have been decided under an earlier ballot. The user's word is stronger: then there may be two views of a number.
+    private func accepted(among answers: [Int]) -> SessionViewRecord? {
+        if mutations.contains(.forgetsAccepted) { return nil }
+        let latest = answers.compactMap { ($0 == 0 ? stance : sources[$0].statement)?.change?.accepted }
+            .max { $0.ballot < $1.ballot }?.record
+        let isUnwanted = latest?.membership.open.contains { wishes.overridden.contains($0.source) } ?? false
+        return isUnwanted ? nil : latest
+    }
+
+    /// - Returns: nil while somebody who stays has not answered, or holds more or less than another.
+    private mutating func makeRecord(_ answers: [Int]) -> SessionViewRecord? {
+        var closing = closingSlots.filter { isQuarantined(sources[$0].source) || mutations.contains(.noQuarantine) }
+        let staying = openSlots.filter { !closing.contains($0) }
+        if !closing.isEmpty, !isReady(toClose: closing, staying, answers) {
+            guard wishes.age > Self.closingTicks, wishes.overridden.isEmpty else { return nil }
+            // Who does not answer would have to be let go first; the others must not stand still for it.
+            closing = []
+            wishes.closingPause = Self.closingPauseTicks
+        }
+        let number = stance.number + 1
+        let floor = floor(above: answers)
+        var membership = membership
+        let closed = closing.map { SourceSequence(source: sources[$0].source, sequence: sources[$0].held) }
+        membership.open.removeAll { member in closed.contains { $0.source == member.source } }
+        membership.closed += closed
+        for source in wishes.newcomers.keys.sorted() where !membership.open.contains(where: { $0.source == source }) {
+            // Its earlier life has to go first.
+            guard !membership.open.contains(where: { $0.source.peerID == source.peerID }) else { continue }
+            membership.open.append(.init(source: source, floor: floor, joined: number))
+        }
+        membership.open.sort { $0.source < $1.source }
+        membership.closed.sort { $0.source < $1.source }
+        return SessionViewRecord(number: number, membership: membership)
+    }
+
+    /// Ticks that those who stay are given to answer and to become equal.
+    private static var closingTicks: Int { 6 }
+    private static var closingPauseTicks: Int { 20 }
+
+    private func isReady(toClose closing: [Int], _ staying: [Int], _ answers: [Int]) -> Bool {
+        let named = closing.map { sources[$0].source }
+        return staying.allSatisfy { slot in
+            if slot == 0 || mutations.contains(.closeWithoutAll) { return true }
+            guard answers.contains(slot), let change = sources[slot].statement?.change else { return false }
+            guard !mutations.contains(.noQuarantine) else { return true }
+            return named.allSatisfy { change.quarantined.contains($0) }
+        }
+            && closing.allSatisfy { closed in
+                let held = sources[closed].held
+                // One that leaves has said how far it has come.
+                if sources[closed].statement?.isLeaving == true, sources[closed].acknowledged(closed) > held {
+                    return false
+                }
+                return mutations.contains(.unequalClose)
+                    || staying.allSatisfy { slot in
+                        slot == 0 || mutations.contains(.closeWithoutAll) && !answers.contains(slot)
+                            || sources[slot].acknowledged(closed) == held
+                    }
+            }
+    }
+
+    /// Above everything that those who have answered have promised, and so above everything that is confirmed in this view.
+    private func floor(above answers: [Int]) -> HybridTimestamp {
+        let stamps = answers.compactMap { slot -> HybridTimestamp? in
+            guard slot != 0 else { return stance.change?.frozen.stamp }
+            return mutations.contains(.floorEarly) ? nil : sources[slot].statement?.change?.frozen.stamp
+        }
+        return (stamps.max() ?? clock.latest).successor
+    }
+
+    /// The next view, if enough members of this one have accepted it under one ballot.
+    private var decided: SessionViewRecord? {
+        var votes: [ViewBallot: Int] = [:]
+        for slot in openSlots {
+            guard let accepted = vote(of: slot) else { continue }
+            votes[accepted.ballot, default: 0] += 1
+            if votes[accepted.ballot, default: 0] * 2 > openSlots.count || mutations.contains(.minorityDecides) {
+                return accepted.record
+            }
+        }
+        return decidedByUser(votes)
+    }
+
+    /// All that stay have accepted what this device's user wants.
+    private func decidedByUser(_ votes: [ViewBallot: Int]) -> SessionViewRecord? {
+        guard !wishes.overridden.isEmpty, let own = stance.change?.accepted, own.ballot.proposer == source else {
+            return nil
+        }
+        let staying = openSlots.filter { slot in
+            own.record.membership.open.contains { $0.source == sources[slot].source }
+        }
+        return staying.allSatisfy { vote(of: $0)?.ballot == own.ballot } ? own.record : nil
+    }
+
+    private func vote(of slot: Int) -> AcceptedView? {
+        guard slot != 0 else { return stance.change?.accepted }
+        guard let statement = sources[slot].statement, statement.number == stance.number else { return nil }
+        return statement.change?.accepted
+    }
+
+    // MARK: - Installing
+
+    private mutating func install(_ record: SessionViewRecord) {
+        let number = record.number
+        guard record.membership.open.contains(where: { $0.source == source }) else { return beFenced(by: number) }
+        let isMine = stance.change?.accepted.map { $0.record == record && $0.ballot.proposer == source } ?? false
+        for closed in record.membership.closed {
+            guard let slot = sources.slot(of: closed.source), !sources[slot].isClosed else { continue }
+            // Only somebody who went on by the word of a user has closed it elsewhere.
+            if sources[slot].isOpen, sources[slot].held != closed.sequence, !toleratesUnequal {
+                return beFenced(by: number)
+            }
+            close(slot, after: closed.sequence)
+        }
+        for member in record.membership.open { open(member) }
+        stance = ViewStatement(number: number, isLeaving: stance.isLeaving)
+        setEpoch()
+        wishes.overridden = []
+        wishes.age = 0
+        for member in record.membership.open {
+            if wishes.newcomers.removeValue(forKey: member.source) != nil, isMine {
+                pending.copies.insert(member.source.peerID)
+            }
+        }
+        forgetGapsOfOthers()
+        forgetTokens()
+        countForkedMembers()
+        pending.changesMembership = true
+        pending.isDigestDue = true
+        advance()
+    }
+
+    private var toleratesUnequal: Bool {
+        mutations.contains(.unequalClose) || mutations.contains(.noQuarantine) || mutations.contains(.closeWithoutAll)
+            || mutations.contains(.quarantineLifted) || mutations.contains(.relayByQuarantined)
+    }
+
+    private mutating func close(_ slot: Int, after final: UInt64) {
+        gaps[slot] = nil
+        sources[slot].isOpen = false
+        sources[slot].isClosed = true
+        sources[slot].final = final
+    }
+
+    private mutating func open(_ member: SessionMembership.Member) {
+        guard let slot = try? slot(adding: member.source), !sources[slot].isOpen else { return }
+        sources[slot].isOpen = true
+        sources[slot].floor = member.floor
+        sources[slot].joinedView = member.joined ?? 0
+    }
+
+    /// Everybody who has a vote.
+    mutating func tellMembers() {
+        pending.changesMembership = true
+        for slot in openSlots.dropFirst() { pending.controls.insert(sources[slot].source.peerID) }
+    }
+}

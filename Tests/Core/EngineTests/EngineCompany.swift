@@ -1,0 +1,118 @@
+import Foundation
+import MeshIdentity
+
+@testable import MeshEngine
+
+/// Any number of engines, whom each of them hears, and the apps around them: they suspect whom they do not hear, and go on
+/// under another name when they are told to.
+struct EngineCompany {
+    var engines: [String: ListEngine] = [:]
+    /// What each has confirmed and been told of, in order.
+    var confirmed: [String: [String]] = [:]
+    var alarms: [String: [SessionAlarm]] = [:]
+    /// Pairs that do not hear each other.
+    private var cuts: Set<Set<String>> = []
+    private var gone: Set<String> = []
+    private var incarnations: UInt32 = 100
+    var now = noon
+
+    init() {}
+
+    /// Members from the beginning.
+    init(paired names: [String]) {
+        let members = names.enumerated().map { SessionSource(peerID: $1, incarnation: UInt32($0 + 1)) }
+        for member in members {
+            engines[member.peerID] = ListEngine(
+                sessionID: session, featureID: "list", localPeerID: member.peerID, payloadType: "list.event",
+                snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
+                conflictPolicy: NoRepeatPolicy(), seed: UInt64(member.incarnation), members: members)
+        }
+    }
+
+    subscript(name: String) -> ListEngine {
+        get { engines[name] ?? makeEngine(name) }
+        set { engines[name] = newValue }
+    }
+
+    var names: [String] { engines.keys.sorted() }
+    var present: [String] { names.filter { !gone.contains($0) } }
+    var states: Set<[String]> { Set(present.map { self[$0].state }) }
+    var views: Set<UInt64> { Set(present.map { self[$0].view }) }
+
+    func members(of name: String) -> [String] { self[name].membership.open.map(\.source.peerID) }
+
+    // MARK: - What happens
+
+    mutating func add(_ name: String, founds: Bool = true) {
+        incarnations += 1
+        var options = SessionEngineOptions<[String], String>()
+        options.founds = founds
+        self[name] = ListEngine(
+            sessionID: session, featureID: "list", localPeerID: name, payloadType: "list.event",
+            snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
+            conflictPolicy: NoRepeatPolicy(), incarnation: incarnations, seed: UInt64(incarnations),
+            options: options)
+    }
+
+    mutating func tap(_ name: String, _ event: String) throws {
+        now += 0.01
+        let envelope = try self[name].submitLocal(event, at: now)
+        try carryOut(name)
+        for other in names where hears(other, name) { _ = try? self[other].receive(envelope) }
+    }
+
+    /// Nobody hears that one, nor does it hear anybody.
+    mutating func cutOff(_ name: String) { gone.insert(name) }
+    mutating func connect(_ name: String) { gone.remove(name) }
+    mutating func cut(_ one: String, _ other: String) { cuts.insert([one, other]) }
+    mutating func mend() { (cuts, gone) = ([], []) }
+
+    /// Its process is launched again from what was last to be persisted, which is everything.
+    mutating func relaunch(_ name: String) throws {
+        self[name] = try ListEngine(
+            restoring: self[name].image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 7)
+    }
+
+    private func hears(_ one: String, _ other: String) -> Bool {
+        one != other && !gone.contains(one) && !gone.contains(other) && !cuts.contains([one, other])
+    }
+
+    // MARK: - Rounds
+
+    mutating func run(rounds: Int) throws {
+        for _ in 0..<rounds {
+            for name in names {
+                self[name].suspect(Set(names.filter { $0 != name && !hears(name, $0) }))
+                self[name].tick(at: now)
+            }
+            for _ in 0..<8 { for name in names { try carryOut(name) } }
+            now += 1
+        }
+    }
+
+    private mutating func carryOut(_ name: String) throws {
+        let directives = self[name].takeDirectives()
+        confirmed[name, default: []] += directives.confirmed.map(\.envelope.payload)
+        alarms[name, default: []] += directives.alarms
+        for message in directives.outgoing {
+            for other in names where hears(other, name) && message.isFor(other) {
+                try EnginePair.deliver(message, to: &self[other], at: now)
+            }
+        }
+        for alarm in directives.alarms {
+            guard case .forked(let place) = alarm, place.source == self[name].source, !self[name].isLeaving
+            else { continue }
+            incarnations += 1
+            self[name] = try self[name].reincarnated(as: incarnations, seed: UInt64(incarnations))
+        }
+    }
+}
+
+extension SessionOutgoing {
+    fileprivate func isFor(_ peerID: String) -> Bool {
+        switch self {
+        case .control(_, let receiver): receiver == nil || receiver == peerID
+        case .events(_, let receiver), .relay(_, let receiver), .checkpoint(_, _, let receiver): receiver == peerID
+        }
+    }
+}
