@@ -37,6 +37,11 @@ extension SessionSyncEngine {
     /// It wants to leave, or has left.
     public var isLeaving: Bool { stance.isLeaving }
 
+    /// Something is to be decided, and enough members are here for it.
+    package var isViewWanted: Bool {
+        sealed && (stance.change != nil || !wishes.newcomers.isEmpty || !closingSlots.isEmpty) && isMajorityHere
+    }
+
     /// Peers that may join, beside those that were members once.
     public var invited: [String] { wishes.invited.sorted() }
 

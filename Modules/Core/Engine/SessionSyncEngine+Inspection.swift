@@ -25,6 +25,9 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: $0.source, sequence: $0.first) }.sorted { $0.source < $1.source })
     }
 
+    /// This source writes no more: another name is due, or it has been let go.
+    package var hasForked: Bool { sources[0].isForked }
+
     /// At or below it the order of what is held will not change.
     public var cut: HybridTimestamp { cutStamp }
 

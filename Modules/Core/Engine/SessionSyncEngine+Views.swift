@@ -68,7 +68,7 @@ extension SessionSyncEngine {
     mutating func yields(to control: SessionControl, of peerID: String) -> Bool {
         guard sealed, let group = control.group, group != groupName, openSlots.count > 1,
             wishes.invited.contains(peerID)
-                || isMember(peerID) && control.members.contains { $0.peerID == localPeerID },
+                || isMember(peerID) && control.members.contains(where: { $0.peerID == localPeerID }),
             control.members.count > openSlots.count || openSlots.count > 2 && isOutvoted(by: control)
         else { return false }
         beFenced(by: control.view?.number ?? 0, in: group)

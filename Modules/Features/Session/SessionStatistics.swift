@@ -40,7 +40,9 @@ public struct SessionStatistics: Hashable, Sendable, Codable {
     public internal(set) var samplesRefused = 0
     public internal(set) var sendFailures = 0
     public internal(set) var storeFailures = 0
-    /// Times that this peer took another name because its store had forked.
+    /// Events of other members that were handed on.
+    public internal(set) var relayed = 0
+    /// Times that this peer took another name because its store had forked, or the others had gone on without it.
     public internal(set) var reincarnations = 0
     public internal(set) var alarms = 0
 

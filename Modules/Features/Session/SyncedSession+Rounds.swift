@@ -147,6 +147,8 @@ extension SyncedSession {
                     core.markSent(events)
                 }
             }
+        case .relay(let relay, let peerID):
+            await send(relay, to: peer(peerID))
         case .checkpoint(let checkpoint, let metadata, let peerID):
             let terms = OfferedCopy.Terms(checkpoint)
             if turn({ $0.offersAgain(on: terms, to: peerID) }) { return }
@@ -159,6 +161,21 @@ extension SyncedSession {
                 }
             }
         }
+    }
+
+    /// In halves where a message does not hold it; a peer that lacks the rest asks again.
+    private func send(_ relay: SessionSyncEnvelope<SessionRelay<Event>>, to peer: SessionPeer?) async {
+        let records = relay.payload.records
+        do {
+            let erased = try AnySessionSyncEnvelope(relay)
+            try await transport.send(erased, mode: .realtimeBestEffort, to: peer)
+            turn { $0.statistics.relayed += records.count }
+        } catch SessionSyncError.payloadTooLarge where records.count > 1 {
+            let half = records.count / 2
+            for part in [records[..<half], records[half...]] {
+                await send(SessionSyncEnvelope(metadata: relay.metadata, payload: .init(Array(part))), to: peer)
+            }
+        } catch {}
     }
 
     /// Off the main actor: a copy may be of any size.

@@ -52,6 +52,8 @@ where
     public private(set) var isProvisional = false
     /// How much of a copy of the session has come, while one comes that is too large for one message.
     public private(set) var copyProgress: SessionCopyProgress?
+    /// Counts the changes of membership since the group began.
+    public private(set) var view: UInt64 = 0
     /// Events whose place will never change, since the group began.
     public private(set) var confirmedCount: UInt64 = 0
     /// Peers that the transport calls reachable.
@@ -216,17 +218,22 @@ where
     /// Returns when reachable members have acknowledged every own event, and have been told what is held here; or when
     /// patience is at its end.
     private func acknowledged() async {
+        await waited(while: { $0.isSomebodyBehind })
+        turn { $0.exchangeNow() }
+        await drained()
+        await effectTask.finished()
+    }
+
+    /// Exchanges until it is so no longer, or patience is at its end.
+    func waited(while isWaiting: (Core) -> Bool) async {
         let step = Duration.milliseconds(100)
         var waited = Duration.zero
-        while phase == .running, waited < configuration.closePatience, core.isSomebodyBehind {
+        while phase == .running, waited < configuration.closePatience, isWaiting(core) {
             turn { $0.exchangeNow() }
             await drained()
             try? await configuration.wait(step)
             waited += step
         }
-        turn { $0.exchangeNow() }
-        await drained()
-        await effectTask.finished()
     }
 
     /// Applies a local event at once, then writes it, sends it and, unless it is of a high rate, the new state.
@@ -445,6 +452,7 @@ extension SyncedSession {
         if isMember != core.engine.isSealed { isMember.toggle() }
         if hasEnded != core.engine.hasEnded { hasEnded.toggle() }
         if isProvisional != core.engine.isProvisional { isProvisional.toggle() }
+        if view != core.engine.view { view = core.engine.view }
         if confirmedCount != core.engine.confirmedCount { confirmedCount = core.engine.confirmedCount }
         if reachablePeerIDs != core.reachablePeerIDs { reachablePeerIDs = core.reachablePeerIDs }
         let statuses = core.peers

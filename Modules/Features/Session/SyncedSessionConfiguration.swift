@@ -33,6 +33,11 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Sources that were paired beforehand, the local one among them: three and more devices, or two that need no
     /// founding. Empty lets the first two that meet found a group.
     public var members: [SessionSource] = []
+    /// The session has begun elsewhere: this device waits to be taken in (`invite`) and founds no group of its own.
+    public var joins = false
+    /// How long a member of three and more may be unheard before the others let it go, if they are a majority: it comes back
+    /// when it can, with what it tapped meanwhile. nil waits for ever. At least three of the longest `exchangeInterval`s.
+    public var letsGoAfter: Duration? = .seconds(60)
     /// Who is shown the session once its group is for good.
     public var audience = SessionAudience.members
     /// Where `open` keeps the session; nil keeps it in memory. One store serves many sessions.
@@ -101,6 +106,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     var engineOptions: SessionEngineOptions<State, Event> {
         var options = engine
         if onConfirmed != nil { options.keepsSideEffects = true }
+        if joins { options.founds = false }
         options.catchesUpLater = true
         options.confirmedAtOnce = 512
         options.encodedBytes = { event in (try? CompactCodec().encode(event).count) ?? 0 }

@@ -184,13 +184,13 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         return sequence + 1
     }
 
-    /// While no side effects are due, earlier versions of the library can read it.
+    /// While no side effects are due, and the group is as it was founded, earlier versions of the library can read it.
     private func addHead<Reducer, Policy>(
         of engine: SessionSyncEngine<State, Event, Reducer, Policy>, to batch: inout StoreBatch
     ) throws {
-        let head = StoredHead(
-            version: effects.isEmpty ? 1 : StoredLayout.current, head: engine.head(sideEffectsDue: []),
-            sources: sources)
+        let engineHead = engine.head(sideEffectsDue: [])
+        let version = engineHead.view != nil ? StoredLayout.current : effects.isEmpty ? 1 : 2
+        let head = StoredHead(version: version, head: engineHead, sources: sources)
         batch.set(try codec.encode(head), for: headKey)
     }
 

@@ -89,8 +89,9 @@ struct StoredRecord: WireCodable {
 
 /// Which layout a head has: read before the rest, so that a newer one is told from a damaged one.
 struct StoredLayout: Codable {
-    /// 2 has side effects that are due in a journal of their own; 1, which is written while there are none, in the head.
-    static let current = 2
+    /// 3 is of a group that has views; 2 has side effects that are due in a journal of their own; 1, which is written while
+    /// there are none, in the head.
+    static let current = 3
 
     var version = current
 }

@@ -49,6 +49,7 @@ extension SessionCore {
     /// Tells the peers what is held here, and goes on doing so.
     mutating func exchangeNow() {
         guard isRunning else { return }
+        suspectTheAbsent()
         engine.tick(at: moment.now)
         exchange = ExchangeSchedule()
         askForCopyAgain()
@@ -76,7 +77,7 @@ extension SessionCore {
 
     var exchangePace: ExchangeSchedule.Pace {
         if isAlone { return .idle }
-        if !engine.missing.isEmpty || isLagging { return .missing }
+        if !engine.missing.isEmpty || isLagging || engine.isViewWanted { return .missing }
         if !isSettled || series.isFetching { return .regular }
         return series.isBehind(seriesPeers) ? .samples : .idle
     }

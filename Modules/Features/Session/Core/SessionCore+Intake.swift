@@ -169,7 +169,7 @@ extension SessionCore {
     private static func isMessage(_ payloadType: String) -> Bool {
         payloadType == SessionControl.payloadType || payloadType == CopyPiece.payloadType
             || payloadType == CopyRequest.payloadType || payloadType == EphemeralMessage.payloadType
-            || payloadType == SeriesMessage.payloadType
+            || payloadType == SeriesMessage.payloadType || payloadType == SessionRelay<Event>.payloadType
     }
 
     private mutating func receiveMessage(_ erased: AnySessionSyncEnvelope) {
@@ -178,6 +178,7 @@ extension SessionCore {
             case SessionControl.payloadType: try takeControl(erased)
             case EphemeralMessage.payloadType: try receiveEphemerals(erased)
             case SeriesMessage.payloadType: try receiveSeries(erased)
+            case SessionRelay<Event>.payloadType: try takeRelay(erased)
             default: try receiveCopyMessage(erased)
             }
         } catch {
@@ -195,6 +196,14 @@ extension SessionCore {
         note(envelope.payload, from: envelope.metadata)
         announceApplied()
         if isNew { exchangeNow() } else { scheduleExchange(exchangePace) }
+    }
+
+    private mutating func takeRelay(_ erased: AnySessionSyncEnvelope) throws {
+        let envelope = SessionSyncEnvelope(
+            metadata: erased.metadata, payload: try erased.decodePayload(as: SessionRelay<Event>.self))
+        try engine.receiveRelay(envelope, at: moment.now)
+        exchange.unacknowledgedCount += envelope.payload.records.count
+        announceApplied()
     }
 
     mutating func note(_ control: SessionControl, from metadata: SessionSyncMetadata) {

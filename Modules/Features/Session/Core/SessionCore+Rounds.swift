@@ -209,7 +209,8 @@ extension SessionCore {
                 remember(source.peerID) { $0.isNotAdmitted = true }
             }
             tell(alarm)
-            if isOwnFork(alarm) { reincarnate() }
+            // Who wanted to leave has left.
+            if isOwnFork(alarm), !engine.isLeaving { reincarnate() }
         }
     }
 

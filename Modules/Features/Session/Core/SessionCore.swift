@@ -101,6 +101,10 @@ where
     /// As large a part of a copy as the transport takes.
     var pieceBytes = CopyPiece.bytesMax
 
+    /// Since when this device has listened without a pause: what it did not hear before says nothing of who is away.
+    var listeningSince: Date
+    var lastExchangeAt: Date
+
     // What was last asked and said, and when.
     var exchange = ExchangeSchedule()
     var lastRequestAt: Date?
@@ -110,6 +114,7 @@ where
         self.engine = engine
         self.configuration = configuration
         self.moment = moment
+        (listeningSince, lastExchangeAt) = (moment.now, moment.now)
         checkpoints = CheckpointCoding(codec: configuration.checkpointCodec)
         ephemerals = EphemeralLane(
             source: engine.source, keysMax: EphemeralLimits.keysMax, peersMax: EphemeralLimits.peersMax + 1)

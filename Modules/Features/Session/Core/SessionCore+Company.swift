@@ -1,0 +1,46 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+
+/// Who is here, who joins and who is let go.
+extension SessionCore {
+    /// Tells the engine whom nobody has heard of here for long.
+    mutating func suspectTheAbsent() {
+        guard let lease else { return }
+        // Who slept has not heard anybody, and nobody is to blame for it.
+        if abs(moment.now.timeIntervalSince(lastExchangeAt)) > lease / 2 { listeningSince = moment.now }
+        lastExchangeAt = moment.now
+        let absent = engine.membership.open.map(\.source.peerID).filter { peerID in
+            guard peerID != engine.localPeerID else { return false }
+            let heardAt = max(heard[peerID]?.at ?? .distantPast, listeningSince)
+            return moment.now.timeIntervalSince(heardAt) > lease
+        }
+        engine.suspect(Set(absent))
+    }
+
+    /// Seconds; longer than members are silent while there is nothing to say.
+    private var lease: TimeInterval? {
+        configuration.letsGoAfter.map { max($0.seconds, 30 * configuration.exchangeInterval.seconds) }
+    }
+
+    mutating func invite(_ peerID: String) {
+        engine.invite(peerID)
+        heard[peerID]?.isNotAdmitted = false
+        exchangeNow()
+    }
+
+    mutating func goOn(without peerIDs: Set<String>) {
+        engine.goOn(without: peerIDs)
+        directives.showsStatus = true
+        exchangeNow()
+    }
+
+    mutating func leave() {
+        engine.leave()
+        exchangeNow()
+    }
+
+    /// The others have agreed that this device leaves, or there are none.
+    var hasLeft: Bool { !engine.isSealed || engine.hasForked || engine.membership.open.count < 2 }
+}

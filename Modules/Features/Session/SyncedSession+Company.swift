@@ -1,0 +1,31 @@
+import Foundation
+import MeshEngine
+
+/// Three and more devices, and moving on without one.
+///
+/// Members of a view decide on the next by majority: it takes in whoever was invited, whoever comes back and whoever lost its
+/// store, and lets go whoever has not been heard for `letsGoAfter`. All of that happens by itself; these calls are for what
+/// only a person can say.
+extension SyncedSession {
+    /// Lets that peer, which has the session open too, become a member. Who was one before may come back without.
+    ///
+    /// One member's word is enough, on any device; the peer itself is best configured with `joins`. It is remembered with
+    /// the session.
+    public func invite(_ peerID: String) { turn { $0.invite(peerID) } }
+
+    /// Does not wait for that peer any more, even where no majority is here: of two devices, each may go on without the
+    /// other. What is unconfirmed for want of its answer is confirmed, as soon as all other members have agreed.
+    ///
+    /// The peer comes back when it can, and what it tapped meanwhile is issued again after what happened here. Should its
+    /// user have gone on without this device as well, one side's order is kept, and each side's taps.
+    public func goOn(without peerID: String) { turn { $0.goOn(without: [peerID]) } }
+
+    /// Leaves the session on this device, for good: the others wait for it no longer. Waits at most for `closePatience`
+    /// until they have agreed; otherwise they let it go when they have not heard of it for long.
+    public func leave() async {
+        guard phase == .running else { return }
+        turn { $0.leave() }
+        await waited(while: { !$0.hasLeft })
+        try? await close()
+    }
+}
