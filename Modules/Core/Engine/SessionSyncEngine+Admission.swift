@@ -46,7 +46,7 @@ extension SessionSyncEngine {
     /// Whether it was said in this group, since its author joined.
     private func isOfGroup(_ epoch: UInt32, since joined: UInt64) -> Bool {
         let number = UInt64(epoch &- groupTag)
-        return number <= SessionViewRecord.numberMax && number >= joined
+        return number >= joined && number <= stance.number + SessionViewRecord.stepMax
     }
 
     /// Whether a promise counts that was made in that view: not while the view is not installed here.

@@ -31,8 +31,16 @@ extension SessionSyncEngine {
             beFenced(by: number)
             return true
         }
-        if let record = control.record, record.number == number { install(record) }
+        // Who stays has agreed to every closing, so nobody can make it believe another one.
+        guard let record = control.record, record.number == number, isWithinStep(number, of: stance.number),
+            isAcceptable(record) || mutations.contains(.viewGoesBack)
+        else { return false }
+        install(record)
         return false
+    }
+
+    private func isWithinStep(_ number: UInt64, of known: UInt64) -> Bool {
+        number <= known + SessionViewRecord.stepMax
     }
 
     /// A message of a source that is not a member any more.
@@ -103,6 +111,7 @@ extension SessionSyncEngine {
 
     private mutating func promise(_ change: ViewChange) {
         guard stance.change.map({ $0.ballot < change.ballot }) ?? true,
+            isWithinStep(change.ballot.round, of: stance.change?.ballot.round ?? 0),
             change.quarantined.allSatisfy({ agrees(toClose: $0) })
         else { return }
         wishes.age = 0
@@ -131,6 +140,7 @@ extension SessionSyncEngine {
 
     private mutating func accept(_ accepted: AcceptedView) {
         guard accepted.record.number == stance.number + 1,
+            isWithinStep(accepted.ballot.round, of: stance.change?.ballot.round ?? 0),
             stance.change.map({ $0.ballot <= accepted.ballot }) ?? true,
             stance.change?.accepted.map({ $0.ballot < accepted.ballot }) ?? true, isAcceptable(accepted.record)
         else { return }

@@ -9,7 +9,9 @@ public struct SessionViewRecord: Hashable, Sendable, Codable {
     public var membership: SessionMembership
 
     /// How many views a session has at most: an epoch names one of them.
-    public static let numberMax: UInt64 = 1 << 16 - 1
+    public static let numberMax: UInt64 = 1 << 31
+    /// How many of them, or rounds of ballots, a member's word skips at once.
+    public static let stepMax: UInt64 = 1 << 16
 
     public init(number: UInt64, membership: SessionMembership) {
         self.number = number

@@ -22,7 +22,8 @@ import Testing
     }
 
     /// Members from the beginning, started; each counts what it does for what is confirmed.
-    private func three(in world: VirtualWorld, effects: Locked<[String: [Int]]> = Locked([:])) async -> [CounterSession] {
+    private func three(in world: VirtualWorld, effects: Locked<[String: [Int]]> = Locked([:])) async -> [CounterSession]
+    {
         let members = Self.peers.enumerated().map { SessionSource(peerID: $1.id, incarnation: UInt32($0 + 1)) }
         let sessions = Self.peers.enumerated().map { index, peer in
             world.session(world.transport(peer), incarnation: UInt32(index + 1)) {
@@ -40,7 +41,8 @@ import Testing
     }
 
     @Test(arguments: 0..<4 as Range<UInt64>)
-    func `of three, two go on without the one that is away, and it comes back with its taps`(seed: UInt64) async throws {
+    func `of three, two go on without the one that is away, and it comes back with its taps`(seed: UInt64) async throws
+    {
         let world = Self.world(seed)
         let effects = Locked<[String: [Int]]>([:])
         let sessions = await three(in: world, effects: effects)

@@ -20,6 +20,7 @@ package enum EngineLie<State: Codable & Sendable, Event: Codable & Sendable> {
     case control(SessionSyncEnvelope<SessionControl>)
     case checkpoint(SessionCheckpoint<State, Event>, SessionSyncMetadata)
     case snapshot(SessionSyncSnapshot<State>)
+    case relay(SessionSyncEnvelope<SessionRelay<Event>>)
 }
 
 /// Forges what a hostile peer says to an engine of which it knows everything.
@@ -38,6 +39,8 @@ package struct EngineForger<Choices: LieChoices> {
     /// Nothing that a group of three could judge only by comparing what its members were told: no event under a name
     /// that another one could bear, no claim that the victim has forked or was replaced, no other history.
     package var isConsistent = false
+    /// Whether it speaks of views, and hands on what it says others have written.
+    package var speaksOfViews = false
 
     package init(_ choices: Choices, liar: SessionSource, moment: Date) {
         self.choices = choices
@@ -48,7 +51,8 @@ package struct EngineForger<Choices: LieChoices> {
     package mutating func lie<State, Event, Reducer, Policy>(
         to victim: SessionSyncEngine<State, Event, Reducer, Policy>, event: Event
     ) -> EngineLie<State, Event> {
-        switch choices.below(8) {
+        switch choices.below(speaksOfViews ? 9 : 8) {
+        case 8: .relay(forgedRelay(victim, event))
         case 0...1: .event(forgedEvent(victim, event))
         case 2...4: .control(forgedControl(victim))
         case 5...6: forgedCheckpoint(victim, event)
@@ -120,6 +124,20 @@ extension EngineForger {
         return .checkpoint(checkpoint, metadata)
     }
 
+    private mutating func forgedRelay<State, Event, Reducer, Policy>(
+        _ victim: SessionSyncEngine<State, Event, Reducer, Policy>, _ event: Event
+    ) -> SessionSyncEnvelope<SessionRelay<Event>> {
+        var records: [SessionRecord<Event>] = happens(1, of: 3) ? victim.records : []
+        for _ in 0..<choices.below(4) {
+            let named = source(victim)
+            records.append(
+                SessionRecord(
+                    source: named, sequence: number(near: victim.held[named] &+ 1), stamp: stamp(near: victim.cut),
+                    causalTimestamp: date(), content: .event(event)))
+        }
+        return SessionSyncEnvelope(metadata: metadata(victim, SessionRelay<Event>.payloadType), payload: .init(records))
+    }
+
     private mutating func forgedSnapshot<State, Event, Reducer, Policy>(
         _ victim: SessionSyncEngine<State, Event, Reducer, Policy>
     ) -> SessionSyncSnapshot<State> {
@@ -183,6 +201,7 @@ extension EngineForger {
                     sequence: isConsistent ? max(sequence, unused(victim.held[liar])) : sequence,
                     stamp: stamp(near: victim.cut), causalTimestamp: date(), content: .replacement(replacement)))
         }
+        if speaksOfViews { speakOfViews(in: &control, to: victim) }
         for _ in 0..<choices.below(3) {
             control.clockEchoes.append(ClockEcho(source: source(victim), sentAt: date(), receivedAt: date()))
         }
@@ -225,9 +244,9 @@ extension EngineForger {
         [0, 1, 2, 1 << 31, 1 << 32 - 1, 1 << 53, 1 << 63 - 1, 1 << 63, .max - 1, .max]
     }
 
-    private mutating func happens(_ share: Int, of all: Int) -> Bool { choices.below(all) < share }
+    mutating func happens(_ share: Int, of all: Int) -> Bool { choices.below(all) < share }
 
-    private mutating func number(near known: UInt64 = 0) -> UInt64 {
+    mutating func number(near known: UInt64 = 0) -> UInt64 {
         switch choices.below(8) {
         case 0: known
         case 1: known &+ 1
@@ -237,7 +256,7 @@ extension EngineForger {
         }
     }
 
-    private mutating func stamp(near known: HybridTimestamp) -> HybridTimestamp {
+    mutating func stamp(near known: HybridTimestamp) -> HybridTimestamp {
         let now = HybridTimestamp(milliseconds: moment.millisecondsSince1970)
         switch choices.below(8) {
         case 0...1: return now
@@ -261,7 +280,7 @@ extension EngineForger {
         return index < seconds.count ? Date(timeIntervalSince1970: seconds[index]) : moment
     }
 
-    private mutating func source<State, Event, Reducer, Policy>(
+    mutating func source<State, Event, Reducer, Policy>(
         _ victim: SessionSyncEngine<State, Event, Reducer, Policy>
     ) -> SessionSource {
         let known = [victim.source, liar] + victim.membership.open.map(\.source) + others

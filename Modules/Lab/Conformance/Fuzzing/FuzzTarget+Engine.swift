@@ -100,6 +100,8 @@ private struct EngineAttack {
             case 0: try tap()
             case 1:
                 moment += 1
+                engine.suspect(happens() ? [Self.third.peerID] : [])
+                if standing != .strange, happens() { engine.invite(Self.liar.peerID) }
                 engine.tick(at: moment)
                 try settle()
             case 2: try relaunch()
@@ -117,6 +119,7 @@ private struct EngineAttack {
         let own = engine.source
         var forger = EngineForger(choices, liar: Self.liar, moment: moment)
         forger.others = [Self.third]
+        forger.speaksOfViews = true
         forger.tokens = tokens
         let lie = forger.lie(to: engine, event: 7)
         choices = forger.choices
@@ -124,6 +127,7 @@ private struct EngineAttack {
         case .event(let envelope): _ = try? engine.receive(envelope)
         case .control(let envelope): try? engine.receiveControl(envelope, at: moment)
         case .checkpoint(let checkpoint, let metadata): _ = try? engine.adopt(checkpoint, from: metadata, at: moment)
+        case .relay(let envelope): try? engine.receiveRelay(envelope, at: moment)
         case .snapshot(let snapshot):
             if (try? engine.applySnapshot(snapshot)) != nil { _ = engine.allocateOutgoingSnapshotRevision() }
         }
@@ -132,6 +136,8 @@ private struct EngineAttack {
         try FuzzTarget.require(engine.held == before && engine.source == own, "a stranger moves nothing")
         try FuzzTarget.require(engine.outline.sourceCount <= 10, "a stranger is not remembered")
     }
+
+    private mutating func happens() -> Bool { choices.below(8) == 0 }
 
     private mutating func tap() throws {
         guard taps < 4_000 else { return }
@@ -184,6 +190,8 @@ private struct EngineAttack {
             try FuzzTarget.require(lists.allSatisfy { $0 <= Self.sourcesMax }, "a control stays small")
         case .events(_, let peerID):
             try FuzzTarget.require(standing != .strange || peerID != Self.liar.peerID, "a stranger gets no events")
+        case .relay(_, let peerID):
+            try FuzzTarget.require(standing != .strange || peerID != Self.liar.peerID, "a stranger gets no relay")
         case .checkpoint(_, _, let peerID):
             try FuzzTarget.require(standing != .strange || peerID != Self.liar.peerID, "a stranger gets no copy")
         }
@@ -205,6 +213,7 @@ extension SessionSyncEngine {
         switch message {
         case .control(let envelope, _): try receiveControl(envelope, at: moment)
         case .events(let envelopes, _): for envelope in envelopes { _ = try receive(envelope) }
+        case .relay(let envelope, _): try receiveRelay(envelope, at: moment)
         case .checkpoint(let checkpoint, let metadata, _): try adopt(checkpoint, from: metadata, at: moment)
         }
     }
