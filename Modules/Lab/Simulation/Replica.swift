@@ -51,6 +51,7 @@ extension Frame: CustomStringConvertible {
         case .control(let envelope):
             "control of \(envelope.metadata.source): group \(envelope.payload.group.map { "\($0)" } ?? "none"), "
                 + "members \(envelope.payload.members), holds \(envelope.payload.held.entries.map(\.text))"
+                + (envelope.payload.view?.text ?? "")
         case .checkpoint(let checkpoint, let metadata):
             "copy of \(metadata.source) with \(checkpoint.base.count) + \(checkpoint.log.count) events"
         case .snapshot(let snapshot):
@@ -64,6 +65,23 @@ extension Frame: CustomStringConvertible {
 
 extension SourceSequence {
     var text: String { "\(source):\(sequence)" }
+}
+
+extension ViewStatement {
+    /// Nothing of the first view while nobody wants another.
+    fileprivate var text: String {
+        var parts = number > 0 ? ["view \(number)"] : []
+        if isLeaving { parts.append("leaving") }
+        if let change {
+            parts.append("ballot \(change.ballot.round) of \(change.ballot.proposer)")
+            if !change.quarantined.isEmpty { parts.append("quarantined \(change.quarantined)") }
+            if let accepted = change.accepted {
+                let open = accepted.record.membership.open.map(\.source)
+                parts.append("accepted \(open) under \(accepted.ballot.round) of \(accepted.ballot.proposer)")
+            }
+        }
+        return parts.map { ", " + $0 }.joined()
+    }
 }
 
 /// One peer: its engine, and its store as it was when it was last written.

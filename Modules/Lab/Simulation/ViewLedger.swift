@@ -18,7 +18,13 @@ struct ViewLedger {
     private struct Branch {
         let parent: Int
         var views: [UInt64: View] = [:]
-        var finals: [SessionSource: UInt64] = [:]
+        var closed: [SessionSource: Closing] = [:]
+    }
+
+    private struct Closing {
+        let final: UInt64
+        /// The first view without it.
+        var number: UInt64
     }
 
     private var groups: [SessionSource: [Branch]] = [:]
@@ -40,22 +46,28 @@ struct ViewLedger {
         if same == nil, !rivals.isEmpty {
             let other = branches[rivals[0]].views[number]?.open ?? []
             guard mayBranch else { throw Violation("view \(number) of \(group) has the members \(open), and \(other)") }
-            branches.append(Branch(parent: branch, finals: branches[branch].finals))
+            branches.append(Branch(parent: branch, closed: branches[branch].closed))
             branch = branches.count - 1
         }
-        for entry in membership.closed {
-            let final = branches[branch].finals.updateValue(entry.sequence, forKey: entry.source)
-            if let final, final != entry.sequence {
-                throw Violation("\(entry.source) counts up to \(final), and, in view \(number), to \(entry.sequence)")
-            }
-        }
-        for source in open where branches[branch].finals[source] != nil {
-            throw Violation("\(source) is open in view \(number) and was closed before")
+        for entry in membership.closed { try close(entry, in: number, &branches[branch]) }
+        for source in open {
+            guard let before = branches[branch].closed[source], before.number < number else { continue }
+            throw Violation("\(source) is open in view \(number), and was closed in view \(before.number)")
         }
         if same != nil { return (branch, nil) }
         let known = Set(branches[branch].views.values.flatMap(\.open))
         branches[branch].views[number] = View(open: open)
         return (branch, open.filter { !known.contains($0) })
+    }
+
+    private func close(_ entry: SourceSequence, in number: UInt64, _ branch: inout Branch) throws(Violation) {
+        guard let known = branch.closed[entry.source] else {
+            branch.closed[entry.source] = Closing(final: entry.sequence, number: number)
+            return
+        }
+        branch.closed[entry.source]?.number = min(known.number, number)
+        guard known.final != entry.sequence else { return }
+        throw Violation("\(entry.source) counts up to \(known.final), and in view \(number) up to \(entry.sequence)")
     }
 
     /// Of a group of two, the survivor replaces a member that lost its store without another view.
@@ -76,14 +88,14 @@ struct ViewLedger {
 
     /// Whether some view of any group has closed the source.
     func hasClosed(_ source: SessionSource) -> Bool {
-        groups.values.contains { $0.contains { $0.finals[source] != nil } }
+        groups.values.contains { $0.contains { $0.closed[source] != nil } }
     }
 
     /// Whether an event lies, under each of its names, beyond what counts of a source that was closed, or was never open.
     func haveCut(_ names: [SourceSequence], in line: GroupLine) -> Bool {
         guard let branch = branch(line) else { return false }
         return names.allSatisfy { name in
-            if let final = branch.finals[name.source] { return name.sequence > final }
+            if let closing = branch.closed[name.source] { return name.sequence > closing.final }
             return !branch.views.values.contains { $0.open.contains(name.source) }
         }
     }

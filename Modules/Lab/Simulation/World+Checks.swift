@@ -147,7 +147,9 @@ extension World {
         if isAlone || isGroupLost { return }
         let core = core
         if company != nil { expectLosses(core) }
-        guard let line = core.first.flatMap(line) else { throw Violation("nobody has founded a group") }
+        guard let line = company == nil ? line(of: core[0]) : newestView?.line else {
+            throw Violation("nobody has founded a group")
+        }
         for peer in core { try checkJoined(peer, line.group) }
         try checkOneView(core)
         try checkEnded(core)

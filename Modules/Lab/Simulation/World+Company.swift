@@ -17,6 +17,8 @@ struct Company {
     var standings: [Standing?]
     /// By peer: the branch of its group.
     var branches: [Int]
+    /// Sources that have heard that the others go on without them.
+    var fenced: Set<SessionSource> = []
     /// Nobody is left who could go on with the group.
     var isLost = false
 
@@ -85,11 +87,9 @@ extension World {
     func heedOfCompany(_ alarm: SessionAlarm, at peer: Int) throws(Violation) -> Bool {
         guard company != nil else { return false }
         switch alarm {
-        case .fenced:
-            outcome.company.fences += 1
-            return true
+        case .fenced: return true
         case .forked(let place) where place.source == replicas[peer].outline.source:
-            guard ghost.views.hasClosed(place.source) || ghost.views.mayBranch else { return false }
+            guard company?.fenced.contains(place.source) ?? false else { return false }
             if isLeaving(peer) {
                 go(peer)
             } else {

@@ -27,6 +27,13 @@ extension World {
         for source in newcomers { count(source) }
     }
 
+    /// Whoever hears it takes another name, also when it crashes first.
+    func noteFences(_ alarms: [SessionAlarm], at peer: Int) {
+        guard company != nil, alarms.contains(where: { if case .fenced = $0 { true } else { false } }) else { return }
+        outcome.company.fences += 1
+        company?.fenced.insert(replicas[peer].outline.source)
+    }
+
     private func count(_ newcomer: SessionSource) {
         switch replicas.first(where: { $0.outline.source == newcomer })?.origin {
         case .first: outcome.company.joins += 1

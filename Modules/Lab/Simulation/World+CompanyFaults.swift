@@ -99,7 +99,8 @@ extension World {
     /// Users let in whom they miss; and where those who are left in the newest view are no majority of it, they do not wait
     /// for the others.
     func decide() throws(Violation) {
-        guard let company, let (line, newest) = newestView else { return }
+        guard let company else { return }
+        guard let (line, newest) = newestView else { return loseGroup() }
         let left = core.filter { newest.open.contains(replicas[$0].outline.source) }
         guard let decider = left.first(where: { !isLeaving($0) }) ?? left.first else { return loseGroup() }
         for peer in core where !ghost.views.knows(name(peer), in: line) { replicas[decider].engine.invite(name(peer)) }
@@ -112,7 +113,8 @@ extension World {
         try goOn(decider, without: missing)
     }
 
-    private var newestView: (GroupLine, (number: UInt64, open: [SessionSource]))? {
+    /// Of the group that has changed most often.
+    var newestView: (line: GroupLine, view: (number: UInt64, open: [SessionSource]))? {
         let lines = core.compactMap { line(of: $0) }
         return lines.compactMap { line in ghost.views.newest(of: line).map { (line, $0) } }
             .max { $0.1.number < $1.1.number }

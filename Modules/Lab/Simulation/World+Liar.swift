@@ -129,7 +129,9 @@ extension World {
         // Who follows the liar's clock is ahead of the others.
         case .clockFarAhead: return schedule.liar != .stranger
         case .diverged, .foldedUnconfirmed: return isAlone
-        case .fenced, .cannotChangeView: return false
+        // It may say that it has gone on, or that it knows of no views.
+        case .fenced: return isAlone
+        case .cannotChangeView: return schedule.liar != .stranger
         }
     }
 

@@ -201,6 +201,7 @@ extension World {
         let directives = replicas[peer].engine.takeDirectives()
         replicas[peer].look()
         try noteView(peer)
+        noteFences(directives.alarms, at: peer)
         try follow(directives, at: peer)
     }
 
