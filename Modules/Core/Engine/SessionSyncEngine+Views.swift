@@ -298,7 +298,8 @@ extension SessionSyncEngine {
             if sources[slot].isOpen, sources[slot].held != closed.sequence, !toleratesUnequal {
                 return beFenced(by: number)
             }
-            close(slot, after: closed.sequence)
+            gaps[slot] = nil
+            sources.close(slot, after: closed.sequence)
         }
         for member in record.membership.open { open(member) }
         stance = ViewStatement(number: number, isLeaving: stance.isLeaving)
@@ -323,18 +324,9 @@ extension SessionSyncEngine {
             || mutations.contains(.quarantineLifted) || mutations.contains(.relayByQuarantined)
     }
 
-    private mutating func close(_ slot: Int, after final: UInt64) {
-        gaps[slot] = nil
-        sources[slot].isOpen = false
-        sources[slot].isClosed = true
-        sources[slot].final = final
-    }
-
     private mutating func open(_ member: SessionMembership.Member) {
         guard let slot = try? slot(adding: member.source), !sources[slot].isOpen else { return }
-        sources[slot].isOpen = true
-        sources[slot].floor = member.floor
-        sources[slot].joinedView = member.joined ?? 0
+        sources.open(slot, above: member.floor, since: member.joined ?? 0)
     }
 
     /// Everybody who has a vote.
