@@ -82,6 +82,7 @@ struct Pair {
             case .control(let envelope, _): try self[keyPath: receiver].receiveControl(envelope, at: now)
             case .events(let envelopes, _):
                 for envelope in envelopes { _ = try self[keyPath: receiver].receive(envelope) }
+            case .relay(let envelope, _): try self[keyPath: receiver].receiveRelay(envelope, at: now)
             case .checkpoint(let checkpoint, let metadata, _):
                 try self[keyPath: receiver].adopt(checkpoint, from: metadata, at: now)
             }

@@ -11,6 +11,8 @@ struct FrameNetwork {
 
     private var conditions: Conditions
     private var links: [Link]
+    /// Links lie where they always have, so that they draw what they always have.
+    private let width: Int
     private(set) var counts = FaultCounts()
 
     private struct Link {
@@ -24,29 +26,30 @@ struct FrameNetwork {
     init(_ schedule: Schedule) {
         conditions = schedule.conditions
         var random = SplitMix64(seed: ~schedule.seed)
-        links = (0..<(Schedule.peersMax * Schedule.peersMax)).map { _ in Link(random: SplitMix64(seed: random.next())) }
+        width = max(5, schedule.peerCount)
+        links = (0..<(width * width)).map { _ in Link(random: SplitMix64(seed: random.next())) }
     }
 
-    func isCut(from sender: Int, to receiver: Int) -> Bool { links[sender * Schedule.peersMax + receiver].cuts > 0 }
+    func isCut(from sender: Int, to receiver: Int) -> Bool { links[sender * width + receiver].cuts > 0 }
 
     mutating func cut(from sender: Int, to receiver: Int, by change: Int) {
-        links[sender * Schedule.peersMax + receiver].cuts += change
+        links[sender * width + receiver].cuts += change
     }
 
     /// Nothing is lost, doubled or late any more, and nothing is cut except for the peers in `abandoned`.
-    mutating func heal(except abandoned: UInt8) {
+    mutating func heal(except abandoned: PeerSet) {
         conditions.loss = 0
         conditions.duplication = 0
         conditions.longTail = 0
-        for sender in 0..<Schedule.peersMax {
-            for receiver in 0..<Schedule.peersMax where abandoned & (1 << UInt8(sender) | 1 << UInt8(receiver)) == 0 {
-                links[sender * Schedule.peersMax + receiver].cuts = 0
+        for sender in 0..<width where !abandoned.contains(sender) {
+            for receiver in 0..<width where !abandoned.contains(receiver) {
+                links[sender * width + receiver].cuts = 0
             }
         }
     }
 
     mutating func fate(from sender: Int, to receiver: Int, at now: UInt64) -> Fate {
-        let index = sender * Schedule.peersMax + receiver
+        let index = sender * width + receiver
         guard links[index].cuts == 0 else { return Fate() }
         var fate = Fate()
         if arrives(index) { fate.first = delay(index, at: now) }

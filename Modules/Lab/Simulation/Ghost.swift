@@ -14,6 +14,12 @@ struct Violation: Error {
     init(_ reason: String) { self.reason = reason }
 }
 
+/// A group, and where it went on twice, by the word of users on both sides, which of the two it is.
+struct GroupLine: Hashable {
+    let group: SessionSource
+    var branch = 0
+}
+
 /// What an onlooker knows who sees every store at once: no engine has it, and checks are made against it.
 struct Ghost<Feature: SimulatedFeature> {
     /// The place of an event in the final order of a group.
@@ -29,7 +35,11 @@ struct Ghost<Feature: SimulatedFeature> {
     private(set) var mayBeLost: Set<UUID> = []
     private(set) var mayFork = false
     /// By group: everything that any member has confirmed; nil where something stands that is not an event.
-    private(set) var streams: [SessionSource: [Place?]] = [:]
+    private(set) var streams: [GroupLine: [Place?]] = [:]
+    /// By group: who was in it when.
+    var views = ViewLedger()
+    /// Written in stores that were lost, or by peers that left or stay away: it may be cut off where they were closed.
+    private(set) var mayBeCut: Set<UUID> = []
     var lastNumber: UInt32 = 0
 
     mutating func accept(_ envelope: SessionSyncEnvelope<Feature.Event>) {
@@ -58,12 +68,17 @@ struct Ghost<Feature: SimulatedFeature> {
         }
     }
 
+    /// Nobody issues again what the peer has written so far: those who go on decide up to where it counts.
+    mutating func expectCuts(of peerID: String) {
+        for (id, names) in accepted where names.contains(where: { $0.source.peerID == peerID }) { mayBeCut.insert(id) }
+    }
+
     // MARK: - Confirmed events
 
     /// - Parameter former: the group that this one continues.
     /// - Throws: when members of a group confirm different events at one place.
     mutating func confirm(
-        _ confirmed: SessionConfirmedEvent<Feature.Event>, in group: SessionSource, after former: SessionSource?,
+        _ confirmed: SessionConfirmedEvent<Feature.Event>, in group: GroupLine, after former: GroupLine?,
         by peer: String
     ) throws(Violation) {
         let position = Int(clamping: confirmed.position)
@@ -79,7 +94,7 @@ struct Ghost<Feature: SimulatedFeature> {
     }
 
     /// - Returns: nil when nobody has confirmed that much.
-    private func place(_ position: Int, in group: SessionSource) -> Place?? {
+    private func place(_ position: Int, in group: GroupLine) -> Place?? {
         guard let stream = streams[group], position < stream.count else { return nil }
         return .some(stream[position])
     }
@@ -108,7 +123,7 @@ struct Ghost<Feature: SimulatedFeature> {
     }
 
     /// Every accepted event is in the stream once, except those that were lost with their stores.
-    func checkExactlyOnce(_ group: SessionSource) throws(Violation) -> Tally {
+    func checkExactlyOnce(_ group: GroupLine) throws(Violation) -> Tally {
         var tally = Tally()
         var seen: Set<UUID> = []
         for case let place? in streams[group] ?? [] where place.outcome != .repeated {
@@ -123,7 +138,7 @@ struct Ghost<Feature: SimulatedFeature> {
             tally.doubledByForks.append(place.envelope.metadata.place)
         }
         for (id, names) in accepted.sorted(by: { $0.value[0].precedes($1.value[0]) }) where !seen.contains(id) {
-            if mayBeLost.contains(id) {
+            if mayBeLost.contains(id) || mayBeCut.contains(id) && views.haveCut(names, in: group) {
                 tally.lostWithStores += 1
             } else if mayFork {
                 tally.lostByForks.append(names[0])
@@ -135,7 +150,7 @@ struct Ghost<Feature: SimulatedFeature> {
     }
 
     /// What the reducer makes of the final order, from the beginning.
-    func expectedState(_ group: SessionSource) -> Feature.State {
+    func expectedState(_ group: GroupLine) -> Feature.State {
         var state = Feature.initialState
         var last: SessionSyncMetadata?
         for case let place? in streams[group] ?? [] where place.outcome != .repeated {

@@ -120,6 +120,7 @@ struct ManyLives<Feature: SimulatedFeature> {
                 guard size <= Self.entriesMax else { throw Violation("a control has \(size) entries") }
                 try engines[receiver].receiveControl(envelope, at: moment)
             case .events(let envelopes, _): for envelope in envelopes { _ = try engines[receiver].receive(envelope) }
+            case .relay(let envelope, _): try engines[receiver].receiveRelay(envelope, at: moment)
             case .checkpoint(let checkpoint, let metadata, _):
                 if try engines[receiver].adopt(checkpoint, from: metadata, at: moment) { outcome.snapshots += 1 }
             }

@@ -100,7 +100,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
             case .tap(let index): try tap(schedule.taps[Int(index)])
             case .fault(let index): try relaunch(schedule.faults[Int(index)].peer)
             case .frame(let slot): try receive(passages[Int(slot)].message, at: passages[Int(slot)].receiver)
-            case .exchange, .faultEnd, .lie, .mend: break
+            case .exchange, .faultEnd, .lie, .mend, .start, .decide: break
             }
         }
     }

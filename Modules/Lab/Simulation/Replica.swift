@@ -17,8 +17,22 @@ indirect enum Frame<Feature: SimulatedFeature> {
     case control(SessionSyncEnvelope<SessionControl>)
     case checkpoint(SessionCheckpoint<Feature.State, Feature.Event>, SessionSyncMetadata)
     case snapshot(SessionSyncSnapshot<Feature.State>)
+    /// Events of others.
+    case relay(SessionSyncEnvelope<SessionRelay<Feature.Event>>)
     /// Of a hostile peer: an engine may refuse it.
     case lie(Frame)
+
+    /// Who is said to have written it; nil of what proves nothing.
+    var author: String? {
+        switch self {
+        case .event(let envelope): envelope.metadata.sourcePeerID
+        case .unread(let metadata, _), .checkpoint(_, let metadata): metadata.sourcePeerID
+        case .control(let envelope): envelope.metadata.sourcePeerID
+        case .snapshot(let snapshot): snapshot.metadata.sourcePeerID
+        case .relay(let envelope): envelope.metadata.sourcePeerID
+        case .lie: nil
+        }
+    }
 
     /// Of an honest peer.
     var isEvent: Bool {
@@ -41,6 +55,8 @@ extension Frame: CustomStringConvertible {
             "copy of \(metadata.source) with \(checkpoint.base.count) + \(checkpoint.log.count) events"
         case .snapshot(let snapshot):
             "snapshot of \(snapshot.metadata.sourcePeerID) with \(snapshot.peerSequenceVector)"
+        case .relay(let envelope):
+            "relay of \(envelope.metadata.source) with \(envelope.payload.records.map { SourceSequence(source: $0.source, sequence: $0.sequence).text })"
         case .lie(let frame): "a lie: \(frame)"
         }
     }
@@ -70,6 +86,10 @@ final class Replica<Feature: SimulatedFeature> {
     /// Of what went on as another source after a fork: the beginning of a group that it then founds.
     private(set) var formerGroup: SessionSource?
     private(set) var sideEffects = SideEffects()
+    /// Why it writes under the name that it has.
+    private(set) var origin = Origin.first
+    /// How often its engine was made from its store, or anew.
+    private(set) var launchCount = 0
     let options: Options
     /// nil where a store keeps an engine as it is.
     private var disk: SimulatedDisk?
@@ -184,6 +204,7 @@ final class Replica<Feature: SimulatedFeature> {
             options: options)
         (latestStamp, isImpostor) = (written.latestStamp, written.isImpostor)
         sideEffects.relaunch()
+        launchCount += 1
         look()
         let mayDiffer = written.outline.isProvisional || written.engine.isBehind
         guard engine.held == written.engine.held, mayDiffer || engine.state == written.engine.state else {
@@ -213,6 +234,8 @@ final class Replica<Feature: SimulatedFeature> {
         latestStamp = .zero
         isImpostor = false
         engine = Self.engine(source, members: [], seed: seed, options: options)
+        origin = .lostStore
+        launchCount += 1
         sideEffects = SideEffects()
         look()
         if disk != nil { try useNewDisk() }
@@ -223,6 +246,8 @@ final class Replica<Feature: SimulatedFeature> {
     func reincarnate(incarnation: UInt32, seed: UInt64) throws {
         formerGroup = outline.group ?? formerGroup
         engine = try engine.reincarnated(as: incarnation, seed: seed)
+        origin = .reincarnated
+        launchCount += 1
         isImpostor = false
         look()
         try persist()
@@ -241,6 +266,12 @@ final class Replica<Feature: SimulatedFeature> {
     /// The store as it was so many commits ago, or as it was at the first that may still be lost; nil when none may.
     func moment(before count: Int) -> StoredMoment<Feature>? {
         moments.count > 1 ? moments[max(0, moments.count - 1 - count)] : nil
+    }
+}
+
+extension Replica {
+    enum Origin {
+        case first, lostStore, reincarnated
     }
 }
 

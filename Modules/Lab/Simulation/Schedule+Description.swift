@@ -6,8 +6,9 @@ extension Schedule: CustomStringConvertible {
         let lies = lies.map { ($0.at, "lie \($0.choice)") }
         let lines = (taps + faults + lies).sorted { $0.0 < $1.0 }.map { "  \(milliseconds($0.0))  \($0.1)" }
         return
-            (["\(peerCount) peers, \(isPaired ? "paired" : "strangers")\(liarText)", conditions.description] + lines
-            + ["  \(milliseconds(Self.healing))  all mended"]).joined(separator: "\n")
+            (["\(peerCount) peers, \(isPaired ? "paired" : "strangers")\(liarText)"]
+            + [company?.description, conditions.description].compactMap { $0 } + lines
+            + ["  \(milliseconds(healing))  all mended"]).joined(separator: "\n")
     }
 
     private var liarText: String {
@@ -19,10 +20,15 @@ extension Schedule: CustomStringConvertible {
     }
 
     /// The peers' ids, lowest first.
-    static func name(of peer: Int) -> String { ["anna", "bert", "cleo", "dora", "emil"][peer] }
+    static func name(of peer: Int) -> String { names[peer] }
 
-    static func names(of peers: UInt8) -> String {
-        (0..<peersMax).filter { peers & 1 << UInt8($0) != 0 }.map(name).joined(separator: ", ")
+    private static let names = [
+        "anna", "bert", "cleo", "dora", "emil", "finn", "gina", "hugo", "ines", "jana", "kurt", "lara", "mila", "nils",
+        "olga", "paul",
+    ]
+
+    static func names(of peers: PeerSet) -> String {
+        (0..<peersMax).filter(peers.contains).map(name).joined(separator: ", ")
     }
 }
 
@@ -44,9 +50,9 @@ extension Conditions: CustomStringConvertible {
         if skew.contains(where: { $0 != 0 }) { parts.append("skew \(skew) ms") }
         if silentStart > 0 { parts.append("no controls in the first \(silentStart) ms") }
         if stateOnly > 0 { parts.append("state-only snapshots \(stateOnly)") }
-        if newer != 0 { parts.append("newer protocol: \(Schedule.names(of: newer))") }
+        if !newer.isEmpty { parts.append("newer protocol: \(Schedule.names(of: newer))") }
         if silence > 0 { parts.append("nobody ticks for \(silence) ms") }
-        if abandoned != 0 { parts.append("never mended: \(Schedule.names(of: abandoned))") }
+        if !abandoned.isEmpty { parts.append("never mended: \(Schedule.names(of: abandoned))") }
         return parts.joined(separator: ", ")
     }
 }
@@ -67,6 +73,7 @@ extension PlannedFault: CustomStringConvertible {
             "\(name) is told that the others are \(isReachable ? "" : "un")reachable for \(duration) ms"
         case .slow(let cost): "\(name) takes \(cost) ms a frame for \(duration) ms"
         case .end: "\(name) ends the session"
+        case .company(let what): "\(name)\(what)"
         }
     }
 }

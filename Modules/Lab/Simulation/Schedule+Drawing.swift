@@ -1,8 +1,20 @@
 import MeshBus
 
 extension Schedule {
-    /// The schedule of a seed. Every fifth has three to five peers and loses no store.
-    public init(seed: UInt64, stores: SimulatedStores = .perfect, setting: SimulationSetting = .ordinary) {
+    /// The schedule of a seed.
+    /// - Parameter members: how many peers there are, in company; nil lets the seed draw.
+    public init(
+        seed: UInt64, stores: SimulatedStores = .perfect, setting: SimulationSetting = .ordinary, members: Int? = nil
+    ) {
+        if setting == .company {
+            self.init(companyOf: members, seed: seed, stores: stores)
+        } else {
+            self.init(seed: seed, stores: stores, of: setting)
+        }
+    }
+
+    /// Every fifth has three to five peers and loses no store.
+    private init(seed: UInt64, stores: SimulatedStores, of setting: SimulationSetting) {
         var random = SplitMix64(seed: seed)
         self.seed = seed
         peerCount = seed % 5 == 0 ? 3 + Int(seed / 5 % 3) : 2
@@ -11,8 +23,10 @@ extension Schedule {
         // Who belongs to no group folds at its bound, and what it folds is not for those whom it meets later.
         self.isPaired = (isPaired && !hasNewLife) || setting == .late
         conditions = Conditions(peerCount: peerCount, random: &random)
-        taps = Self.taps(peerCount: peerCount, random: &random)
-        faults = Self.faults(peerCount: peerCount, random: &random)
+        taps = Self.taps(peerCount: peerCount, span: span, random: &random)
+        faults = Self.faults(peerCount: peerCount, span: span, random: &random)
+        if peerCount == 2 { faults += Self.storeFaults(span: span, random: &random) }
+        faults.sort { $0.at < $1.at }
         self.stores = stores
         if stores == .faulty { spoilCommits(random: &random) }
         if hasNewLife { beginNewLife(random: &random) }
@@ -23,7 +37,7 @@ extension Schedule {
         if stores == .perfect, !self.isPaired, seed % 8 == 6 { dieAfterJoining(random: &random) }
         self.setting = setting
         switch setting {
-        case .ordinary, .lives: break
+        case .ordinary, .lives, .company: break
         case .liars: bringLiar(random: &random)
         case .late: beginLate(random: &random)
         case .original: becomeCalm(random: &random)
@@ -36,14 +50,14 @@ extension Schedule {
         } else if peerCount > 2 {
             let member = random.below(peerCount)
             liar = .member(member)
-            conditions.abandoned = 1 << UInt8(member)
+            conditions.abandoned = [member]
         } else {
             liar = .partner(random.below(2))
         }
         // Room for what a partner never acknowledges.
         conditions.ownEventsMax = 400
         lies = (0..<(20 + random.below(60)))
-            .map { _ in PlannedLie(at: random.below(Self.healing), choice: random.next()) }.sorted { $0.at < $1.at }
+            .map { _ in PlannedLie(at: random.below(healing), choice: random.next()) }.sorted { $0.at < $1.at }
     }
 
     /// Full logs while nobody ticks; a log can be folded only where it has a checkpoint, one every 32 events. Stores are
@@ -81,7 +95,7 @@ extension Schedule {
         if peerCount == 2, !faults.contains(where: { $0.fault == .loseStore }) {
             conditions.lostSync = random.element([0, 0.5, 0.5])
             let restored = faults.first { if case .restoreStore = $0.fault { true } else { false } }
-            conditions.forgetful = 1 << UInt8(restored?.peer ?? random.below(2))
+            conditions.forgetful = [restored?.peer ?? random.below(2)]
         }
         conditions.silentStart = random.element([0, 0, 200, 800])
     }
@@ -113,13 +127,13 @@ extension Schedule {
         conditions.skew = [0, -500]
         let (mute, death) = (20 + random.below(200), 100 + random.below(300))
         faults += [
-            PlannedFault(at: mute, duration: death, peer: 1, fault: .partition(side: 2, isOneWay: true)),
+            PlannedFault(at: mute, duration: death, peer: 1, fault: .partition(side: [1], isOneWay: true)),
             PlannedFault(at: mute + death, duration: 0, peer: 1, fault: .loseStore),
         ]
         faults.sort { $0.at < $1.at }
     }
 
-    private static func taps(peerCount: Int, random: inout SplitMix64) -> [Tap] {
+    static func taps(peerCount: Int, span: Int, random: inout SplitMix64) -> [Tap] {
         let isFrontLoaded = random.happens(rate: 0.5)
         var taps: [Tap] = []
         for _ in 0..<(80 + Int(random.upTo(40))) {
@@ -134,7 +148,7 @@ extension Schedule {
         return taps.sorted { $0.at < $1.at }
     }
 
-    private static func faults(peerCount: Int, random: inout SplitMix64) -> [PlannedFault] {
+    static func faults(peerCount: Int, span: Int, random: inout SplitMix64) -> [PlannedFault] {
         var faults: [PlannedFault] = []
         for _ in 0..<(1 + random.below(7)) {
             let at = random.below(span)
@@ -142,12 +156,11 @@ extension Schedule {
             let peer = random.below(peerCount)
             faults.append(PlannedFault(at: at, duration: duration, peer: peer, fault: .drawn(peerCount, &random)))
         }
-        if peerCount == 2 { faults += storeFaults(random: &random) }
-        return faults.sorted { $0.at < $1.at }
+        return faults
     }
 
     /// Lost stores: alone, both at once, one soon after the other, while apart. Without any, often a restored one.
-    private static func storeFaults(random: inout SplitMix64) -> [PlannedFault] {
+    private static func storeFaults(span: Int, random: inout SplitMix64) -> [PlannedFault] {
         var faults: [PlannedFault] = []
         for _ in 0..<random.element([0, 1, 1, 2, 3]) {
             // Early ones meet peers that have hardly heard of each other, or of whom one alone knows that both joined.
@@ -161,7 +174,7 @@ extension Schedule {
                 faults.append(
                     PlannedFault(at: at + random.below(250), duration: 0, peer: 1 - peer, fault: .loseStore))
             case ..<0.65:
-                let partition = Fault.partition(side: random.element([1, 2]), isOneWay: random.happens(rate: 0.5))
+                let partition = Fault.partition(side: random.element([[0], [1]]), isOneWay: random.happens(rate: 0.5))
                 faults.append(
                     PlannedFault(
                         at: max(0, at - random.below(400)), duration: 400 + random.below(600), peer: 0,
@@ -189,17 +202,18 @@ extension Conditions {
         skew = (0..<peerCount).map { _ in random.element([0, 0, -500, 800, -20_000, 60_000, 3_600_000]) }
         ownEventsMax = random.element([12, 40, 400])
         stateOnly = random.element([0, 0, 0.05, 0.2])
-        if random.happens(rate: 0.2) { newer = 1 << UInt8(random.below(peerCount)) }
-        if peerCount > 2, random.happens(rate: 0.5) { abandoned = 1 << UInt8(random.below(peerCount)) }
+        if random.happens(rate: 0.2) { newer = [random.below(peerCount)] }
+        if peerCount > 2, random.happens(rate: 0.5) { abandoned = [random.below(peerCount)] }
     }
 }
 
 extension Fault {
-    fileprivate static func drawn(_ peerCount: Int, _ random: inout SplitMix64) -> Fault {
+    static func drawn(_ peerCount: Int, _ random: inout SplitMix64) -> Fault {
         switch random.fraction() {
         case ..<0.4:
             let all = UInt64(1) << UInt64(peerCount) - 1
-            return .partition(side: UInt8(1 + random.upTo(all - 2)), isOneWay: random.happens(rate: 0.5))
+            return .partition(
+                side: PeerSet(bits: UInt32(1 + random.upTo(all - 2))), isOneWay: random.happens(rate: 0.5))
         case ..<0.5: return .stop
         case ..<0.6: return .pause
         case ..<0.75: return .clockJump(random.element([-3_600_000, -40_000, 40_000, 3_600_000]))

@@ -4,7 +4,7 @@ import MeshScenarioTransport
 /// and what goes wrong. Plain data, so that a failing one can be printed and made smaller.
 public struct Schedule: Sendable, Equatable {
     public let seed: UInt64
-    /// 2...5.
+    /// 2...5, and up to 16 in company.
     public let peerCount: Int
     /// Whether the peers begin as members of one group, as after pairing, instead of finding each other.
     public let isPaired: Bool
@@ -16,14 +16,16 @@ public struct Schedule: Sendable, Equatable {
     /// Who lies, and when.
     var liar: Liar?
     public var lies: [PlannedLie] = []
+    /// Of a group whose members change.
+    var company: CompanyPlan?
 
     /// Virtual milliseconds in which taps and planned faults begin.
-    static let span = 3_000
+    var span = 3_000
     /// When everything is mended; the conditions hold until then.
-    static let healing = 5_700
+    var healing = 5_700
     /// When all must agree.
-    static let end = 9_000
-    static let peersMax = 5
+    var end = 9_000
+    static let peersMax = 16
 }
 
 /// What holds from the start until everything is mended.
@@ -48,15 +50,15 @@ public struct Conditions: Sendable, Equatable {
     /// The chances that a commit is refused, and that the power goes in the middle of it.
     var refusedCommit = 0.0
     var tornCommit = 0.0
-    /// The chance that a crash takes commits back that had succeeded, and of which peers, as bits.
+    /// The chance that a crash takes commits back that had succeeded, and of which peers.
     var lostSync = 0.0
-    var forgetful: UInt8 = 0
+    var forgetful: PeerSet = []
     /// Milliseconds in which a new store's engine makes no controls: its app knows only the reference's calls at first.
     var silentStart = 0
-    /// Peers, as bits, that write a version of the protocol of which the others know less.
-    var newer: UInt8 = 0
-    /// Peers, as bits, that stay as broken as they are when the others are mended.
-    var abandoned: UInt8 = 0
+    /// Peers that write a version of the protocol of which the others know less.
+    var newer: PeerSet = []
+    /// Peers that stay as broken as they are when the others are mended.
+    var abandoned: PeerSet = []
     /// Milliseconds in which peers use nothing but the reference's calls: nobody ticks, and no engine's message is sent.
     var silence = 0
 
@@ -97,7 +99,7 @@ public struct PlannedFault: Sendable, Equatable {
 
 public enum Fault: Sendable, Equatable {
     /// Nothing passes from the peers in `side` to the others and, unless `isOneWay`, back.
-    case partition(side: UInt8, isOneWay: Bool)
+    case partition(side: PeerSet, isOneWay: Bool)
     /// The process is gone; frames to it are lost; the store is as it was.
     case stop
     /// Frames wait.
@@ -114,6 +116,8 @@ public enum Fault: Sendable, Equatable {
     case slow(Int)
     /// No fault: the peer ends the session.
     case end
+    /// No faults either: what users do about who belongs to the group.
+    case company(CompanyFault)
 }
 
 /// What a run looks for.
@@ -128,6 +132,8 @@ public enum SimulationSetting: String, CaseIterable, Sendable {
     case original
     /// A peer without a store, more than a thousand times.
     case lives
+    /// Groups of any size that members join and leave, and that go on without those that stay away.
+    case company
 }
 
 /// By what a report counts.
@@ -139,17 +145,27 @@ public enum FaultKind: Int, Sendable, CaseIterable {
     case refusedCommit, tornCommit, lostSync
     case clockSkew, clockJump, mixedVersions, stateOnlySnapshot, abandonedPeer
     case lie, flood, relaunch, ending
+    case longPartition, primaryLost, invitation, leaving, goingOn, speakingForAnother
 
     public var name: String { "\(self)" }
+
+    private static let ofCompany: [FaultKind] = [
+        .longPartition, .primaryLost, .invitation, .leaving, .goingOn, .speakingForAnother,
+    ]
 
     /// The kinds that can happen.
     static func kinds(with stores: SimulatedStores, in setting: SimulationSetting) -> [FaultKind] {
         switch setting {
         case .original: return [.relaunch]
         case .lives: return [.lostStore]
-        case .ordinary, .late, .liars: break
+        case .ordinary, .late, .liars, .company: break
         }
         var kinds = allCases.filter { $0 != .relaunch }
+        if setting == .company {
+            kinds.removeAll { $0 == .restoredStore }
+        } else {
+            kinds.removeAll { ofCompany.contains($0) }
+        }
         if stores == .perfect { kinds.removeAll { [.refusedCommit, .tornCommit, .lostSync].contains($0) } }
         if setting != .liars { kinds.removeAll { [.lie, .flood].contains($0) } }
         return kinds

@@ -24,8 +24,41 @@ public struct SeedOutcome: Sendable {
     public internal(set) var refused = 0
     public internal(set) var simulatedMilliseconds = 0
     var faults = FaultCounts()
+    /// Of groups whose members change.
+    public internal(set) var company = CompanyCounts()
 
     init(seed: UInt64) { self.seed = seed }
+}
+
+/// How groups changed.
+public struct CompanyCounts: Sendable, Encodable, Equatable {
+    /// That members have decided on, beside the first of each group.
+    public internal(set) var views = 0
+    /// Members that the others have let go and that have heard of it.
+    public internal(set) var fences = 0
+    /// Members that are in a group for the first time.
+    public internal(set) var joins = 0
+    /// Members that were let go and are there again.
+    public internal(set) var returns = 0
+    /// Members that came back without their stores.
+    public internal(set) var replacements = 0
+    /// Frames with events of others.
+    public internal(set) var relays = 0
+    /// Lowest members that stopped or lost their stores.
+    public internal(set) var primariesLost = 0
+    /// Groups of which nobody is left who could go on with them.
+    public internal(set) var groupsLost = 0
+
+    static func += (left: inout Self, right: Self) {
+        left.views += right.views
+        left.fences += right.fences
+        left.joins += right.joins
+        left.returns += right.returns
+        left.replacements += right.replacements
+        left.relays += right.relays
+        left.primariesLost += right.primariesLost
+        left.groupsLost += right.groupsLost
+    }
 }
 
 /// What many seeds came to.
@@ -53,12 +86,15 @@ public struct SimulationReport: Sendable, Encodable {
     public private(set) var lostByForks = 0
     public private(set) var doubledByForks = 0
     public private(set) var refused = 0
+    /// nil in other settings.
+    public private(set) var company: CompanyCounts?
     public private(set) var simulatedSeconds = 0.0
     public internal(set) var wallSeconds = 0.0
 
     init(_ stores: SimulatedStores, _ setting: SimulationSetting) {
         faults = Dictionary(uniqueKeysWithValues: FaultKind.kinds(with: stores, in: setting).map { ($0.name, 0) })
         faultSeeds = faults
+        if setting == .company { company = CompanyCounts() }
     }
 
     mutating func add(_ outcome: SeedOutcome) {
@@ -76,6 +112,7 @@ public struct SimulationReport: Sendable, Encodable {
         lostByForks += outcome.lostByForks
         doubledByForks += outcome.doubledByForks
         refused += outcome.refused
+        company? += outcome.company
         simulatedSeconds += Double(outcome.simulatedMilliseconds) / 1_000
         for kind in FaultKind.allCases where outcome.faults[kind] > 0 {
             faults[kind.name, default: 0] += outcome.faults[kind]

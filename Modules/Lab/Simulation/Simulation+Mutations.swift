@@ -27,9 +27,17 @@ extension Simulation {
         case "duplicateWhenShown": .original
         case "foldsReference": .late
         case "sourcesKept": .lives
+        case _ where ofCompany.contains(mutation): .company
         default: .ordinary
         }
     }
+
+    /// The rules by which members join and are let go.
+    static let ofCompany = [
+        "noFreeze", "newerViewCounts", "floorEarly", "minorityDecides", "forgetsAccepted", "quarantineLifted",
+        "noQuarantine", "unequalClose", "closeWithoutAll", "closedHeard", "relayByQuarantined", "voteUnpersisted",
+        "reissueByOthers", "viewGoesBack", "relayRefused", "fenceUnheard",
+    ]
 
     /// Whether the broken rule ends the process.
     public static func traps(with mutation: String) -> Bool { mutation == "unboundedNumbers" }

@@ -4,16 +4,19 @@ public struct SimulationOptions: Sendable {
     public var mutation: String?
     public var stores = SimulatedStores.perfect
     public var setting = SimulationSetting.ordinary
+    /// How many peers there are in company; nil lets each seed draw.
+    public var members: Int?
     /// Is told of every step when one seed is looked at.
     public var trace: (@Sendable (String) -> Void)?
 
     public init(
         mutation: String? = nil, stores: SimulatedStores = .perfect, setting: SimulationSetting = .ordinary,
-        trace: (@Sendable (String) -> Void)? = nil
+        members: Int? = nil, trace: (@Sendable (String) -> Void)? = nil
     ) {
         self.mutation = mutation
         self.stores = stores
         self.setting = setting
+        self.members = members
         self.trace = trace
     }
 }
@@ -38,7 +41,7 @@ public struct Simulation: Sendable {
     }
 
     public func schedule(of seed: UInt64) -> Schedule {
-        Schedule(seed: seed, stores: options.stores, setting: options.setting)
+        Schedule(seed: seed, stores: options.stores, setting: options.setting, members: options.members)
     }
 
     public func outcome(of schedule: Schedule) -> SeedOutcome {
@@ -108,7 +111,7 @@ extension Conditions {
         { $0.loss = 0 }, { $0.duplication = 0 }, { $0.longTail = 0 }, { $0.crash = 0 }, { $0.refusedCommit = 0 },
         { $0.tornCommit = 0 }, { $0.lostSync = 0 }, { $0.silentStart = 0 },
         { $0.stateOnly = 0 },
-        { $0.newer = 0 }, { $0.abandoned = 0 }, { $0.latency = 1 }, { $0.jitter = 5 }, { $0.ownEventsMax = 400 },
+        { $0.newer = [] }, { $0.abandoned = [] }, { $0.latency = 1 }, { $0.jitter = 5 }, { $0.ownEventsMax = 400 },
         { $0.skew = $0.skew.map { _ in 0 } },
     ]
 }

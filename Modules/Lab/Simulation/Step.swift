@@ -7,4 +7,7 @@ enum Step {
     case faultEnd(Int32)
     case lie(Int32)
     case mend
+    case start(peer: Int32)
+    /// Users decide about what still stands still.
+    case decide
 }

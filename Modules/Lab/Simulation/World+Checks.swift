@@ -58,6 +58,7 @@ extension World {
             let other = replicas[index]
             guard other.outline.heldDigest == replica.outline.heldDigest, other.outline.group == replica.outline.group,
                 !other.isImpostor, !other.outline.isProvisional, !replica.engine.isBehind, !other.engine.isBehind,
+                isInOneView(peer, index),
                 other.engine.state != replica.engine.state,
                 other.engine.held == replica.engine.held,
                 other.engine.membership.first == replica.engine.membership.first
@@ -73,9 +74,11 @@ extension World {
             trace(peer) { "confirms \(event.envelope.metadata.place.text) at \(event.position)" }
         }
         guard isBelieved(peer), !replica.isImpostor else { return }
-        guard let group = replica.outline.group else { throw Violation("\(replica.name) confirms without a group") }
-        let founder = replicas.first { $0.name == group.peerID }
-        for event in events { try ghost.confirm(event, in: group, after: founder?.formerGroup, by: replica.name) }
+        guard let line = line(of: peer) else { throw Violation("\(replica.name) confirms without a group") }
+        let founder = replicas.first { $0.name == line.group.peerID }
+        let former = ghost.views.parent(of: line) ?? founder?.formerGroup.map { GroupLine(group: $0) }
+        for event in events { try ghost.confirm(event, in: line, after: former, by: replica.name) }
+        try checkConfirmedInView(events, at: peer)
         for other in trustedMembers(of: replica) {
             for event in events {
                 let place = event.envelope.metadata.place
@@ -112,7 +115,7 @@ extension World {
     private func checkChains(_ peer: Int, _ other: Int) throws(Violation) {
         let (one, two) = (replicas[peer], replicas[other])
         guard isBelieved(peer), isBelieved(other), !one.isImpostor, !two.isImpostor, one.outline.group != nil,
-            one.outline.group == two.outline.group,
+            line(of: peer) == line(of: other),
             one.outline.confirmedCount == two.outline.confirmedCount, one.outline.chain != two.outline.chain
         else { return }
         throw Violation("the chains of \(one.name) and \(two.name) differ")
@@ -141,13 +144,15 @@ extension World {
     func checkEnd() throws(Violation) {
         for replica in replicas { replica.engine.catchUp() }
         try checkAfterLies()
-        if isAlone { return }
-        let core = replicas.indices.filter { conditions.abandoned & 1 << UInt8($0) == 0 }
-        guard let group = replicas[core[0]].engine.group else { throw Violation("nobody has founded a group") }
-        for peer in core { try checkJoined(peer, group) }
+        if isAlone || isGroupLost { return }
+        let core = core
+        if company != nil { expectLosses(core) }
+        guard let line = core.first.flatMap(line) else { throw Violation("nobody has founded a group") }
+        for peer in core { try checkJoined(peer, line.group) }
+        try checkOneView(core)
         try checkEnded(core)
-        if core.count == replicas.count {
-            try checkAllConfirmed(core, group)
+        if isEverybodyHere(core) {
+            try checkAllConfirmed(core, line)
         } else {
             try checkCoreHolds(core)
         }
@@ -171,7 +176,7 @@ extension World {
         for peer in core where !replicas[peer].engine.hasEnded {
             throw Violation("\(Schedule.name(of: peer)) does not know that the session has ended")
         }
-        guard core.count == replicas.count else { return }
+        guard isEverybodyHere(core) else { return }
         for peer in core where !replicas[peer].engine.isOver {
             throw Violation("\(Schedule.name(of: peer)) does not know that everybody knows of the end")
         }
@@ -184,18 +189,18 @@ extension World {
         guard !engine.isProvisional else { throw Violation("\(name) still shows a provisional snapshot") }
     }
 
-    private func checkAllConfirmed(_ core: [Int], _ group: SessionSource) throws(Violation) {
-        let tally = try ghost.checkExactlyOnce(group)
+    private func checkAllConfirmed(_ core: [Int], _ line: GroupLine) throws(Violation) {
+        let tally = try ghost.checkExactlyOnce(line)
         outcome.lostWithStores = tally.lostWithStores
         outcome.lostByForks = tally.lostByForks.count
         outcome.doubledByForks = tally.doubledByForks.count
         for place in tally.lostByForks { options.trace?("lost by a restored store: \(place.text)") }
         for place in tally.doubledByForks { options.trace?("doubled by a restored store: \(place.text)") }
-        let stream = ghost.streams[group] ?? []
+        let stream = ghost.streams[line] ?? []
         outcome.confirmed = stream.count
         // After a fork another order may have become the final one; what all have confirmed of it decides.
         let count = ghost.mayFork ? replicas[core[0]].engine.confirmedCount : UInt64(stream.count)
-        let expected = ghost.mayFork ? replicas[core[0]].engine.state : ghost.expectedState(group)
+        let expected = ghost.mayFork ? replicas[core[0]].engine.state : ghost.expectedState(line)
         for peer in core {
             let engine = replicas[peer].engine
             let name = Schedule.name(of: peer)
@@ -215,6 +220,9 @@ extension World {
             }
         }
     }
+
+    /// Who is connected with everybody else in the end.
+    var core: [Int] { replicas.indices.filter { !conditions.abandoned.contains($0) && !isOut($0) } }
 
     /// Without those who stay away nothing more is confirmed; the others still have each other's events.
     private func checkCoreHolds(_ core: [Int]) throws(Violation) {

@@ -3,9 +3,11 @@ import MeshEngine
 extension World {
     func begin(_ planned: PlannedFault, _ index: Int32) throws(Violation) {
         let peer = planned.peer
+        if case .company(let what) = planned.fault { return try begin(what, by: peer, index) }
         switch planned.fault {
         case .partition(let side, let isOneWay):
             outcome.faults[isOneWay ? .oneWayPartition : .partition] += 1
+            if company != nil, planned.duration >= 2_000 { outcome.faults[.longPartition] += 1 }
             cut(side, isOneWay, by: 1)
         case .stop:
             outcome.faults[.stop] += 1
@@ -17,6 +19,7 @@ extension World {
             outcome.faults[.crash] += 1
             try relaunch(peer)
         case .loseStore:
+            guard mayGo(peer) else { break }
             outcome.faults[.lostStore] += 1
             if schedule.faults.contains(where: { $0.at == planned.at && $0.peer < peer && $0.fault == .loseStore }) {
                 outcome.faults[.bothStoresLost] += 1
@@ -39,18 +42,19 @@ extension World {
             guard isAwake(peer) else { break }
             replicas[peer].engine.end()
             try settle(peer)
+        case .company: break
         }
         enter(.faultEnd(index), atMilliseconds: planned.at + planned.duration)
     }
 
     func end(_ planned: PlannedFault) {
-        guard now < UInt64(Schedule.healing) * 1_000 else { return }
+        guard now < UInt64(schedule.healing) * 1_000 else { return }
         switch planned.fault {
         case .partition(let side, let isOneWay): cut(side, isOneWay, by: -1)
-        case .stop: situations[planned.peer].isRunning = true
+        case .stop: start(planned.peer)
         case .lie: situations[planned.peer].claim = nil
         case .slow: situations[planned.peer].frameCost = 0
-        case .pause, .crash, .loseStore, .restoreStore, .clockJump, .end: break
+        case .pause, .crash, .loseStore, .restoreStore, .clockJump, .end, .company: break
         }
     }
 
@@ -58,8 +62,8 @@ extension World {
     func mend() {
         (conditions.crash, conditions.refusedCommit, conditions.tornCommit, conditions.lostSync) = (0, 0, 0, 0)
         let abandoned = conditions.abandoned
-        for peer in replicas.indices {
-            if abandoned & 1 << UInt8(peer) == 0 {
+        for peer in replicas.indices where !isOut(peer) {
+            if !abandoned.contains(peer) {
                 let offset = situations[peer].clockOffset
                 situations[peer] = Situation(clockOffset: offset)
             } else {
@@ -70,13 +74,20 @@ extension World {
             }
         }
         network.heal(except: abandoned)
+        meetAgain()
     }
 
-    private func cut(_ side: UInt8, _ isOneWay: Bool, by change: Int) {
+    func start(_ peer: Int) {
+        guard !isOut(peer) else { return }
+        situations[peer].isRunning = true
+        forgetSilence(of: peer)
+    }
+
+    private func cut(_ side: PeerSet, _ isOneWay: Bool, by change: Int) {
         for sender in replicas.indices {
             for receiver in replicas.indices {
-                let isOut = side & 1 << UInt8(sender) != 0
-                let isIn = side & 1 << UInt8(receiver) != 0
+                let isOut = side.contains(sender)
+                let isIn = side.contains(receiver)
                 guard isOut != isIn, isOut || !isOneWay else { continue }
                 network.cut(from: sender, to: receiver, by: change)
             }

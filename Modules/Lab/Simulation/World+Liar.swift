@@ -59,6 +59,7 @@ extension World {
             case .control(let envelope): .control(envelope)
             case .checkpoint(let checkpoint, let metadata): .checkpoint(checkpoint, metadata)
             case .snapshot(let snapshot): .snapshot(snapshot)
+            case .relay(let envelope): .relay(envelope)
             }
         try handle(.lie(frame), at: peer)
     }
@@ -97,7 +98,9 @@ extension World {
             throw Violation("\(Schedule.name(of: peer)) sends events to a stranger")
         case .checkpoint(_, _, let receiver) where isStranger(receiver):
             throw Violation("\(Schedule.name(of: peer)) hands the session to a stranger")
-        case .events, .checkpoint: break
+        case .relay(_, let receiver) where isStranger(receiver):
+            throw Violation("\(Schedule.name(of: peer)) hands events on to a stranger")
+        case .events, .checkpoint, .relay: break
         }
     }
 
@@ -126,6 +129,7 @@ extension World {
         // Who follows the liar's clock is ahead of the others.
         case .clockFarAhead: return schedule.liar != .stranger
         case .diverged, .foldedUnconfirmed: return isAlone
+        case .fenced, .cannotChangeView: return false
         }
     }
 

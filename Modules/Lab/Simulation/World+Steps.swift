@@ -23,9 +23,13 @@ extension World {
         options.catchesUpLater = true
         options.upcast = { metadata, bytes, _ in NewerEvent(bytes: bytes).map { $0.event(of: Feature.self, metadata) } }
         let sources = (0..<schedule.peerCount).map { newSource($0) }
-        replicas = try sources.map {
-            try Replica(
-                $0, members: schedule.isPaired ? sources : [], seed: random.next(), options: options,
+        let members = sources.indices.filter { schedule.company?.founders.contains($0) ?? true }.map { sources[$0] }
+        replicas = try sources.map { source in
+            let isThere = members.contains(source)
+            // Who comes later knows that there is a group.
+            options.founds = isThere
+            return try Replica(
+                source, members: schedule.isPaired && isThere ? members : [], seed: random.next(), options: options,
                 stores: schedule.stores)
         }
     }
@@ -42,7 +46,7 @@ extension World {
     /// A local event: submit, write, send.
     func tap(_ tap: Tap) throws(Violation) {
         let peer = tap.peer
-        guard isAwake(peer) else { return }
+        guard isAwake(peer), !isLeaving(peer) else { return }
         if replicas[peer].engine.hasEnded { return try checkRefuses(tap) }
         ghost.lastNumber += 1
         let number = ghost.lastNumber
@@ -59,6 +63,8 @@ extension World {
             if !isFull { throw Violation("\(Schedule.name(of: peer)) refuses an event although there is room") }
             outcome.refused += 1
             return
+        } catch let error as SessionSyncError {
+            throw Violation("\(Schedule.name(of: peer)) refuses its user's tap: \(error)")
         } catch {
             // The reducer has refused: no sequence was taken.
             return try settle(peer)
@@ -88,12 +94,14 @@ extension World {
         if isAwake(peer), now >= situations[peer].silentUntil {
             try handleTogether(at: peer)
             try catchUp(peer)
+            suspectUnheard(peer)
             if !isSilent { replicas[peer].engine.tick(at: moment(peer)) }
             if conditions.stateOnly > 0, random.happens(rate: conditions.stateOnly) { sendStateOnly(peer) }
             try settle(peer)
             if keepsBackups { backups[peer].append((now, replicas[peer].storedMoment)) }
         }
-        agenda.enter(.exchange(peer: Int32(peer)), at: now + 40_000 + random.upTo(20_000))
+        let interval = (40_000 + random.upTo(20_000)) * (schedule.company?.pace ?? 1)
+        agenda.enter(.exchange(peer: Int32(peer)), at: now + interval)
     }
 
     func handle(_ frame: Frame<Feature>, at peer: Int) throws(Violation) {
@@ -160,6 +168,9 @@ extension World {
                 }
             case .snapshot(let snapshot):
                 if case .applied = try replica.engine.applySnapshot(snapshot) { outcome.snapshots += 1 }
+            case .relay(let envelope):
+                outcome.company.relays += 1
+                try replica.engine.receiveRelay(envelope, at: moment(peer))
             }
         } catch SessionSyncError.unsupportedProtocolVersion {
             return
@@ -189,6 +200,7 @@ extension World {
     func settle(_ peer: Int) throws(Violation) {
         let directives = replicas[peer].engine.takeDirectives()
         replicas[peer].look()
+        try noteView(peer)
         try follow(directives, at: peer)
     }
 
@@ -210,13 +222,12 @@ extension World {
     private func heed(_ alarm: SessionAlarm, at peer: Int) throws(Violation) {
         trace(peer) { "raises \(alarm)" }
         if try heedOfLiar(alarm, at: peer) { return }
+        if try heedOfCompany(alarm, at: peer) { return }
         switch alarm {
         // Nobody else writes in another's name.
         case .forked where !mayFork: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         case .forked(let place) where place.source == replicas[peer].outline.source:
-            // The mark is in the store already; the relaunched engine has to say it again.
-            if crashes(.crashAfterPersist) { return try relaunch(peer) }
-            try reincarnate(peer)
+            try takeAnotherName(peer)
         case .forked: break
         case .foldedUnconfirmed where mayFold(peer): break
         // Somebody with a restored store has said what is not true.
@@ -225,8 +236,14 @@ extension World {
         }
     }
 
+    func takeAnotherName(_ peer: Int) throws(Violation) {
+        // The mark is in the store already; the relaunched engine has to say it again.
+        if crashes(.crashAfterPersist) { return try relaunch(peer) }
+        try reincarnate(peer)
+    }
+
     func reincarnate(_ peer: Int) throws(Violation) {
-        outcome.forks += 1
+        if company == nil { outcome.forks += 1 }
         outcome.reincarnations += 1
         sourceCount += 1
         let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
@@ -251,7 +268,7 @@ extension World {
         transmit(isUnread ? .unread(envelope.metadata, bytes: newer.bytes) : .event(envelope), from: peer, to: other)
     }
 
-    private func isNewer(_ peer: Int) -> Bool { conditions.newer & 1 << UInt8(peer) != 0 }
+    private func isNewer(_ peer: Int) -> Bool { conditions.newer.contains(peer) }
 
     private func send(
         _ outgoing: SessionOutgoing<Feature.State, Feature.Event>, from peer: Int
@@ -259,6 +276,7 @@ extension World {
         try checkWords(outgoing, of: peer)
         switch outgoing {
         case .control(var envelope, let receiver):
+            try noteFrozen(envelope, of: peer)
             if isNewer(peer), random.happens(rate: 0.1) {
                 envelope.metadata.protocolVersion = SessionSyncProtocol.currentVersion + 1
             }
@@ -272,6 +290,9 @@ extension World {
         case .checkpoint(let checkpoint, let metadata, let receiver):
             guard let other = index(of: receiver) else { return }
             transmit(.checkpoint(checkpoint, metadata), from: peer, to: other)
+        case .relay(let envelope, let receiver):
+            guard let other = index(of: receiver) else { return }
+            transmit(.relay(envelope), from: peer, to: other)
         }
     }
 
@@ -290,9 +311,9 @@ extension World {
         for other in replicas.indices where other != peer { transmit(.snapshot(snapshot), from: peer, to: other) }
     }
 
-    private func name(_ peer: Int) -> String { replicas[peer].name }
+    func name(_ peer: Int) -> String { replicas[peer].name }
 
-    private func index(of name: String) -> Int? { replicas.indices.first { self.name($0) == name } }
+    func index(of name: String) -> Int? { replicas.indices.first { self.name($0) == name } }
 
     // MARK: - Stores
 
@@ -325,7 +346,7 @@ extension World {
     }
 
     func relaunch(_ peer: Int) throws(Violation) {
-        if conditions.forgetful & 1 << UInt8(peer) != 0, random.happens(ifAtAll: conditions.lostSync),
+        if conditions.forgetful.contains(peer), random.happens(ifAtAll: conditions.lostSync),
             let earlier = replicas[peer].moment(before: 1 + random.below(6))
         {
             outcome.faults[.lostSync] += 1
@@ -338,6 +359,7 @@ extension World {
         together[peer] = []
         let seed = random.next()
         try restoring(peer) { try $0.relaunch(seed: seed) }
+        forgetSilence(of: peer)
         try runDueSideEffects(peer)
     }
 
@@ -360,7 +382,7 @@ extension World {
     }
 
     func loseStore(_ peer: Int) throws(Violation) {
-        ghost.forgive(eventsNotIn: otherStores(than: peer))
+        forgiveStore(of: peer)
         situations[peer].silentUntil = now + UInt64(conditions.silentStart) * 1_000
         let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
         try restoring(peer) { try $0.loseStore(incarnation: incarnation, seed: seed) }
@@ -384,7 +406,7 @@ extension World {
         try runDueSideEffects(peer)
     }
 
-    private func otherStores(than peer: Int) -> [Engine] {
+    func otherStores(than peer: Int) -> [Engine] {
         replicas.indices.filter { $0 != peer }.map { replicas[$0].stored }
     }
 }

@@ -23,8 +23,8 @@ struct Situation {
 
 /// One seed's run: peers, the network between them and what goes wrong, in virtual time on one thread.
 ///
-/// Until `Schedule.healing` only safety is demanded: nothing that must never happen happens. Then everything is mended
-/// but the peers that the seed abandons, and by `Schedule.end` the others must agree.
+/// Until the schedule's `healing` only safety is demanded: nothing that must never happen happens. Then everything is mended
+/// but the peers that the seed abandons, and by its `end` the others must agree.
 final class World<Feature: SimulatedFeature> {
     let schedule: Schedule
     let options: SimulationOptions
@@ -47,9 +47,9 @@ final class World<Feature: SimulatedFeature> {
     /// By peer: its store at each exchange, in seeds that restore one.
     var backups: [[(time: UInt64, store: StoredMoment<Feature>)]]
     let keepsBackups: Bool
-    /// Frames under way, and by the same place in the list to whom.
+    /// Frames under way, and by the same place in the list between whom.
     private var passages: [Frame<Feature>?] = []
-    private var receivers: [Int] = []
+    private var routes: [Route] = []
     private var freeSlots: [Int] = []
     /// By peer: events that its transport hands over together with what comes next.
     var together: [[Frame<Feature>]]
@@ -57,6 +57,13 @@ final class World<Feature: SimulatedFeature> {
     var gathering: SplitMix64
     /// Whether there is a transport that hands events over together, in half of the seeds.
     let handsTogether: Bool
+    /// Where members join and are let go.
+    var company: Company?
+
+    private struct Route {
+        let sender: Int
+        let receiver: Int
+    }
 
     init(_ schedule: Schedule, _ options: SimulationOptions) {
         self.schedule = schedule
@@ -73,13 +80,15 @@ final class World<Feature: SimulatedFeature> {
         backups = Array(repeating: [], count: schedule.peerCount)
         keepsBackups = schedule.faults.contains { if case .restoreStore = $0.fault { true } else { false } }
         if schedule.conditions.skew.contains(where: { $0 != 0 }) { outcome.faults[.clockSkew] += 1 }
-        if schedule.conditions.newer != 0 { outcome.faults[.mixedVersions] += 1 }
-        if schedule.conditions.abandoned != 0 { outcome.faults[.abandonedPeer] += 1 }
+        if !schedule.conditions.newer.isEmpty { outcome.faults[.mixedVersions] += 1 }
+        if !schedule.conditions.abandoned.isEmpty { outcome.faults[.abandonedPeer] += 1 }
         do {
             try createReplicas()
         } catch {
             outcome.failure = "no store can be created: \(error)"
         }
+        company = schedule.company.map { Company($0, peerCount: schedule.peerCount) }
+        if company != nil { beginCompany() }
     }
 
     /// Whether a store may be put back to an earlier moment.
@@ -91,9 +100,9 @@ final class World<Feature: SimulatedFeature> {
         for index in schedule.faults.indices { enter(.fault(Int32(index)), atMilliseconds: schedule.faults[index].at) }
         for index in schedule.lies.indices { enter(.lie(Int32(index)), atMilliseconds: schedule.lies[index].at) }
         for peer in replicas.indices { agenda.enter(.exchange(peer: Int32(peer)), at: random.upTo(50_000)) }
-        enter(.mend, atMilliseconds: Schedule.healing)
+        enter(.mend, atMilliseconds: schedule.healing)
         do throws(Violation) {
-            while let time = agenda.nextTime, time <= UInt64(Schedule.end) * 1_000, let (_, step) = agenda.take() {
+            while let time = agenda.nextTime, time <= UInt64(schedule.end) * 1_000, let (_, step) = agenda.take() {
                 now = time
                 try perform(step)
                 stepCount += 1
@@ -116,6 +125,8 @@ final class World<Feature: SimulatedFeature> {
         case .faultEnd(let index): end(schedule.faults[Int(index)])
         case .lie(let index): try tell(schedule.lies[Int(index)])
         case .mend: mend()
+        case .start(let peer): if now < UInt64(schedule.healing) * 1_000 { start(Int(peer)) }
+        case .decide: try decide()
         }
     }
 }
@@ -145,27 +156,28 @@ extension World {
 
 extension World {
     func transmit(_ frame: Frame<Feature>, from sender: Int, to receiver: Int) {
+        guard canPass(frame, from: sender, to: receiver) else { return }
         let fate = network.fate(from: sender, to: receiver, at: now)
-        if let delay = fate.first { dispatch(frame, to: receiver, at: now + delay) }
-        if let delay = fate.copy { dispatch(frame, to: receiver, at: now + delay) }
+        if let delay = fate.first { dispatch(frame, Route(sender: sender, receiver: receiver), at: now + delay) }
+        if let delay = fate.copy { dispatch(frame, Route(sender: sender, receiver: receiver), at: now + delay) }
     }
 
-    private func dispatch(_ frame: Frame<Feature>, to receiver: Int, at time: UInt64) {
+    private func dispatch(_ frame: Frame<Feature>, _ route: Route, at time: UInt64) {
         let slot: Int
         if let free = freeSlots.popLast() {
             passages[free] = frame
-            receivers[free] = receiver
+            routes[free] = route
             slot = free
         } else {
             slot = passages.count
             passages.append(frame)
-            receivers.append(receiver)
+            routes.append(route)
         }
         agenda.enter(.frame(slot: Int32(slot)), at: time)
     }
 
     private func arrive(_ slot: Int) throws(Violation) {
-        let peer = receivers[slot]
+        let peer = routes[slot].receiver
         let situation = situations[peer]
         let readyAt = max(situation.pausedUntil, situation.busyUntil)
         if situation.isRunning, now < readyAt { return agenda.enter(.frame(slot: Int32(slot)), at: readyAt) }
@@ -174,6 +186,7 @@ extension World {
         guard situation.isRunning, let frame else { return }
         situations[peer].busyUntil = now + situation.frameCost
         outcome.frames += 1
+        company?.heard[peer][routes[slot].sender] = now
         try handle(frame, at: peer)
     }
 }

@@ -16,7 +16,7 @@ struct ScheduleTests {
             #expect(schedule.taps.count >= 80 && !schedule.faults.isEmpty, "seed \(seed)")
             #expect(schedule.taps.map(\.at) == schedule.taps.map(\.at).sorted(), "seed \(seed)")
             #expect(schedule.taps.allSatisfy { (0..<schedule.peerCount).contains($0.peer) }, "seed \(seed)")
-            #expect(schedule.faults.allSatisfy { (0..<Schedule.span + 250).contains($0.at) }, "seed \(seed)")
+            #expect(schedule.faults.allSatisfy { (0..<schedule.span + 250).contains($0.at) }, "seed \(seed)")
         }
     }
 

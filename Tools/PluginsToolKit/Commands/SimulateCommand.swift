@@ -15,7 +15,8 @@
                 there are any. Keys with --json: seeds, failures (seed, reason), operations, frames, faults (counts by \
                 kind), faultSeeds (seeds in which the kind happened), rollbacks, deepestRollback, snapshots, \
                 reincarnations, forks, confirmed, lostWithStores, lostByForks, doubledByForks, refused, \
-                simulatedSeconds, wallSeconds. Rows with --mutations: mutation, isCaught, seed, seeds, reason. Rows with \
+                company (with --setting company: views, fences, joins, returns, replacements, relays, primariesLost, \
+                groupsLost), simulatedSeconds, wallSeconds. Rows with --mutations: mutation, isCaught, seed, seeds, reason. Rows with \
                 --delivery: seed, failure, envelopes, delivered, faults, simulatedSeconds, wallSeconds. Keys with --watch: \
                 seeds, failures (seed, reason), envelopes, delivered, offeredAgain, messages, userInfos, contexts, faults, \
                 simulatedSeconds, wallSeconds. Keys with --series: seeds, failures (seed, reason), samples, faults, \
@@ -49,10 +50,13 @@
                 """
                 What to look for: ordinary faults; liars among the peers; late peers, which use only the reference's calls \
                 for a while; original, two apps that use nothing else on a calm network; lives, a peer without a store, a \
-                thousand times.
+                thousand times; company, groups that members join and leave, and that let go whoever stays away.
                 """, valueName: "kind"),
             transform: settings)
         var setting: SimulationSetting?
+
+        @Option(help: ArgumentHelp("With --setting company: of so many peers, 2 to 16.", valueName: "count"))
+        var members: Int?
 
         @Flag(help: "Stop at the first failing seed.")
         var first = false
@@ -109,6 +113,9 @@
                 throw ValidationError("--seeds must be at least 1, and --from + --seeds fit into 64 bits")
             }
             if seed == .max { throw ValidationError("--seed must be below 2^64 - 1") }
+            if let members, !(2...16).contains(members) || setting != .company {
+                throw ValidationError("--members is from 2 to 16, and for --setting company")
+            }
             if trace, seed == nil { throw ValidationError("--trace needs --seed") }
             if mutations || mutate != nil, !Simulation.canBreakRules {
                 throw ValidationError("this build breaks no rules; build it with MESH_MUTATIONS=1 in the environment")
@@ -131,7 +138,7 @@
             let simulation = Simulation(
                 subjects: subjects,
                 options: SimulationOptions(
-                    mutation: mutate, stores: store, setting: setting ?? .ordinary, trace: tracer))
+                    mutation: mutate, stores: store, setting: setting ?? .ordinary, members: members, trace: tracer))
             let progress = ProgressLine()
             let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
             let report = simulation.run(range) {
@@ -204,7 +211,8 @@
         private func row(_ name: String, _ subjects: [SimulationSubject]) -> MutationRow {
             let setting = setting ?? Simulation.setting(for: name)
             let simulation = Simulation(
-                subjects: subjects, options: SimulationOptions(mutation: name, stores: store, setting: setting))
+                subjects: subjects,
+                options: SimulationOptions(mutation: name, stores: store, setting: setting, members: members))
             return MutationRow(name, simulation.run(from..<(from + seeds)) { !$0.failures.isEmpty })
         }
 
@@ -396,6 +404,7 @@
         private func replay(_ seed: UInt64) -> String {
             var words = ["plugins-tool simulate --seed \(seed)"]
             if let setting { words.append("--setting \(setting)") }
+            if let members { words.append("--members \(members)") }
             if store != .perfect { words.append("--store \(store)") }
             if let mutate { words.append("--mutate \(mutate)") }
             if let feature { words.append("--feature \(feature)") }
@@ -415,11 +424,20 @@
                 \(report.lostWithStores.grouped) events lost with their stores, \(report.lostByForks.grouped) lost and \
                 \(report.doubledByForks.grouped) doubled by restored stores, \(report.refused.grouped) refused
                 """
+            let company = report.company.map { company in
+                """
+
+                \(company.views.grouped) views, \(company.fences.grouped) fences, \(company.joins.grouped) joins, \
+                \(company.returns.grouped) returns, \(company.replacements.grouped) replacements, \
+                \(company.relays.grouped) relays, \(company.primariesLost.grouped) primaries lost, \
+                \(company.groupsLost.grouped) groups lost
+                """
+            }
             let kinds = report.faults.sorted { $0.key < $1.key }
             let table = Table(
                 columns: ["Fault", .number("Times"), .number("Seeds")],
                 rows: kinds.map { [$0.key, $0.value.grouped, (report.faultSeeds[$0.key] ?? 0).grouped] })
-            return seeds + "\n\n" + table.text()
+            return seeds + (company ?? "") + "\n\n" + table.text()
         }
     }
 #endif

@@ -1,0 +1,116 @@
+import MeshEngine
+import MeshIdentity
+
+// What must hold of groups whose members change.
+extension World {
+    /// A member never goes back to an earlier view, and a number means one view.
+    func noteView(_ peer: Int) throws(Violation) {
+        guard let company else { return }
+        let replica = replicas[peer]
+        let standing = Company.Standing(
+            source: replica.outline.source, group: replica.outline.group, number: replica.engine.view,
+            launchCount: replica.launchCount)
+        let before = company.standings[peer]
+        guard standing != before else { return }
+        self.company?.standings[peer] = standing
+        guard let group = standing.group, replica.outline.isSealed else { return }
+        let isSame = standing.group == before?.group && standing.source == before?.source
+        if isSame, let before, standing.launchCount == before.launchCount, standing.number < before.number {
+            throw Violation("\(replica.name) goes back from view \(before.number) to view \(standing.number)")
+        }
+        let (branch, newcomers) = try ghost.views.install(
+            standing.number, replica.engine.membership, in: group, from: isSame ? company.branches[peer] : nil)
+        self.company?.branches[peer] = branch
+        trace(peer) { "is in view \(standing.number) with \(replica.engine.membership.open.map(\.source))" }
+        guard let newcomers, standing.number > 0 else { return }
+        outcome.company.views += 1
+        for source in newcomers { count(source) }
+    }
+
+    private func count(_ newcomer: SessionSource) {
+        switch replicas.first(where: { $0.outline.source == newcomer })?.origin {
+        case .first: outcome.company.joins += 1
+        case .reincarnated: outcome.company.returns += 1
+        case .lostStore: outcome.company.replacements += 1
+        case nil: break
+        }
+    }
+
+    /// What a member says about its promises until the next view.
+    func noteFrozen(_ envelope: SessionSyncEnvelope<SessionControl>, of peer: Int) throws(Violation) {
+        guard company != nil, let view = envelope.payload.view, let frozen = view.change?.frozen,
+            let line = line(of: peer)
+        else {
+            return
+        }
+        try ghost.views.freeze(frozen.stamp, by: envelope.metadata.source, in: view.number, of: line)
+    }
+
+    func checkConfirmedInView(
+        _ events: [SessionConfirmedEvent<Feature.Event>], at peer: Int
+    ) throws(Violation) {
+        guard company != nil, let line = line(of: peer) else { return }
+        let number = replicas[peer].engine.view
+        for event in events {
+            let metadata = event.envelope.metadata
+            try ghost.views.confirm(metadata.place, metadata.stamp, in: number, of: line, by: name(peer))
+        }
+    }
+
+    /// Whether what the two hold of closed sources ends alike.
+    func isInOneView(_ one: Int, _ other: Int) -> Bool {
+        guard company != nil else { return true }
+        return line(of: one) == line(of: other) && replicas[one].engine.view == replicas[other].engine.view
+    }
+
+    // MARK: - The end
+
+    var isGroupLost: Bool { company?.isLost ?? false }
+
+    /// Whether those who are connected go on without those who are not: they let them go unless nobody suspects.
+    func isEverybodyHere(_ core: [Int]) -> Bool {
+        guard let company else { return core.count == replicas.count }
+        return company.plan.lease != nil || conditions.abandoned.isEmpty
+    }
+
+    /// Those who stay away keep what nobody else has.
+    func expectLosses(_ core: [Int]) {
+        for peer in replicas.indices where !core.contains(peer) { ghost.expectCuts(of: name(peer)) }
+    }
+
+    func checkOneView(_ core: [Int]) throws(Violation) {
+        guard company != nil else { return }
+        let first = replicas[core[0]].engine
+        for peer in core {
+            let engine = replicas[peer].engine
+            guard isInOneView(peer, core[0]) else {
+                throw Violation("\(name(peer)) is in view \(engine.view), \(name(core[0])) in view \(first.view)")
+            }
+            guard !engine.isChangingView else { throw Violation("\(name(peer)) waits for a view after \(engine.view)") }
+            guard !isLeaving(peer) else { throw Violation("\(name(peer)) wants to leave and is not let go") }
+            try checkMembers(engine.membership.open.map(\.source), core, at: peer)
+            if !isEverybodyHere(core) { try checkHoldsAll(engine, first) }
+        }
+    }
+
+    private func checkMembers(_ open: [SessionSource], _ core: [Int], at peer: Int) throws(Violation) {
+        for other in core where !open.contains(replicas[other].engine.source) {
+            throw Violation("\(name(other)) is no member in the view of \(name(peer))")
+        }
+        guard isEverybodyHere(core),
+            let away = open.first(where: { source in
+                !core.contains { replicas[$0].engine.source == source }
+            })
+        else { return }
+        throw Violation("\(away) is away and a member in the view of \(name(peer))")
+    }
+
+    /// Members hand on to each other what one that is away had sent to some of them.
+    private func checkHoldsAll(_ one: Engine, _ other: Engine) throws(Violation) {
+        let held = other.held
+        for place in one.held.entries where held[place.source] != place.sequence {
+            throw Violation(
+                "\(one.localPeerID) holds \(place.text), \(other.localPeerID) up to \(held[place.source])")
+        }
+    }
+}

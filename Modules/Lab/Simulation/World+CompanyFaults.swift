@@ -1,0 +1,125 @@
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshVirtualTime
+
+// What users do about who belongs to the group.
+extension World {
+    func begin(_ what: CompanyFault, by peer: Int, _ index: Int32) throws(Violation) {
+        switch what {
+        case .invitation(let host): try invite(peer, host, index)
+        case .leaving: try leave(peer)
+        case .goingOn: try goOn(peer)
+        case .primaryLost(let loss): try losePrimary(loss, orElse: peer)
+        }
+    }
+
+    /// The peer comes as soon as a member can be asked to let it in, and is asked again until then.
+    private func invite(_ peer: Int, _ host: Int, _ index: Int32) throws(Violation) {
+        let hosts = replicas.indices.map { ($0 + host) % replicas.count }
+        guard let host = hosts.first(where: { $0 != peer && isAwake($0) && replicas[$0].outline.isSealed }) else {
+            return agenda.enter(.fault(index), at: now + 100_000)
+        }
+        outcome.faults[.invitation] += 1
+        trace(host) { "lets \(name(peer)) in" }
+        company?.absent.remove(peer)
+        situations[peer] = Situation(clockOffset: situations[peer].clockOffset)
+        forgetSilence(of: peer)
+        replicas[host].engine.invite(name(peer))
+        try settle(host)
+    }
+
+    private func leave(_ peer: Int) throws(Violation) {
+        guard isAwake(peer), replicas[peer].outline.isSealed, mayGo(peer) else { return }
+        outcome.faults[.leaving] += 1
+        trace(peer) { "leaves" }
+        company?.leaving.insert(peer)
+        replicas[peer].engine.leave()
+        try settle(peer)
+    }
+
+    private func goOn(_ peer: Int) throws(Violation) {
+        guard isAwake(peer), replicas[peer].outline.isSealed else { return }
+        try goOn(peer, without: replicas.indices.filter { $0 != peer })
+    }
+
+    func goOn(_ peer: Int, without others: [Int]) throws(Violation) {
+        outcome.faults[.goingOn] += 1
+        trace(peer) { "goes on without \(others.map(name))" }
+        if let company, !company.goingOn.isEmpty, !company.goingOn.contains(peer) { ghost.views.mayBranch = true }
+        company?.goingOn.insert(peer)
+        replicas[peer].engine.goOn(without: Set(others.map(name)))
+        try settle(peer)
+    }
+
+    /// Where the others can go on without it.
+    private func losePrimary(_ loss: CompanyFault.Loss, orElse peer: Int) throws(Violation) {
+        let line = core.lazy.compactMap { self.line(of: $0) }.first
+        let lowest = line.flatMap { ghost.views.newest(of: $0)?.open.first?.peerID }
+        let primary = lowest.flatMap(index) ?? peer
+        guard isAwake(primary), mayGo(primary) else { return }
+        outcome.company.primariesLost += 1
+        outcome.faults[.primaryLost] += 1
+        trace(primary) { "is lost (\(loss))" }
+        switch loss {
+        case .ofStore:
+            outcome.faults[.lostStore] += 1
+            try loseStore(primary)
+        case .forGood where 2 * (conditions.abandoned.count + 1) < replicas.count:
+            outcome.faults[.abandonedPeer] += 1
+            conditions.abandoned.insert(primary)
+            situations[primary].isRunning = false
+        case .forGood, .forAWhile:
+            situations[primary].isRunning = false
+            agenda.enter(.start(peer: Int32(primary)), at: now + 2_000_000 + random.upTo(2_000_000))
+        }
+    }
+
+    /// Whether another member of the newest view is there for good that is not about to leave: a group of which every store
+    /// is lost is lost. Of two, the other lets the peer in again, or both begin anew.
+    func mayGo(_ peer: Int) -> Bool {
+        guard company != nil else { return true }
+        guard !isOut(peer) else { return false }
+        if replicas.count == 2, core.contains(1 - peer), !isLeaving(1 - peer) { return true }
+        guard replicas[peer].outline.isSealed else { return !isLeaving(peer) }
+        guard let line = line(of: peer), let newest = ghost.views.newest(of: line) else { return false }
+        return core.contains { other in
+            other != peer && !isLeaving(other) && newest.open.contains(replicas[other].outline.source)
+        }
+    }
+
+    // MARK: - When everything is mended
+
+    func meetAgain() {
+        guard company != nil else { return }
+        for peer in replicas.indices where !conditions.abandoned.contains(peer) { forgetSilence(of: peer) }
+        enter(.decide, atMilliseconds: schedule.healing + 1_500)
+    }
+
+    /// Users let in whom they miss; and where those who are left in the newest view are no majority of it, they do not wait
+    /// for the others.
+    func decide() throws(Violation) {
+        guard let company, let (line, newest) = newestView else { return }
+        let left = core.filter { newest.open.contains(replicas[$0].outline.source) }
+        guard let decider = left.first(where: { !isLeaving($0) }) ?? left.first else { return loseGroup() }
+        for peer in core where !ghost.views.knows(name(peer), in: line) { replicas[decider].engine.invite(name(peer)) }
+        guard company.plan.lease != nil, 2 * left.count <= newest.open.count else { return try settle(decider) }
+        let missing = newest.open.compactMap { index(of: $0.peerID) }.filter { !left.contains($0) }
+        // Of two, the survivor takes in whoever has lost its store.
+        if newest.open.count == 2, core.contains(missing[0]) { return try settle(decider) }
+        // They may have decided something else, of which nobody will hear.
+        if missing.contains(where: { situations[$0].isRunning }) { ghost.views.mayBranch = true }
+        try goOn(decider, without: missing)
+    }
+
+    private var newestView: (GroupLine, (number: UInt64, open: [SessionSource]))? {
+        let lines = core.compactMap { line(of: $0) }
+        return lines.compactMap { line in ghost.views.newest(of: line).map { (line, $0) } }
+            .max { $0.1.number < $1.1.number }
+    }
+
+    private func loseGroup() {
+        outcome.company.groupsLost += 1
+        company?.isLost = true
+    }
+}
