@@ -1,6 +1,7 @@
 public import Foundation
 public import MeshEngine
 public import MeshSession
+import MeshIdentity
 import MeshTimerAnchor
 public import MeshTransport
 

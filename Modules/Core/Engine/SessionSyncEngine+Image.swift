@@ -229,6 +229,8 @@ extension SessionSyncEngine {
         image.head.group = nil
         image.head.isSealed = false
         image.head.view = nil
+        // Of a larger group others are here who take it in again.
+        image.head.home = home ?? (openSlots.count > 2 ? groupName : nil)
         // Where a source begins is a fact of its own, whoever is a member.
         image.head.membership = SessionMembership(first: image.head.membership.first)
         image.head.settledCount = 0

@@ -48,7 +48,9 @@ extension SessionSyncEngine {
         let control = message.control
         guard sealed, control.group == groupName else { return }
         let number = control.view?.number ?? 0
-        if !control.members.contains(source) || number >= stance.number, isOutvoted(by: control) {
+        let hasGoneOn = !control.members.contains(source) || number >= stance.number
+        // One that has a successor here is an earlier life, whatever it says.
+        if hasGoneOn, !isMember(message.source.peerID), isOutvoted(by: control) {
             beFenced(by: number)
         } else {
             pending.controls.insert(message.source.peerID)
