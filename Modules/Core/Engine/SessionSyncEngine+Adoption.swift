@@ -83,7 +83,10 @@ extension SessionSyncEngine {
         together { $0.reissue(mine, displaced, keepsStamps: keepsStamps) }
         together { engine in
             for record in mine where record.source != engine.source {
-                guard let known = engine.sources.slot(of: record.source), engine.sources[known].isOpen else { continue }
+                guard let known = engine.sources.slot(of: record.source), engine.sources[known].isOpen,
+                    // What it wrote before it joined it issues again.
+                    record.stamp > engine.sources[known].floor
+                else { continue }
                 _ = engine.take(LogEntry(record, slot: known, outcome: told))
             }
         }

@@ -46,7 +46,8 @@ extension SessionSyncEngine {
     /// A message of a source that is not a member any more.
     mutating func hearClosed(_ message: EngineMessage<State, Event>) {
         let control = message.control
-        guard sealed, control.group == groupName else { return }
+        // Of a peer that has another life here it is a late message of an earlier one.
+        guard sealed, control.group == groupName, sources.openSlot(ofPeer: message.source.peerID) == nil else { return }
         let number = control.view?.number ?? 0
         let hasGoneOn = !control.members.contains(source) || number >= stance.number
         // One that has a successor here is an earlier life, whatever it says.
