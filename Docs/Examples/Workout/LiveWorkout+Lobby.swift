@@ -153,11 +153,9 @@ extension LiveWorkout {
                 configure(&$0)
                 $0.incarnation = incarnation
                 // Two find together by themselves, also when one of them comes back without its store.
-                if invitation.members.count > 2 { $0.members = invitation.members }
-            }
-            // A larger group cannot tell who comes back without its store from a stranger.
-            guard invitation.members.count <= 2 || invitation.members.contains(session.source) else {
-                return watch(invitation)
+                guard invitation.members.count > 2 else { return }
+                let own = SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
+                if invitation.members.contains(own) { $0.members = invitation.members } else { $0.joins = true }
             }
             self.session = session
             listen(to: session)

@@ -1,6 +1,7 @@
 public import Foundation
 public import MeshEngine
 public import MeshSession
+import MeshIdentity
 import MeshTimerAnchor
 public import MeshTransport
 
@@ -121,6 +122,15 @@ public final class LiveWorkout {
         try session.submit(event, at: moment)
     }
 
+    /// Waits no longer for the members that cannot be reached: what the others tapped counts without them, and they come back
+    /// when they can.
+    /// - Throws: `LiveWorkoutError.nobodyIsAway`.
+    public func goOn() throws {
+        let absent = session?.memberIDs.filter { $0 != transport.localPeer.id && !reachable.contains($0) } ?? []
+        guard !absent.isEmpty else { throw LiveWorkoutError.nobodyIsAway }
+        for peerID in absent { session?.goOn(without: peerID) }
+    }
+
     /// What a sensor measures now, in beats a minute: the others see the newest at once, and while the workout runs it is kept.
     /// - Throws: what `SyncedSession.show` and `record` throw.
     public func measure(heartRate: Int) throws {
@@ -174,8 +184,10 @@ public enum LiveWorkoutChange: Sendable {
 public enum LiveWorkoutError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Nobody has tapped start.
     case notBegun
-    /// This device came after the workout had begun, or came back without what it had.
+    /// This device came after the workout had begun.
     case spectates
+    /// Every member can be reached.
+    case nobodyIsAway
     /// What was tapped changes nothing now.
     case pointless(WorkoutTap, WorkoutPhase)
 
@@ -183,6 +195,7 @@ public enum LiveWorkoutError: Error, Hashable, Sendable, CustomStringConvertible
         switch self {
         case .notBegun: "there is no workout yet: start one"
         case .spectates: "this device has no place in the workout and only shows it; it can take part in the next one"
+        case .nobodyIsAway: "all devices of the workout are here"
         case .pointless(.lap, .running): "no lap: the last one has only just ended"
         case .pointless(let tap, let phase): "\(tap.rawValue) changes nothing: the workout is \(phase.rawValue)"
         }

@@ -159,16 +159,13 @@ extension SessionSyncEngine {
         let membership = checkpoint.membership
         for entry in membership.closed {
             let slot = try table.slot(adding: entry.source)
-            table[slot].isClosed = true
-            table[slot].final = entry.sequence
+            table.close(slot, after: entry.sequence)
         }
         for entry in checkpoint.base.vector.entries { _ = try table.slot(adding: entry.source) }
         for record in checkpoint.log { _ = try table.slot(adding: record.source) }
         for member in membership.open {
             let slot = try table.slot(adding: member.source)
-            table[slot].isOpen = true
-            table[slot].floor = member.floor
-            table[slot].joinedView = member.joined ?? 0
+            table.open(slot, above: member.floor, since: member.joined ?? 0)
         }
         for entry in membership.first where entry.sequence > 0 {
             let slot = try table.slot(adding: entry.source)

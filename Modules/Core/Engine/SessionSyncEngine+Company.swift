@@ -20,6 +20,8 @@ struct CompanyWishes: Sendable {
     /// What is missing of each source, and for how many ticks.
     var lacking: [SessionSource: (held: UInt64, ticks: Int)] = [:]
 
+    var isEmpty: Bool { suspected.isEmpty && overridden.isEmpty && newcomers.isEmpty }
+
     /// After so many ticks a newcomer that has not been heard again has gone.
     static let newcomerTicksMax = 30
     /// After so many ticks without word of it, a group that went on without this member is gone.
@@ -94,6 +96,7 @@ extension SessionSyncEngine {
     /// Members that this one would let go now.
     var closingSlots: [Int] {
         if wishes.closingPause > 0, wishes.overridden.isEmpty { return [] }
+        if wishes.isEmpty, !sources.records.contains(where: { $0.statement?.isLeaving == true }) { return [] }
         return openSlots.dropFirst().filter(isUnwanted)
     }
 

@@ -36,35 +36,26 @@ extension SessionSyncEngine {
     @inlinable
     mutating func moveCut() {
         guard sealed else { return }
-        let cut = interpreter.mutations.contains(.eagerCut) ? clock.latest : lowestPromise
+        let cut = interpreter.mutations.contains(.eagerCut) ? clock.latest : lowestPromise()
         if cut.rawValue > cutStamp.rawValue { cutStamp = cut }
     }
 
+    /// O(members). Mutating so that it looks into the engine where it lies.
     @inlinable
-    var lowestPromise: HybridTimestamp {
-        var lowest = sources.records[0].isOpen ? ownPromise.rawValue : .max
-        var slot = 1
-        while slot < sources.records.count {
-            if sources.records[slot].isOpen { lowest = min(lowest, promised(slot).rawValue) }
-            slot += 1
-        }
-        return HybridTimestamp(rawValue: lowest)
+    mutating func lowestPromise() -> HybridTimestamp {
+        if interpreter.mutations.contains(.promiseUnheld) { return lowestPromiseOfAnything }
+        let others = sources.lowestPromise.rawValue
+        guard sources.records[0].isOpen else { return HybridTimestamp(rawValue: others) }
+        return HybridTimestamp(rawValue: min(others, clock.latest.rawValue, frozenAt))
     }
 
-    @inlinable
-    var ownPromise: HybridTimestamp {
-        isFrozen ? stance.change?.frozen.stamp ?? clock.latest : clock.latest
-    }
-
-    /// Up to where a member has promised to write nothing more than is held of it.
-    @inlinable
-    func promised(_ slot: Int) -> HybridTimestamp {
-        if interpreter.mutations.contains(.promiseUnheld), let last = sources.records[slot].promises.pending.last {
-            return last.stamp
+    /// Promises count before the events that they speak of are held.
+    @usableFromInline
+    var lowestPromiseOfAnything: HybridTimestamp {
+        let promises = sources.records.dropFirst().filter(\.isOpen).map { record in
+            record.promises.pending.last?.stamp ?? max(record.promises.usable, record.floor)
         }
-        let floor = sources.records[slot].floor
-        let usable = sources.records[slot].promises.usable
-        return usable.rawValue > floor.rawValue ? usable : floor
+        return (promises + [clock.latest]).min() ?? .zero
     }
 
     /// Confirmed is a prefix of the order that lies below the cut and that every open member holds. Nothing is while a
@@ -89,18 +80,15 @@ extension SessionSyncEngine {
 
     /// Its author and this engine hold it; every other open member has to say so.
     @inlinable
-    func isAcknowledged(_ source: Int, _ sequence: UInt64) -> Bool {
-        let isOneEnough = interpreter.mutations.contains(.confirmByAny)
-        var slot = 1
-        while slot < sources.records.count {
-            if slot != source, sources.records[slot].isOpen {
-                let acknowledges = sources.records[slot].acknowledges(source, sequence)
-                if acknowledges, isOneEnough { return true }
-                if !acknowledges, !isOneEnough { return false }
-            }
-            slot += 1
-        }
-        return true
+    mutating func isAcknowledged(_ source: Int, _ sequence: UInt64) -> Bool {
+        if interpreter.mutations.contains(.confirmByAny) { return isAcknowledgedByAny(source, sequence) }
+        return sequence <= sources.records[source].heldByAll || sequence <= sources.countHeldByAll(source)
+    }
+
+    @usableFromInline
+    func isAcknowledgedByAny(_ source: Int, _ sequence: UInt64) -> Bool {
+        let others = sources.records.indices.dropFirst().filter { $0 != source && sources.records[$0].isOpen }
+        return others.isEmpty || others.contains { sources.records[$0].acknowledges(source, sequence) }
     }
 
     /// Whether the next `takeDirectives` has more that is confirmed.
@@ -119,16 +107,16 @@ extension SessionSyncEngine {
             let known = ConfirmedEntry(position: confirmationChain.position, entry: entry)
             confirmationChain.append(digest(entry))
             announcedCount += 1
-            if let event = confirmedEvent(known) { events.append(event) }
+            if let event = Self.confirmed(known, interpreter, sources, epochTag) { events.append(event) }
             if options.keepsSideEffects, !entry.isReplacement { due.append(known) }
         }
         pending.changesMembership = true
         return events
     }
 
-    /// What the chain says about an entry.
+    /// What the chain says about an entry. Mutating so that it looks into the engine where it lies.
     @inlinable
-    func digest(_ entry: LogEntry<Event>) -> UInt64 {
+    mutating func digest(_ entry: LogEntry<Event>) -> UInt64 {
         var digest = entry.stamp.rawValue ^ sources[entry.slot].digest &* 31 &+ entry.sequence
         if let id = entry.eventID {
             digest ^= withUnsafeBytes(of: id.uuid) { $0.loadUnaligned(as: UInt64.self).littleEndian } &* 17

@@ -133,14 +133,14 @@ extension SessionSyncEngine {
         if view <= stance.number || mutations.contains(.newerViewCounts) {
             if let promise = message.promise {
                 observe(promise.stamp, of: slot)
-                sources[slot].promises.take(promise, held: sources[slot].held)
+                sources.take(promise, of: slot)
             }
             sources[slot].position = max(sources[slot].position, control.position)
             takeAcknowledgements(control.held, slot, message.saidAt)
         }
         takeReplacements(control.replacements, slot)
         drainGap(slot)
-        sources[slot].promises.settle(held: sources[slot].held)
+        sources.settlePromises(of: slot)
         if control.hasEnded { takeEnd(slot) }
         compareChains(control, slot)
         answerRanges(control, slot)
@@ -150,22 +150,26 @@ extension SessionSyncEngine {
     }
 
     private mutating func takeAcknowledgements(_ held: SequenceVector, _ slot: Int, _ stamp: HybridTimestamp) {
+        let known = sources.slots(of: held.entries)
         if stamp > sources[slot].lastSaid {
             sources[slot].lastSaid = stamp
-            checkGoesForward(held, slot)
+            checkGoesForward(held, known, slot)
         }
-        for entry in held.entries {
-            guard let known = sources.slot(of: entry.source) else { continue }
+        for (entry, known) in zip(held.entries, known) {
+            guard let known else { continue }
             sources[slot].acknowledge(known, entry.sequence)
             if mutations.contains(.copyVector) { sources[known].held = max(sources[known].held, entry.sequence) }
         }
     }
 
     /// What was held once is held for good; a member that says otherwise later is an older copy of itself.
-    private mutating func checkGoesForward(_ held: SequenceVector, _ slot: Int) {
-        for known in sources.indices where sources[known].isOpen {
-            let now = held[sources[known].source]
-            if sources[slot].acknowledges(known, now + 1) { return raiseFork(slot, sources[slot].held) }
+    private mutating func checkGoesForward(_ held: SequenceVector, _ known: [Int?], _ slot: Int) {
+        var now = [UInt64](repeating: 0, count: sources.records.count)
+        for (entry, known) in zip(held.entries, known) {
+            if let known { now[known] = max(now[known], entry.sequence) }
+        }
+        for known in sources.indices where sources[known].isOpen && sources[slot].acknowledged(known) > now[known] {
+            return raiseFork(slot, sources[slot].held)
         }
     }
 

@@ -118,11 +118,18 @@ extension SessionSyncEngine {
     /// what had been done. Empty without `options.keepsSideEffects`.
     public var sideEffectsDue: [SessionConfirmedEvent<Event>] { due.entries.compactMap(confirmedEvent) }
 
+    private func confirmedEvent(_ confirmed: ConfirmedEntry<Event>) -> SessionConfirmedEvent<Event>? {
+        Self.confirmed(confirmed, interpreter, sources, epochTag)
+    }
+
     @inlinable
-    func confirmedEvent(_ confirmed: ConfirmedEntry<Event>) -> SessionConfirmedEvent<Event>? {
+    static func confirmed(
+        _ confirmed: ConfirmedEntry<Event>, _ interpreter: EventInterpreter<State, Event, Reducer, ConflictPolicy>,
+        _ sources: SourceTable, _ epoch: UInt32
+    ) -> SessionConfirmedEvent<Event>? {
         guard case .event(let event) = confirmed.entry.content else { return nil }
         var metadata = interpreter.metadata(of: confirmed.entry.header, in: sources)
-        metadata.epoch = epochTag
+        metadata.epoch = epoch
         return SessionConfirmedEvent(
             position: confirmed.position, envelope: SessionSyncEnvelope(metadata: metadata, payload: event),
             outcome: confirmed.entry.outcome ?? .applied)
@@ -273,7 +280,7 @@ extension SessionSyncEngine {
         let stamp = clock.tick(wallMilliseconds: wallMilliseconds)
         extendLease(beyond: stamp)
         var promise = SequencePromise(sequence: sources[0].held, stamp: stamp)
-        if isFrozen, let frozen = stance.change?.frozen { promise = frozen }
+        if frozenAt != .max, let frozen = stance.change?.frozen { promise = frozen }
         return SessionSyncMetadata(
             sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID, eventID: controlID(stamp),
             sequence: 0, causalTimestamp: moment, payloadType: payloadType, stamp: stamp,

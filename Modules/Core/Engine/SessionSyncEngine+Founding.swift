@@ -21,7 +21,7 @@ extension SessionSyncEngine {
             SessionSource(peerID: "paired", incarnation: UInt32(truncatingIfNeeded: StableHash(Array(name.utf8)).low)))
         for member in all {
             guard let slot = try? sources.slot(adding: member) else { continue }
-            sources[slot].isOpen = true
+            sources.open(slot)
         }
         seal()
     }
@@ -95,8 +95,7 @@ extension SessionSyncEngine {
             return false
         }
         found()
-        sources[slot].isOpen = true
-        sources[slot].floor = .zero
+        sources.open(slot)
         forgetGapsOfOthers()
         if !mutations.contains(.tokensKept) { forgetTokens() }
         return true
@@ -119,8 +118,7 @@ extension SessionSyncEngine {
     private mutating func found() {
         guard groupName == nil else { return }
         setGroup(source)
-        sources[0].isOpen = true
-        sources[0].floor = .zero
+        sources.open(0)
     }
 
     /// A token drawn here for that source came back, so it lived after this engine last admitted a source of its peer.
@@ -143,11 +141,8 @@ extension SessionSyncEngine {
             .replacement(SessionReplacement(old: sources[old].source, new: sources[new].source, final: final)),
             causalTimestamp: Date(timeIntervalSince1970: Double(wallMilliseconds) / 1000))
         gaps[old] = nil
-        sources[old].isOpen = false
-        sources[old].isClosed = true
-        sources[old].final = final
-        sources[new].isOpen = true
-        sources[new].floor = sealed || !mutations.contains(.floorlessReplace) ? entry.stamp : .zero
+        sources.close(old, after: final)
+        sources.open(new, above: sealed || !mutations.contains(.floorlessReplace) ? entry.stamp : .zero)
         forgetTokens()
         countForkedMembers()
         pending.changesMembership = true
@@ -168,8 +163,8 @@ extension SessionSyncEngine {
 
     private mutating func sealWithout(_ other: SessionSource, _ slot: Int) throws -> Bool {
         if groupName == nil { setGroup(min(source, other)) }
-        sources[0].isOpen = true
-        sources[slot].isOpen = true
+        sources.open(0)
+        sources.open(slot)
         seal()
         return false
     }

@@ -168,8 +168,7 @@ extension SessionSyncEngine {
         let head = image.head
         for entry in head.membership.closed {
             let slot = try sources.slot(adding: entry.source)
-            sources[slot].isClosed = true
-            sources[slot].final = entry.sequence
+            sources.close(slot, after: entry.sequence)
         }
         for entry in image.base.vector.entries {
             let slot = try sources.slot(adding: entry.source)
@@ -185,15 +184,14 @@ extension SessionSyncEngine {
         sources[0].persisted = head.sequence
         for member in head.membership.open {
             let slot = try sources.slot(adding: member.source)
-            sources[slot].isOpen = true
-            sources[slot].floor = member.floor
-            sources[slot].joinedView = member.joined ?? 0
+            sources.open(slot, above: member.floor, since: member.joined ?? 0)
         }
         for entry in head.membership.first { sources[try sources.slot(adding: entry.source)].first = entry.sequence }
         for promises in head.promises {
             let slot = try sources.slot(adding: promises.source)
             sources[slot].promises.usable = promises.usable.isUsable ? promises.usable : .zero
             sources[slot].promises.pending = promises.pending.filter(\.isUsable)
+            sources.notePromise(of: slot)
         }
         for acknowledgements in head.acknowledgements {
             let slot = try sources.slot(adding: acknowledgements.source)
@@ -231,6 +229,8 @@ extension SessionSyncEngine {
         image.head.group = nil
         image.head.isSealed = false
         image.head.view = nil
+        // Of a larger group others are here who take it in again.
+        image.head.home = home ?? (openSlots.count > 2 ? groupName : nil)
         // Where a source begins is a fact of its own, whoever is a member.
         image.head.membership = SessionMembership(first: image.head.membership.first)
         image.head.settledCount = 0

@@ -90,6 +90,7 @@ extension SessionSyncEngine {
         guard sources.records.count > SourceTable.livesSpokenOf, !mutations.contains(.sourcesKept) else {
             return Array(sources.indices)
         }
+        if sources.records.allSatisfy(\.isOpen) { return Array(sources.indices) }
         var isSpokenOf = sources.records.map(\.isOpen)
         isSpokenOf[0] = true
         for index in log.entries.indices { isSpokenOf[log.entries[index].slot] = true }
@@ -119,9 +120,7 @@ extension SourceTable {
             records[slot].acknowledged = acknowledged
         }
         records = records.enumerated().filter { !removed.contains($0.offset) }.map(\.element)
-        for (rank, slot) in records.indices.sorted(by: { records[$0].source < records[$1].source }).enumerated() {
-            records[slot].rank = rank
-        }
+        reorder(without: removed)
     }
 }
 

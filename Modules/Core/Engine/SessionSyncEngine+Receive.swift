@@ -37,7 +37,7 @@ extension SessionSyncEngine {
     /// The common case: the next event of a member, later than everything held. nil when it is not.
     @inlinable
     mutating func receiveNext(_ envelope: SessionSyncEnvelope<Event>) -> SessionSyncReceiveResult<State>? {
-        guard envelope.metadata.epoch == epochTag, !isProvisionalShown, stance.change == nil,
+        guard envelope.metadata.epoch == epochTag, !isProvisionalShown, frozenAt == .max,
             let slot = sources.slot(of: envelope.metadata.sourcePeerID, envelope.metadata.incarnation), slot != 0,
             sources.records[slot].isOpen, envelope.metadata.sequence == sources.records[slot].held &+ 1,
             gaps.isEmpty, !log.isBehind, envelope.metadata.stamp.rawValue > cutStamp.rawValue,
@@ -63,9 +63,8 @@ extension SessionSyncEngine {
 
     @inlinable
     mutating func settlePromises(_ slot: Int, _ promise: SequencePromise?) {
-        let held = sources.records[slot].held
-        if let promise { sources.records[slot].promises.take(promise, held: held) }
-        if !sources.records[slot].promises.pending.isEmpty { sources.records[slot].promises.settle(held: held) }
+        if let promise { sources.take(promise, of: slot) }
+        sources.settlePromises(of: slot)
     }
 
     /// Every other case.
@@ -87,7 +86,7 @@ extension SessionSyncEngine {
         }
         let result = isProvisionalShown ? takeProvisionally(entry) : take(entry)
         if sources[slot].isOpen, counts(metadata.epoch), let promise = metadata.promise {
-            sources[slot].promises.take(promise, held: sources[slot].held)
+            sources.take(promise, of: slot)
             pending.changesMembership = true
         }
         // Nothing is confirmed while what may come before it waits for its place.
@@ -168,7 +167,7 @@ extension SessionSyncEngine {
         observe(entry.stamp, of: entry.slot)
         sources[entry.slot].held = entry.sequence
         sources[entry.slot].lastStamp = max(sources[entry.slot].lastStamp, entry.stamp)
-        sources[entry.slot].promises.settle(held: entry.sequence)
+        sources.settlePromises(of: entry.slot)
         if entry.slot == 0 { countOwn(entry) }
         return outcome
     }

@@ -42,12 +42,9 @@ extension SessionSyncEngine {
     /// What has been out for some ticks is asked of a member that holds it.
     mutating func askForRelays() {
         var lacking: [SessionSource: (held: UInt64, ticks: Int)] = [:]
-        for slot in openSlots.dropFirst() {
+        for slot in sources.indices.dropFirst() where sources[slot].isOpen {
             let (source, held) = (sources[slot].source, sources[slot].held)
-            let holders = openSlots.filter { other in
-                other != 0 && other != slot && sources[other].acknowledges(slot, held + 1)
-                    && !isQuarantined(sources[other].source)
-            }
+            let holders = holders(of: slot, beyond: held)
             guard !holders.isEmpty else { continue }
             let known = wishes.lacking[source]
             let ticks = known?.held == held ? (known?.ticks ?? 0) + 1 : 1
@@ -59,6 +56,15 @@ extension SessionSyncEngine {
                 of: SessionRange(source: source, first: held + 1, last: last), from: sources[holder].source.peerID)
         }
         wishes.lacking = lacking
+    }
+
+    /// Members that say that they hold more of it.
+    private func holders(of slot: Int, beyond held: UInt64) -> [Int] {
+        var holders: [Int] = []
+        for other in sources.indices.dropFirst() where other != slot && sources[other].acknowledged(slot) > held {
+            if sources[other].isOpen, !isQuarantined(sources[other].source) { holders.append(other) }
+        }
+        return holders
     }
 
     /// Ticks for which an author is waited for.

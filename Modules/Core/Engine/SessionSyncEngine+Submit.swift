@@ -23,9 +23,6 @@ extension SessionSyncEngine {
         return try submit(event, at: moment)
     }
 
-    /// Nothing more may be promised before the next view.
-    @inlinable var isFrozen: Bool { stance.change != nil && !mutations.contains(.noFreeze) }
-
     /// The same, whether there is room or not.
     @inlinable @inline(__always)
     mutating func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
@@ -71,7 +68,7 @@ extension SessionSyncEngine {
                 protocolVersion: 1, sessionID: sessionID, featureID: featureID, sourcePeerID: localPeerID,
                 explicitEventID: nil, sequence: sequence, causalTimestamp: moment, monotonicTimestamp: nil,
                 payloadType: payloadType, stamp: stamp, incarnation: incarnation, epoch: epochTag,
-                promise: isFrozen ? nil : SequencePromise(sequence: sequence, stamp: stamp)),
+                promise: frozenAt != .max ? nil : SequencePromise(sequence: sequence, stamp: stamp)),
             payload: event)
     }
 

@@ -49,7 +49,9 @@ extension SessionSyncEngine {
         // Of a peer that has another life here it is a late message of an earlier one.
         guard sealed, control.group == groupName, sources.openSlot(ofPeer: message.source.peerID) == nil else { return }
         let number = control.view?.number ?? 0
-        if !control.members.contains(source) || number >= stance.number, isOutvoted(by: control) {
+        let hasGoneOn = !control.members.contains(source) || number >= stance.number
+        // One that has a successor here is an earlier life, whatever it says.
+        if hasGoneOn, !isMember(message.source.peerID), isOutvoted(by: control) {
             beFenced(by: number)
         } else {
             pending.controls.insert(message.source.peerID)
@@ -299,7 +301,8 @@ extension SessionSyncEngine {
             if sources[slot].isOpen, sources[slot].held != closed.sequence, !toleratesUnequal {
                 return beFenced(by: number)
             }
-            close(slot, after: closed.sequence)
+            gaps[slot] = nil
+            sources.close(slot, after: closed.sequence)
         }
         for member in record.membership.open { open(member) }
         stance = ViewStatement(number: number, isLeaving: stance.isLeaving)
@@ -324,18 +327,9 @@ extension SessionSyncEngine {
             || mutations.contains(.quarantineLifted) || mutations.contains(.relayByQuarantined)
     }
 
-    private mutating func close(_ slot: Int, after final: UInt64) {
-        gaps[slot] = nil
-        sources[slot].isOpen = false
-        sources[slot].isClosed = true
-        sources[slot].final = final
-    }
-
     private mutating func open(_ member: SessionMembership.Member) {
         guard let slot = try? slot(adding: member.source), !sources[slot].isOpen else { return }
-        sources[slot].isOpen = true
-        sources[slot].floor = member.floor
-        sources[slot].joinedView = member.joined ?? 0
+        sources.open(slot, above: member.floor, since: member.joined ?? 0)
     }
 
     /// Everybody who has a vote.

@@ -56,7 +56,14 @@ where
     /// The view's name in metadata: what counts here says it.
     @usableFromInline var epochTag: UInt32 = 0
     /// Where this member stands between views.
-    @usableFromInline var stance = ViewStatement()
+    var stance = ViewStatement() {
+        didSet {
+            let stamp = mutations.contains(.noFreeze) ? nil : stance.change?.frozen.stamp
+            frozenAt = stamp?.rawValue ?? .max
+        }
+    }
+    /// Up to where it may promise, which is everywhere but on the way to another view. Beside it, because looking into that costs.
+    @usableFromInline var frozenAt = UInt64.max
     @usableFromInline var sealed = false
     @usableFromInline var ended = false
     /// Below it the order of what is held will not change.

@@ -21,11 +21,11 @@ struct SourceRecord: Sendable {
     @usableFromInline var persisted: UInt64 = 0
 
     /// A member whose promises bound the cut.
-    @usableFromInline var isOpen = false
+    @usableFromInline fileprivate(set) var isOpen = false
     /// It has authored nothing at or below this stamp.
-    @usableFromInline var floor = HybridTimestamp.zero
+    @usableFromInline fileprivate(set) var floor = HybridTimestamp.zero
     /// The view by which it became a member.
-    @usableFromInline var joinedView: UInt64 = 0
+    @usableFromInline fileprivate(set) var joinedView: UInt64 = 0
     /// What it has said of views.
     var statement: ViewStatement?
     /// It is of a version that says nothing of views.
@@ -33,10 +33,12 @@ struct SourceRecord: Sendable {
     /// How often it has asked for a copy.
     var copyAsks = 0
     /// It lost its store, or was let go; `final` is the last of its events that counts.
-    @usableFromInline var isClosed = false
-    @usableFromInline var final: UInt64 = 0
+    @usableFromInline fileprivate(set) var isClosed = false
+    @usableFromInline fileprivate(set) var final: UInt64 = 0
 
     @usableFromInline var promises = PromiseTable()
+    /// Every other member has acknowledged this much of it; perhaps more.
+    @usableFromInline var heldByAll: UInt64 = 0
     /// What this member holds, by slot.
     @usableFromInline var acknowledged: [UInt64] = []
     /// The stamp of its latest control: what comes with an earlier one is old news.
@@ -68,6 +70,7 @@ struct SourceRecord: Sendable {
     }
 
     /// How far that member holds what is written by the source.
+    @usableFromInline
     func acknowledged(_ slot: Int) -> UInt64 { slot < acknowledged.count ? acknowledged[slot] : 0 }
 
     mutating func acknowledge(_ slot: Int, _ sequence: UInt64) {
@@ -82,12 +85,36 @@ struct SourceRecord: Sendable {
 @usableFromInline
 struct SourceTable: Sendable {
     @usableFromInline var records: [SourceRecord]
+    /// By slot: up to which stamp a member has promised to write nothing more than is held of it. The highest number for the
+    /// local source, whose clock says so, and for those that are no members. By itself, as each event looks at all of it.
+    @usableFromInline var promised: [UInt64] = [.max]
+
+    /// Slots by their ranks.
+    private(set) var inOrder = [0]
 
     /// The local one and 1024 others.
     static var countMax: Int { 1025 }
 
     init(local: SessionSource) {
         records = [SourceRecord(local)]
+    }
+
+    /// The slot of each entry of a list that is in the order of the sources, as a control's are; nil for one that is not known.
+    /// O(sources + entries).
+    func slots(of entries: [SourceSequence]) -> [Int?] {
+        var place = 0
+        return entries.map { entry in
+            var next = place
+            while next < inOrder.count {
+                let slot = inOrder[next]
+                next += 1
+                guard records[slot].source == entry.source else { continue }
+                place = next
+                return slot
+            }
+            // It is out of order, or not known.
+            return slot(of: entry.source)
+        }
     }
 
     @inlinable
@@ -117,8 +144,72 @@ struct SourceTable: Sendable {
         if let slot = slot(of: source) { return slot }
         guard records.count < Self.countMax else { throw SessionSyncError.tooManySources(limit: Self.countMax - 1) }
         records.append(SourceRecord(source))
+        promised.append(.max)
         rank()
         return records.count - 1
+    }
+
+    // MARK: - Members
+
+    /// From here on its promises bound the cut, and what it holds decides what is confirmed.
+    mutating func open(_ slot: Int, above floor: HybridTimestamp = .zero, since view: UInt64 = 0) {
+        records[slot].isOpen = true
+        records[slot].floor = floor
+        records[slot].joinedView = view
+        notePromise(of: slot)
+        forgetHeldByAll()
+    }
+
+    /// - Parameter final: the last of its events that counts.
+    mutating func close(_ slot: Int, after final: UInt64) {
+        records[slot].isOpen = false
+        records[slot].isClosed = true
+        records[slot].final = final
+        promised[slot] = .max
+        forgetHeldByAll()
+    }
+
+    @inlinable
+    mutating func take(_ promise: SequencePromise, of slot: Int) {
+        records[slot].promises.take(promise, held: records[slot].held)
+        notePromise(of: slot)
+    }
+
+    /// More is held of it now.
+    @inlinable
+    mutating func settlePromises(of slot: Int) {
+        guard !records[slot].promises.pending.isEmpty else { return }
+        records[slot].promises.settle(held: records[slot].held)
+        notePromise(of: slot)
+    }
+
+    @inlinable
+    mutating func notePromise(of slot: Int) {
+        guard slot != 0, records[slot].isOpen else { return }
+        promised[slot] = max(records[slot].promises.usable.rawValue, records[slot].floor.rawValue)
+    }
+
+    /// What the other members have promised, all of them.
+    @inlinable var lowestPromise: HybridTimestamp {
+        var lowest = UInt64.max
+        for promise in promised where promise < lowest { lowest = promise }
+        return HybridTimestamp(rawValue: lowest)
+    }
+
+    /// Acknowledgements only grow, so the least of them stays a bound until there are other members.
+    private mutating func forgetHeldByAll() {
+        for slot in records.indices { records[slot].heldByAll = 0 }
+    }
+
+    /// How much of it every other member has acknowledged. O(members).
+    @usableFromInline
+    mutating func countHeldByAll(_ slot: Int) -> UInt64 {
+        var least = UInt64.max
+        for other in records.indices.dropFirst() where other != slot && records[other].isOpen {
+            least = min(least, records[other].acknowledged(slot))
+        }
+        records[slot].heldByAll = least
+        return least
     }
 
     private mutating func rank() {
@@ -130,6 +221,14 @@ struct SourceTable: Sendable {
                 records[slot].rank += 1
             }
         }
+        inOrder.insert(added, at: records[added].rank)
+    }
+
+    /// After records have gone.
+    mutating func reorder(without removed: Set<Int>) {
+        promised = promised.enumerated().filter { !removed.contains($0.offset) }.map(\.element)
+        inOrder = records.indices.sorted { records[$0].source < records[$1].source }
+        for (rank, slot) in inOrder.enumerated() { records[slot].rank = rank }
     }
 
     /// Another source of the same peer of which events are held.

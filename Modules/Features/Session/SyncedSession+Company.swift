@@ -13,6 +13,13 @@ extension SyncedSession {
     /// the session.
     public func invite(_ peerID: String) { turn { $0.invite(peerID) } }
 
+    /// The members of the present view, this device among them, in order; empty before there is a group.
+    public var memberIDs: [String] {
+        // Reading these lets a view follow.
+        _ = (peers, view)
+        return core.engine.isSealed ? core.engine.membership.open.map(\.source.peerID) : []
+    }
+
     /// Does not wait for that peer any more, even where no majority is here: of two devices, each may go on without the
     /// other. What is unconfirmed for want of its answer is confirmed, as soon as all other members have agreed.
     ///

@@ -25,6 +25,11 @@ enum EngineBenchmark {
             context.report(name)
             rows.append(row(name, nanoseconds: try measure(context)))
         }
+        for count in [2, 5, 16] {
+            let name = "event of one of \(count) members, for all of them"
+            context.report(name)
+            rows.append(row(name, nanoseconds: try company(count)))
+        }
         for count in [500, 4_000, 16_000] {
             context.report("merge of \(count) + \(count)")
             rows += try merge(count)
@@ -75,6 +80,13 @@ enum EngineBenchmark {
     private static func median(_ batch: () throws -> Duration) rethrows -> Double {
         let times = try (0..<400).map { _ in try batch() }
         return times.sorted()[times.count / 2] / .nanoseconds(1) / Double(Pair.batch)
+    }
+
+    private static func company(_ count: Int) throws -> Double {
+        var company = try Company(count)
+        let times = try (0..<100).map { _ in try company.round() }
+        guard company.confirmedCount >= 98 * Company.batch else { throw NotApplied() }
+        return times.sorted()[times.count / 2] / .nanoseconds(1) / Double(Company.batch)
     }
 
     /// Acknowledgements flow; what is confirmed is folded.

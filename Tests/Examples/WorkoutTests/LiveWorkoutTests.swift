@@ -143,19 +143,37 @@ struct LiveWorkoutTests {
         await world.settle { world.agree && world.devices[1].state.laps.count == 1 }
     }
 
-    @Test("one of five that comes back without its store only shows the workout, and takes part in the next one")
+    @Test("one of five that comes back without its store takes part again, with what it taps meanwhile")
     func relaunchAmongFive() async throws {
         let world = LiveWorld(seed: 3, names: LiveWorld.five)
         await world.start()
         try await world.devices[0].tap(.start)
         await world.settle { world.isOne }
         await world.relaunch(1)
-        await world.settle { world.agree }
-        #expect(world.devices[1].part == .spectator)
-        try await world.devices[2].tap(.finish)
-        await world.settle { world.agree && world.isConnected }
-        try await world.devices[1].tap(.start)
-        await world.settle { world.isOne && world.devices.allSatisfy { $0.part == .member } }
+        await world.settle { world.agree && world.devices[1].state.phase == .running }
+        try await world.devices[1].tap(.pause)
+        await world.settle { world.agree && world.devices.allSatisfy { $0.state.phase == .paused } }
+        await world.settle {
+            world.devices.allSatisfy { $0.part == .member && $0.session?.memberIDs.count == 5 && $0.session?.view == 1 }
+        }
+    }
+
+    @Test("of two, one goes on when its person says so, and the other comes back")
+    func goOn() async throws {
+        let world = LiveWorld(seed: 4, names: ["phone", "watch"])
+        await world.start()
+        let phone = world.devices[0]
+        try await phone.tap(.start)
+        await world.settle { world.agree && phone.session?.confirmedCount == 1 }
+        #expect(throws: LiveWorkoutError.nobodyIsAway) { try phone.goOn() }
+        world.network.partition([world.peers[0]], [world.peers[1]])
+        await world.settle { phone.session?.reachablePeerIDs.isEmpty == true }
+        try await phone.tap(.pause)
+        try phone.goOn()
+        await world.settle { phone.session?.confirmedCount == 2 }
+        #expect(phone.session?.memberIDs == ["phone"])
+        world.network.heal()
+        await world.settle { world.agree && world.devices.allSatisfy { $0.session?.memberIDs.count == 2 } }
     }
 
     @Test("invitations have one order, and what makes no sense is not followed")

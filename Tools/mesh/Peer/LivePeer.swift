@@ -81,6 +81,7 @@
             for await event in events.stream {
                 switch event {
                 case .input(.key(.quit)), .input(.ended): return nil
+                case .input(.key(.go)): goOn()
                 case .input(.key(let key)): await press(key)
                 case .input(.unknown(let character)):
                     output.tell("refused", "'\(character)' is no key; \(PeerKey.help)", status)
@@ -130,6 +131,15 @@
             }
         }
 
+        private func goOn() {
+            do {
+                try workout.goOn()
+                output.tell("message", "goes on without who is away", status)
+            } catch {
+                output.tell("refused", "\(error)", status)
+            }
+        }
+
         private func tell(_ change: LiveWorkoutChange) {
             switch change {
             case .status: break
@@ -140,6 +150,8 @@
                 output.tell("superseded", "the workout gives way to one that another peer has begun", status)
             case .tapped(let event, let peerID): output.tell("tapped", "\(name(of: peerID)): \(event.name)", status)
             case .alarm(.notAdmitted): break
+            case .alarm(.fenced):
+                output.tell("fenced", "the others have gone on without this peer; it joins them again", status)
             case .alarm(let alarm): output.tell("alarm", "\(alarm)", status)
             case .storeFailed(let error): output.tell("failed", "the store: \(error)", status)
             }

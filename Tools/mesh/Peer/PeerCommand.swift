@@ -30,6 +30,9 @@
         @Flag(help: "Shows the others a heart rate, each second a new one, as a watch would. It is made up.")
         var heartRate = false
 
+        @Option(help: "Seconds for which one of three and more peers may be away before the others go on; 30 at least.")
+        var letGo = 60
+
         @Flag(help: "Says each change as a JSON object on a line of standard output.")
         var json = false
 
@@ -43,6 +46,7 @@
                 name: name.value, transport: connection.transport, membersMax: connection.membersMax
             ) { configuration in
                 configuration.store = store
+                configuration.letsGoAfter = .seconds(max(30, letGo))
             }
             let peer = LivePeer(
                 workout: workout, transport: connection.transport, output: output,

@@ -9,9 +9,11 @@
         case resume = "r"
         case lap = "l"
         case finish = "f"
+        /// Without the members that are away.
+        case go = "g"
         case quit = "q"
 
-        /// nil for the key that is no tap.
+        /// nil for a key that is no tap.
         var tap: WorkoutTap? {
             switch self {
             case .start: .start
@@ -19,7 +21,7 @@
             case .resume: .resume
             case .lap: .lap
             case .finish: .finish
-            case .quit: nil
+            case .go, .quit: nil
             }
         }
 

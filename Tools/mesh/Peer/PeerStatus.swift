@@ -20,6 +20,9 @@
         let samples: Int
         /// Events that every member has, at their final place.
         let confirmed: UInt64
+        /// Peers whose taps count, this one among them, and how often that has changed.
+        let members: Int
+        let view: UInt64
         /// Of the state; equal on peers that agree.
         let digest: String
         let sessionID: UUID?
@@ -49,6 +52,8 @@
             events = state.eventCount
             samples = workout.totals.sampleCount
             confirmed = workout.session?.confirmedCount ?? 0
+            members = workout.session?.memberIDs.count ?? 0
+            view = workout.session?.view ?? 0
             digest = state.digest
             sessionID = workout.invitation?.sessionID
             let known = Dictionary(transport.knownPeers.map { ($0.id, $0) }) { first, _ in first }
@@ -62,7 +67,7 @@
         func differs(from other: PeerStatus) -> Bool {
             (part, phase, laps, events, digest, sessionID) != (
                 other.part, other.phase, other.laps, other.events, other.digest, other.sessionID
-            ) || confirmed != other.confirmed || peers.map(\.withoutTime) != other.peers.map(\.withoutTime)
+            ) || (confirmed, members, view) != (other.confirmed, other.members, other.view) || peers.map(\.withoutTime) != other.peers.map(\.withoutTime)
         }
     }
 
