@@ -9,7 +9,7 @@ import MeshIdentity
 #endif
 
 /// Any number of members with nothing between them, who write in turn and all confirm everything.
-struct Company {
+struct BenchmarkedCompany {
     typealias Engine = SessionSyncEngine<Int, Int, SummingReducer, AcceptingConflictPolicy<Int, Int>>
 
     /// Events of all of them between two exchanges.

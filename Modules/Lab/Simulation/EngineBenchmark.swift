@@ -83,10 +83,10 @@ enum EngineBenchmark {
     }
 
     private static func company(_ count: Int) throws -> Double {
-        var company = try Company(count)
+        var company = try BenchmarkedCompany(count)
         let times = try (0..<100).map { _ in try company.round() }
-        guard company.confirmedCount >= 98 * Company.batch else { throw NotApplied() }
-        return times.sorted()[times.count / 2] / .nanoseconds(1) / Double(Company.batch)
+        guard company.confirmedCount >= 98 * BenchmarkedCompany.batch else { throw NotApplied() }
+        return times.sorted()[times.count / 2] / .nanoseconds(1) / Double(BenchmarkedCompany.batch)
     }
 
     /// Acknowledgements flow; what is confirmed is folded.

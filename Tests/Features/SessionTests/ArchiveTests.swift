@@ -347,6 +347,7 @@ private struct ArchiveWorld {
         case .control(let envelope, _): try engine.receiveControl(envelope, at: moment)
         case .events(let envelopes, _):
             for envelope in envelopes { _ = try engine.receive(envelope) }
+        case .relay(let envelope, _): try engine.receiveRelay(envelope, at: moment)
         case .checkpoint(let checkpoint, let metadata, _): try engine.adopt(checkpoint, from: metadata, at: moment)
         }
     }
