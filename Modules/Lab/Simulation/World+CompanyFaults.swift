@@ -76,13 +76,13 @@ extension World {
     }
 
     /// Whether another member of the newest view is there for good that is not about to leave: a group of which every store
-    /// is lost is lost. Of two, the other lets the peer in again, or both begin anew.
+    /// is lost is lost. Two that lose both begin anew.
     func mayGo(_ peer: Int) -> Bool {
         guard company != nil else { return true }
-        guard !isOut(peer) else { return false }
-        if replicas.count == 2, core.contains(1 - peer), !isLeaving(1 - peer) { return true }
-        guard replicas[peer].outline.isSealed else { return !isLeaving(peer) }
+        guard !isOut(peer), !isLeaving(peer) else { return false }
+        guard replicas[peer].outline.isSealed else { return true }
         guard let line = line(of: peer), let newest = ghost.views.newest(of: line) else { return false }
+        if replicas.count == 2, newest.number == 0 { return core.contains(1 - peer) && !isLeaving(1 - peer) }
         return core.contains { other in
             other != peer && !isLeaving(other) && newest.open.contains(replicas[other].outline.source)
         }
