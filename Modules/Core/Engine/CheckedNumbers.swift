@@ -41,6 +41,7 @@ extension ViewStatement {
             throw SessionSyncError.outOfRange(field: "ballot")
         }
         try check(change.quarantined.count, "quarantined")
+        try check(change.closing.count, "closing")
         guard let accepted = change.accepted else { return }
         guard accepted.ballot.round <= SequenceBounds.hearsay else {
             throw SessionSyncError.outOfRange(field: "ballot")

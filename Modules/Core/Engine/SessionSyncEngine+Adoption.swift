@@ -84,8 +84,8 @@ extension SessionSyncEngine {
         together { engine in
             for record in mine where record.source != engine.source {
                 guard let known = engine.sources.slot(of: record.source), engine.sources[known].isOpen,
-                    // What it wrote before it joined it issues again.
-                    record.stamp > engine.sources[known].floor
+                    // One that has joined was seen before it did, and issues again what it had written.
+                    engine.sources[known].floor == .zero
                 else { continue }
                 _ = engine.take(LogEntry(record, slot: known, outcome: told))
             }

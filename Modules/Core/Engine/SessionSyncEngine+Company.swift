@@ -142,7 +142,7 @@ extension SessionSyncEngine {
             wishes.newcomers[source] = ticks < CompanyWishes.newcomerTicksMax ? ticks + 1 : nil
         }
         askForRelays()
-        let isWanted = !wishes.newcomers.isEmpty || !closingSlots.isEmpty
+        let isWanted = !closingSlots.isEmpty || wishes.newcomers.keys.contains { mayJoinNow($0.peerID) }
         guard isWanted || stance.change != nil else {
             wishes.age = 0
             return
@@ -159,6 +159,9 @@ extension SessionSyncEngine {
             }
         if wishes.age > wait, stance.change != nil || isWanted { prepare() }
     }
+
+    /// Whether no earlier life of it has to go first.
+    private func mayJoinNow(_ peerID: String) -> Bool { sources.openSlot(ofPeer: peerID) == nil }
 
     /// Ticks after which a ballot that has come to nothing is followed by another.
     private static var ballotTicks: Int { 8 }

@@ -73,7 +73,7 @@ extension SessionSyncEngine {
         let peerID = message.source.peerID
         if sealed, !isLostByPartner(peerID) {
             // One of another group does not adopt this one's copy.
-            guard message.control.group == nil else { return false }
+            guard message.control.group == nil || isFoundedAlone(message) else { return false }
             guard isProvenAlive(message, slot) else {
                 pending.controls.insert(peerID)
                 return false
@@ -99,6 +99,14 @@ extension SessionSyncEngine {
         forgetGapsOfOthers()
         if !mutations.contains(.tokensKept) { forgetTokens() }
         return true
+    }
+
+    /// Whether all with whom it thinks it has founded a group are members here, and so have never joined that.
+    private func isFoundedAlone(_ message: EngineMessage<State, Event>) -> Bool {
+        message.control.group == message.source
+            && message.control.members.allSatisfy { member in
+                member == message.source || sources.slot(of: member).map { sources[$0].isOpen } ?? false
+            }
     }
 
     /// Of a group of two the survivor decides alone that a store is lost, unless both are about to decide something else.

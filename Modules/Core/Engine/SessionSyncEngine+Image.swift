@@ -64,6 +64,9 @@ extension SessionSyncEngine {
         return stance == ViewStatement() ? nil : stance
     }
 
+    /// Not in the initialiser, which calls no observers: it is frozen as it was.
+    private mutating func restoreStance(_ head: SessionEngineHead) { stance = head.view ?? ViewStatement() }
+
     private func vector(_ acknowledged: [UInt64]) -> SequenceVector {
         SequenceVector(
             acknowledged.enumerated().filter { $0.element > 0 }
@@ -94,7 +97,7 @@ extension SessionSyncEngine {
         try restoreSources(image)
         groupName = head.group
         groupTag = head.group?.groupTag ?? 0
-        stance = head.view ?? ViewStatement()
+        restoreStance(head)
         setEpoch()
         home = head.home
         wishes.invited = Set(head.invited ?? [])

@@ -115,16 +115,16 @@ extension SessionSyncEngine {
     private mutating func promise(_ change: ViewChange) {
         guard stance.change.map({ $0.ballot < change.ballot }) ?? true,
             isWithinStep(change.ballot.round, of: stance.change?.ballot.round ?? 0),
-            change.quarantined.allSatisfy({ agrees(toClose: $0) })
+            change.closing.allSatisfy({ agrees(toClose: $0) })
         else { return }
         wishes.age = 0
-        enter(change.ballot, closing: change.quarantined)
+        enter(change.ballot, closing: change.closing)
     }
 
     /// From here on this member is frozen.
     private mutating func enter(_ ballot: ViewBallot, closing: [SessionSource]) {
         var change = stance.change ?? ViewChange(ballot: ballot, frozen: promiseNow)
-        change.ballot = ballot
+        (change.ballot, change.closing) = (ballot, closing)
         if mutations.contains(.quarantineLifted) { change.quarantined = [] }
         if !mutations.contains(.noQuarantine) {
             for source in closing where !change.quarantined.contains(source) {

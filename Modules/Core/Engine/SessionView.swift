@@ -53,6 +53,8 @@ public struct ViewChange: Hashable, Sendable, Codable {
     public var frozen: SequencePromise
     /// Of these it takes no more events, but those that members who are to stay hold already.
     public var quarantined: [SessionSource] = []
+    /// Whom that ballot would close. Others may be quarantined for the sake of earlier ones, which came to nothing.
+    public var closing: [SessionSource] = []
     public var accepted: AcceptedView?
 
     public init(ballot: ViewBallot, frozen: SequencePromise) {
@@ -88,7 +90,7 @@ public struct ViewStatement: Hashable, Sendable, Codable {
             change = theirs
             return
         }
-        known.ballot = max(known.ballot, theirs.ballot)
+        if known.ballot < theirs.ballot { (known.ballot, known.closing) = (theirs.ballot, theirs.closing) }
         known.quarantined += theirs.quarantined.filter { !known.quarantined.contains($0) }
         if let accepted = theirs.accepted, known.accepted.map({ $0.ballot < accepted.ballot }) ?? true {
             known.accepted = accepted

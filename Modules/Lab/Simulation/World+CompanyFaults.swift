@@ -76,13 +76,13 @@ extension World {
     }
 
     /// Whether another member of the newest view is there for good that is not about to leave: a group of which every store
-    /// is lost is lost. Of two, the other lets the peer in again, or both begin anew.
+    /// is lost is lost. Two that lose both begin anew.
     func mayGo(_ peer: Int) -> Bool {
         guard company != nil else { return true }
-        guard !isOut(peer) else { return false }
-        if replicas.count == 2, core.contains(1 - peer), !isLeaving(1 - peer) { return true }
-        guard replicas[peer].outline.isSealed else { return !isLeaving(peer) }
+        guard !isOut(peer), !isLeaving(peer) else { return false }
+        guard replicas[peer].outline.isSealed else { return true }
         guard let line = line(of: peer), let newest = ghost.views.newest(of: line) else { return false }
+        if replicas.count == 2, newest.number == 0 { return core.contains(1 - peer) && !isLeaving(1 - peer) }
         return core.contains { other in
             other != peer && !isLeaving(other) && newest.open.contains(replicas[other].outline.source)
         }
@@ -96,6 +96,14 @@ extension World {
         enter(.decide, atMilliseconds: schedule.healing + 1_500)
     }
 
+    /// A member lets in whom its group misses, and two that have lost their stores and met each other look for the others.
+    private func inviteEachOther(_ host: Int, _ line: GroupLine, _ open: [SessionSource]) {
+        for peer in core where !ghost.views.knows(name(peer), in: line) { replicas[host].engine.invite(name(peer)) }
+        for peer in core where replicas[peer].outline.isSealed && self.line(of: peer)?.group != line.group {
+            for member in open { replicas[peer].engine.invite(member.peerID) }
+        }
+    }
+
     /// Users let in whom they miss; and where those who are left in the newest view are no majority of it, they do not wait
     /// for the others.
     func decide() throws(Violation) {
@@ -103,7 +111,7 @@ extension World {
         guard let (line, newest) = newestView else { return loseGroup() }
         let left = core.filter { newest.open.contains(replicas[$0].outline.source) }
         guard let decider = left.first(where: { !isLeaving($0) }) ?? left.first else { return loseGroup() }
-        for peer in core where !ghost.views.knows(name(peer), in: line) { replicas[decider].engine.invite(name(peer)) }
+        inviteEachOther(decider, line, newest.open)
         guard company.plan.lease != nil, 2 * left.count <= newest.open.count else { return try settle(decider) }
         let missing = newest.open.compactMap { index(of: $0.peerID) }.filter { !left.contains($0) }
         // Of two, the survivor takes in whoever has lost its store.

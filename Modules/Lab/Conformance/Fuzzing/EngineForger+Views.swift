@@ -14,6 +14,7 @@ extension EngineForger {
                 ballot: ballot(victim),
                 frozen: SequencePromise(sequence: number(near: victim.held[liar]), stamp: stamp(near: victim.cut)))
             for _ in 0..<choices.below(3) { change.quarantined.append(source(victim)) }
+            for _ in 0..<choices.below(3) { change.closing.append(source(victim)) }
             if happens(1, of: 2) {
                 change.accepted = AcceptedView(
                     ballot: happens(1, of: 2) ? change.ballot : ballot(victim), record: record(victim))
