@@ -65,7 +65,7 @@ extension SessionSyncEngine {
     }
 
     /// Not in the initialiser, which calls no observers: it is frozen as it was.
-    private mutating func restoreStance(_ head: SessionEngineHead) { stance = head.view ?? ViewStatement() }
+    private mutating func restoreStance(_ head: SessionEngineHead<Event>) { stance = head.view ?? ViewStatement() }
 
     private func vector(_ acknowledged: [UInt64]) -> SequenceVector {
         SequenceVector(
