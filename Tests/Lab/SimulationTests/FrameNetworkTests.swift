@@ -54,7 +54,7 @@ struct FrameNetworkTests {
         #expect(network.fate(from: 0, to: 1, at: 0).first == nil)
         #expect(network.fate(from: 1, to: 0, at: 0).first != nil)
         network.cut(from: 2, to: 0, by: 1)
-        network.heal(except: 0b100)
+        network.heal(except: [2])
         #expect(network.fate(from: 0, to: 1, at: 0).first != nil)
         #expect(network.fate(from: 2, to: 0, at: 0).first == nil)
     }
