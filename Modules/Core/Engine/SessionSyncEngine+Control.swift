@@ -70,6 +70,7 @@ extension SessionSyncEngine {
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
         takeForks(message.control, of: message.source.peerID)
         if message.control.group != nil, message.control.group == home { homeTicks = 0 }
+        if hearsClosing(message.control) { return false }
         if isMember(message.source.peerID), hearNewerView(message) { return false }
         if yields(to: message.control, of: message.source.peerID) { return false }
         let isMember = message.control.group != nil && message.control.group == groupName && sources[slot].isOpen

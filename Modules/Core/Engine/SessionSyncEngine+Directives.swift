@@ -36,6 +36,8 @@ struct PendingDirectives: Sendable {
     /// Of others' events: what a peer has asked for, and what is asked of it.
     var relays: [String: [SessionRange]] = [:]
     private(set) var relayAsks: [String: [SessionRange]] = [:]
+    /// Peers that are told of the view itself.
+    var records: Set<String> = []
     var alarms: [SessionAlarm] = []
 
     /// Of each kind of alarm the first ones matter.
@@ -66,6 +68,7 @@ struct PendingDirectives: Sendable {
         answers = [:]
         relays = [:]
         relayAsks = [:]
+        records = []
         copies = []
     }
 }
@@ -202,8 +205,9 @@ extension SessionSyncEngine {
         for peerID in pending.controls.sorted() {
             let relays = pending.takeRelayAsks(of: peerID)
             // What is for everybody says all else.
-            guard !pending.isDigestDue || relays != nil else { continue }
+            guard !pending.isDigestDue || relays != nil || pending.records.contains(peerID) else { continue }
             var control = makeControlEnvelope(isDigest: false, for: nil)
+            if pending.records.contains(peerID) { control.payload.record = record }
             control.payload.relays = relays
             outgoing.append(.control(control, to: peerID))
         }
@@ -226,6 +230,7 @@ extension SessionSyncEngine {
         }
         pending.isDigestDue = false
         pending.controls = []
+        pending.records = []
         pending.answers = [:]
         pending.relays = [:]
         pending.copies = []
@@ -264,10 +269,12 @@ extension SessionSyncEngine {
         control.hasEnded = ended
         control.view = stance
         if isSomebodyInOldView {
-            control.record = SessionViewRecord(number: stance.number, membership: membership)
+            control.record = record
         }
         return SessionSyncEnvelope(metadata: metadata, payload: control)
     }
+
+    private var record: SessionViewRecord { SessionViewRecord(number: stance.number, membership: membership) }
 
     /// A member has not said that it is in this view.
     private var isSomebodyInOldView: Bool {

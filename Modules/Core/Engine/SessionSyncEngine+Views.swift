@@ -47,7 +47,9 @@ extension SessionSyncEngine {
     mutating func hearClosed(_ message: EngineMessage<State, Event>) {
         let control = message.control
         // Of a peer that has another life here it is a late message of an earlier one.
-        guard sealed, control.group == groupName, sources.openSlot(ofPeer: message.source.peerID) == nil else { return }
+        guard sealed, sources.openSlot(ofPeer: message.source.peerID) == nil else { return }
+        if control.group == nil { return tellClosed(message.source.peerID) }
+        guard control.group == groupName else { return }
         let number = control.view?.number ?? 0
         let hasGoneOn = !control.members.contains(source) || number >= stance.number
         // One that has a successor here is an earlier life, whatever it says.
@@ -56,6 +58,22 @@ extension SessionSyncEngine {
         } else {
             pending.controls.insert(message.source.peerID)
         }
+    }
+
+    /// It was let go before it knew that it had been let in.
+    private mutating func tellClosed(_ peerID: String) {
+        pending.records.insert(peerID)
+        pending.controls.insert(peerID)
+    }
+
+    /// Whether this engine, before it has joined a group, hears that it was in it and was let go.
+    mutating func hearsClosing(_ control: SessionControl) -> Bool {
+        guard !sealed, let group = control.group,
+            control.record?.membership.closed.contains(where: { $0.source == source }) == true
+        else { return false }
+        // One that founds no group waits for any.
+        beFenced(by: control.view?.number ?? 0, in: home ?? (options.founds ? group : nil))
+        return true
     }
 
     /// Each has gone on without the other: the larger company goes on, of two equal ones that with the lowest source.
@@ -75,15 +93,21 @@ extension SessionSyncEngine {
     }
 
     /// Two groups of one session: this peer was looking for company, for the first time or without the store that it has lost,
-    /// while there was a larger one. Whom nobody here knows cannot make it leave.
+    /// while there was one that has changed more often, or a larger one. Whom nobody here knows cannot make it leave.
     mutating func yields(to control: SessionControl, of peerID: String) -> Bool {
         guard sealed, let group = control.group, group != groupName, openSlots.count > 1,
             wishes.invited.contains(peerID)
                 || isMember(peerID) && control.members.contains(where: { $0.peerID == localPeerID }),
-            control.members.count > openSlots.count || openSlots.count > 2 && isOutvoted(by: control)
+            isOutranked(by: control)
         else { return false }
         beFenced(by: control.view?.number ?? 0, in: group)
         return true
+    }
+
+    private func isOutranked(by control: SessionControl) -> Bool {
+        let number = control.view?.number ?? 0
+        guard number == stance.number else { return number > stance.number }
+        return control.members.count > openSlots.count || openSlots.count > 2 && isOutvoted(by: control)
     }
 
     /// Where a member of this view stands.

@@ -109,7 +109,7 @@ extension World {
     func decide() throws(Violation) {
         guard let company else { return }
         guard let (line, newest) = newestView else { return loseGroup() }
-        let left = core.filter { newest.open.contains(replicas[$0].outline.source) }
+        let left = core.filter { self.line(of: $0) == line && newest.open.contains(replicas[$0].outline.source) }
         guard let decider = left.first(where: { !isLeaving($0) }) ?? left.first else { return loseGroup() }
         inviteEachOther(decider, line, newest.open)
         guard company.plan.lease != nil, 2 * left.count <= newest.open.count else { return try settle(decider) }
