@@ -135,7 +135,8 @@ let modules: [Module] = [
         ], needs: nio + [tls],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshDiscovery",
-            "MeshSecurity", "MeshLocalNetworkLab", "MeshTesting", "MeshTestSupport",
+            "MeshSecurity", "MeshEngine", "MeshSession", "MeshConnection", "MeshRequests", "MeshFileTransfer",
+            "MeshLocalNetworkLab", "MeshTesting", "MeshTestSupport",
         ]),
 
     // Watch: a phone and its watches

@@ -133,6 +133,10 @@ extension DiagnosticsSession {
         wrapped.cancel(eventID: eventID, featureID: featureID)
     }
 
+    public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
+        wrapped.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
+    }
+
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { inbox.receiveEnvelopes() }
     public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { inbox.receiveEnvelopeBatches() }
     public func receiveEnvelopeBatches(

@@ -11,7 +11,10 @@ extension SyncedSession {
     ///
     /// One member's word is enough, on any device; the peer itself is best configured with `joins`. It is remembered with
     /// the session.
-    public func invite(_ peerID: String) { turn { $0.invite(peerID) } }
+    public func invite(_ peerID: String) {
+        turn { $0.invite(peerID) }
+        nameGuests()
+    }
 
     /// The members of the present view, this device among them, in order; empty before there is a group.
     public var memberIDs: [String] {
@@ -34,5 +37,12 @@ extension SyncedSession {
         turn { $0.leave() }
         await waited(while: { !$0.hasLeft })
         try? await close()
+    }
+
+    /// Members need not be paired with each other: the transport lets in whom one of them has introduced, for this session
+    /// alone. Who has left a group, or was let go, keeps what it said last until it is a member again.
+    func nameGuests() {
+        guard phase == .running, let companions = core.companions else { return }
+        guests.name(companions)
     }
 }

@@ -84,6 +84,7 @@ where
     /// For series, where the session has no store.
     @ObservationIgnored let memory = StoreWriter(MemoryStore())
 
+    @ObservationIgnored let guests: SessionGuests
     @ObservationIgnored private let listeners = OwnedTasks()
     @ObservationIgnored private let exchangeTimer = OwnedTasks()
     @ObservationIgnored private let requestTimer = OwnedTasks()
@@ -134,6 +135,7 @@ where
     ) {
         self.transport = transport
         self.configuration = configuration
+        guests = SessionGuests(transport, sessionID: engine.sessionID, featureID: engine.featureID)
         core = Core(
             engine: engine, configuration: configuration,
             at: Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers))
@@ -157,6 +159,7 @@ where
             (transport.capabilities.maximumPayloadSize ?? .max) / 2)
         listen()
         turn { $0.start(retained: retained) }
+        nameGuests()
     }
 
     /// Stops listening and sending; what waits to be sent stays and leaves after the next `start`.
@@ -204,6 +207,7 @@ where
     private func finish() {
         phase = .closed
         core.isClosed = true
+        guests.end()
         stateTopic.finish()
         statusTopic.finish()
         seriesTopic.finish()
@@ -453,6 +457,7 @@ extension SyncedSession {
         if hasEnded != core.engine.hasEnded { hasEnded.toggle() }
         if isProvisional != core.engine.isProvisional { isProvisional.toggle() }
         if view != core.engine.view { view = core.engine.view }
+        nameGuests()
         if confirmedCount != core.engine.confirmedCount { confirmedCount = core.engine.confirmedCount }
         if reachablePeerIDs != core.reachablePeerIDs { reachablePeerIDs = core.reachablePeerIDs }
         let statuses = core.peers

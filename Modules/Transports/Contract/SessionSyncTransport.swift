@@ -37,6 +37,14 @@ public protocol SessionSyncTransport: Sendable {
     /// - Returns: whether there was one. It may arrive all the same, if it was under way.
     @discardableResult
     func cancel(eventID: UUID, featureID: String) -> Bool
+    /// Lets those peers in for that session alone, beside the peers that this one knows by itself: a member of the session
+    /// has introduced them. Nothing of any other session or feature may pass to or from such a guest. Each call replaces
+    /// what was said of that session and feature; the empty set ends it. What was said is forgotten with the process. A call
+    /// that changes nothing must cost next to nothing. By default, and where a transport asks no peer who it is, it does
+    /// nothing.
+    ///
+    /// Called from any thread. Must bound what it remembers; whoever finds no room is not let in.
+    func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String)
 
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope>
     /// The same as `receiveEnvelopes`, in turns: everything that has gathered since the last one, at most 256 envelopes.
@@ -64,6 +72,7 @@ extension SessionSyncTransport {
     public func close() async {}
     @discardableResult
     public func cancel(eventID: UUID, featureID: String) -> Bool { false }
+    public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {}
 
     public func send(
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?

@@ -109,6 +109,9 @@ public protocol LinkObserver: AnyObject, Sendable {
     /// that has ended reaches the next.
     /// - Parameter peerID: whom the link has proven to be there; nil when the peer's own word must do.
     func connected(_ address: LinkAddress, as peerID: String?)
+    /// The same, of a peer that is there as a guest only (`GuestAdmittingLink`). By default nothing follows: who knows no
+    /// guests has none.
+    func connected(_ address: LinkAddress, asGuest peerID: String)
     /// Bytes that the peer sent: on `stream` any piece of what it wrote, elsewhere one whole packet.
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress)
     /// The platform says that a packet of a live lane has not been delivered. May be told of none; by default nothing
@@ -125,6 +128,7 @@ public protocol LinkObserver: AnyObject, Sendable {
 
 extension LinkObserver {
     public func undelivered(_ packet: LinkPacket, to address: LinkAddress) {}
+    public func connected(_ address: LinkAddress, asGuest peerID: String) {}
 
     public func received(_ bytes: [UInt8], on lane: LinkLane, from address: LinkAddress) {
         bytes.withUnsafeBytes { received($0, on: lane, from: address) }

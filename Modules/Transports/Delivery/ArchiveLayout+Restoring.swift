@@ -79,6 +79,10 @@ extension ArchiveLayout {
         _ core: inout DeliveryCore, _ arrivals: inout Arrivals
     ) throws {
         switch (kind, number) {
+        case ("guest", let number?):
+            guard let peer = names.peers[number] else { throw Self.damaged(key) }
+            guests.insert(number)
+            core.restoreGuest(peer)
         case ("to", let number?):
             let peer = try names.peer(&reader, key)
             names.channels[number] = (peer, try reader.readText())

@@ -11,6 +11,7 @@ import MeshWire
 /// |---|---|
 /// | `delivery/outbox` | the outbox, 4 bytes |
 /// | `delivery/peer/P` | a hello: peer P |
+/// | `delivery/guest/P` | 1 byte: P was a guest when it was there last |
 /// | `delivery/to/C` | P as varint, then the feature: what channel C is |
 /// | journal `delivery/to/C` | what peer P is to get of that feature; positions are the numbers |
 /// | `delivery/from/S` | P, outbox, the next number, then the feature: how far source S has been taken |
@@ -35,6 +36,8 @@ struct ArchiveLayout: ~Copyable {
     var decoder: FrameDecoder
     var outbox: UInt32 = 0
     var peers: [String: Int] = [:]
+    /// Those of `peers` that are guests.
+    var guests: Set<Int> = []
     var channels: [Channel: Int] = [:]
     var sources: [Source: Int] = [:]
     /// Those that the latest batch names for the first time.
@@ -77,7 +80,7 @@ extension ArchiveLayout {
         var order: [Source] = []
         for change in changes {
             switch change {
-            case .met(let peer): write(peer, to: &batch)
+            case .met(let peer, let isGuest): write(peer, isGuest: isGuest, to: &batch)
             case .accepted(let peerID, let featureID, let number, let message, let expiresAt):
                 let channel = channelNumber(Channel(peerID: peerID, featureID: featureID), in: &batch)
                 let mark = WireMark(outbox: outbox, sequence: number, first: number, expiresAt: expiresAt)
@@ -132,10 +135,16 @@ extension ArchiveLayout {
         (try? encoder.encode(message, mark: mark)) ?? []
     }
 
-    private mutating func write(_ peer: SessionPeer, to batch: inout StoreBatch) {
+    private mutating func write(_ peer: SessionPeer, isGuest: Bool = false, to batch: inout StoreBatch) {
         let number = peers[peer.id] ?? takeNumber()
         peers[peer.id] = number
         batch.set(frame(.hello(WireHello(peer: peer)), nil), for: "\(Self.root)peer/\(number)")
+        if isGuest {
+            guests.insert(number)
+            batch.set([1], for: "\(Self.root)guest/\(number)")
+        } else if guests.remove(number) != nil {
+            batch.removeValue(for: "\(Self.root)guest/\(number)")
+        }
     }
 
     private mutating func peerNumber(_ id: String, in batch: inout StoreBatch) -> Int {
@@ -195,7 +204,10 @@ extension ArchiveLayout {
             batch.removeValue(for: "\(Self.root)from/\(number)")
             batch.removeValue(for: "\(Self.root)newest/\(number)")
         }
-        if let number = peers.removeValue(forKey: peerID) { batch.removeValue(for: "\(Self.root)peer/\(number)") }
+        if let number = peers.removeValue(forKey: peerID) {
+            batch.removeValue(for: "\(Self.root)peer/\(number)")
+            if guests.remove(number) != nil { batch.removeValue(for: "\(Self.root)guest/\(number)") }
+        }
         channels = channels.filter { $0.key.peerID != peerID }
         sources = sources.filter { $0.key.peerID != peerID }
     }

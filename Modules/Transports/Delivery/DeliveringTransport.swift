@@ -59,6 +59,10 @@ extension DeliveringTransport {
         delivery.cancel(eventID: eventID, featureID: featureID)
     }
 
+    public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
+        delivery.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
+    }
+
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { delivery.receiveEnvelopes() }
     public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { delivery.receiveEnvelopeBatches() }
     public func receiveEnvelopeBatches(

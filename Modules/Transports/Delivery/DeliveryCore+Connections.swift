@@ -16,12 +16,15 @@ extension DeliveryCore {
         directives.writable.append(address)
     }
 
-    mutating func connected(_ address: LinkAddress, as provenID: String?, _ now: DeliveryTime) {
+    mutating func connected(
+        _ address: LinkAddress, as provenID: String?, isGuest: Bool = false, _ now: DeliveryTime
+    ) {
         if connections[address]?.isLive == true { disconnected(address, reason: nil, now) }
         var connection = DeliveryConnection()
         connection.isLive = true
         connection.number = nextConnectionNumber()
         connection.provenID = provenID
+        connection.isGuest = isGuest
         if let kept = connections[address]?.kept { connection.kept = kept }
         connections[address] = connection
         greet(address, now)
@@ -44,6 +47,7 @@ extension DeliveryCore {
         if let index = connection.peerID.flatMap({ peerIndex[$0] }), peers[index].address == address {
             part(index)
         }
+        if let peerID = connection.peerID { forgetFormerGuest(peerID) }
         directives.hasRoom = true
     }
 
@@ -160,7 +164,7 @@ extension DeliveryCore {
         }
         connections[address]?.peerID = hello.peer.id
         connections[address]?.theirNumber = hello.connection
-        let index = admit(hello.peer)
+        let index = admit(hello.peer, isGuest: connection.isGuest)
         if settings.keptLane != nil { keep(index, at: address) }
         guard connection.isLive else { return afterMeeting(index, now) }
         if let earlier = peers[index].address, earlier != address { displace(earlier, index) }
@@ -209,7 +213,9 @@ extension DeliveryCore {
         if isLive, let greeted = connections[address]?.peerID, greeted != hello.peer.id { return }
         let isFirst = peers.isEmpty
         let isNews = connections[address]?.kept.peerID != hello.peer.id
-        let index = admit(hello.peer)
+        // Whoever was a guest is one until a connection says otherwise.
+        let wasGuest = peerIndex[hello.peer.id].map { peers[$0].isGuest } ?? false
+        let index = admit(hello.peer, isGuest: wasGuest || connections[address]?.isGuest == true)
         keep(index, at: address)
         if lane == .queue, !isLive, let kept = connections[address]?.kept {
             connections[address]?.kept.heardCount += 1
@@ -249,16 +255,20 @@ extension DeliveryCore {
     }
 
     /// The peer's place, which it gets with the first greeting and keeps.
-    mutating func admit(_ peer: SessionPeer) -> Int {
+    mutating func admit(_ peer: SessionPeer, isGuest: Bool) -> Int {
         if let index = peerIndex[peer.id] {
-            if peers[index].peer != peer, settings.isDurable { directives.changes.append(.met(peer)) }
+            if peers[index].peer != peer || peers[index].isGuest != isGuest, settings.isDurable {
+                directives.changes.append(.met(peer, isGuest: isGuest))
+            }
             if peers[index].peer.appInstanceID != peer.appInstanceID { peers[index].forgetAcknowledgedSnapshots() }
             peers[index].peer = peer
+            peers[index].isGuest = isGuest
             return index
         }
         peers.append(DeliveryPeer(peer))
+        peers[peers.count - 1].isGuest = isGuest
         peerIndex[peer.id] = peers.count - 1
-        if settings.isDurable { directives.changes.append(.met(peer)) }
+        if settings.isDurable { directives.changes.append(.met(peer, isGuest: isGuest)) }
         return peers.count - 1
     }
 }

@@ -80,6 +80,10 @@ extension DeliveryCore {
         guard lane != .datagram || peers[index].underWayBytes < settings.lossyBytesMax else { return nil }
         dropExpired(index, now)
         guard let (channel, number, priority) = peers[index].nextChannel() else { return nil }
+        if peers[index].isGuest, !mayPass(peers[index].channels[channel].entries[number].message, index) {
+            withdrawFromGuest(index)
+            return nextReliable(index, on: lane, urgentOnly: urgentOnly, now)
+        }
         guard !urgentOnly || priority != .bulk else { return nil }
         let entry = peers[index].channels[channel].send(number, now: now.elapsed)
         let mark = WireMark(
@@ -106,9 +110,7 @@ extension DeliveryCore {
             || peers[index].latest[feature] != nil
         {
             let progress = peers[index].latest[feature] ?? LatestProgress()
-            guard let offer = progress.offer(published[feature]), offer.version > progress.acknowledged else {
-                continue
-            }
+            guard let offer = offer(feature, progress, index), offer.version > progress.acknowledged else { continue }
             let isOverdue =
                 settings.isLossy && progress.sentAt + peers[index].standing.roundTrip.timeout() <= now.elapsed
             guard offer.version > progress.sent || isOverdue else { continue }
@@ -125,6 +127,13 @@ extension DeliveryCore {
         }
         peers[index].hasLatestDue = false
         return nil
+    }
+
+    /// What the peer should have by now of that feature, of what it may have.
+    func offer(_ feature: String, _ progress: LatestProgress, _ index: Int) -> LatestOffer? {
+        guard peers[index].isGuest else { return progress.offer(published[feature]) }
+        return [progress.own, published[feature]].compactMap { $0 }
+            .filter { mayPass(.snapshot($0.snapshot), index) }.max { $0.version < $1.version }
     }
 
     // MARK: Reports

@@ -19,9 +19,9 @@ extension DeliveryCore {
             throw WireError(.foreign, "the peer did not greet first")
         }
         if case .report(let report) = frame.message { return take(report, index, on: lane, at: address, now) }
-        let isOwn = speaksForItself(frame.message, at: address)
-        if let mark = frame.mark { return try take(frame.message, mark, isWanted: isOwn, on: lane, index, now) }
-        guard isOwn else { return }
+        let isWanted = speaksForItself(frame.message, at: address) && takes(frame.message, index)
+        if let mark = frame.mark { return try take(frame.message, mark, isWanted: isWanted, on: lane, index, now) }
+        guard isWanted else { return }
         switch frame.message {
         case .snapshotRequest(let request):
             // Delivery knows who is there, whatever the frame says.
@@ -54,8 +54,9 @@ extension DeliveryCore {
     /// Whoever greeted on lanes that the platform keeps may speak before the greeting of a new connection has come, having
     /// seen nothing of its beginning. What is now or never would be lost; everything else comes again.
     private mutating func takeEarly(_ frame: WireFrame, from address: LinkAddress) -> Bool {
-        guard frame.mark == nil, case .envelope(let envelope) = frame.message, connections[address]?.kept.peerID != nil,
-            speaksForItself(frame.message, at: address)
+        guard frame.mark == nil, case .envelope(let envelope) = frame.message,
+            let index = connections[address]?.kept.peerID.flatMap({ peerIndex[$0] }),
+            speaksForItself(frame.message, at: address), takes(frame.message, index)
         else { return false }
         directives.arrivals.append(.envelope(envelope))
         return true

@@ -30,7 +30,7 @@ extension DeliveryCore {
     mutating func send(
         _ item: Item, mode: SessionDeliveryMode, to peerID: String?, _ now: DeliveryTime
     ) throws(SessionSyncError) -> Admission {
-        let receivers = try receivers(peerID)
+        let receivers = try receivers(peerID, of: item.message, mode)
         if takeBack(item, mode: mode) { return .taken }
         switch (mode, item.message) {
         case (.reliableEventually, .envelope), (.reliableEventually, .snapshot):
@@ -47,9 +47,14 @@ extension DeliveryCore {
         }
     }
 
-    private func receivers(_ peerID: String?) throws(SessionSyncError) -> [Int] {
-        guard let peerID else { return Array(peers.indices) }
-        guard let index = peerIndex[peerID] else { throw .unknownPeer(id: peerID) }
+    /// A guest is nobody to what is of other sessions. A newest snapshot waits until it may have it.
+    private func receivers(
+        _ peerID: String?, of message: WireMessage, _ mode: SessionDeliveryMode
+    ) throws(SessionSyncError) -> [Int] {
+        guard let peerID else { return peers.indices.filter { mayPass(message, $0) } }
+        guard let index = peerIndex[peerID], mode == .latestSnapshot || mayPass(message, index) else {
+            throw .unknownPeer(id: peerID)
+        }
         return [index]
     }
 
@@ -227,20 +232,30 @@ extension DeliveryCore {
         if settings.isDurable { directives.changes.append(.pending(pending)) }
     }
 
-    /// The first peer is known: it gets what waited.
+    /// The first peer is known, who may have it: it gets what waited.
     mutating func sendPending(_ now: DeliveryTime) {
         guard !pending.isEmpty, !peers.isEmpty else { return }
         dropExpiredPending(now)
         let waiting = pending.takeAll()
         var sentCount = 0
+        var left: [(element: PendingDeliveryQueue.Element, expiresAt: UInt64?)] = []
+        var isStuck = false
         for (element, expiresAt) in waiting {
+            guard !isStuck, let first = peers.indices.first(where: { mayPass(element.message, $0) }) else {
+                left.append((element, expiresAt))
+                continue
+            }
             var options = element.options
             options.timeToLive = expiresAt.map { .milliseconds(Int64(clamping: $0 - min($0, now.wall))) }
             let item = Item(message: element.message, byteCount: 0, options: options, isPromised: true)
-            guard case .taken? = try? sendReliably(item, to: [0], now) else { break }
+            guard case .taken? = try? sendReliably(item, to: [first], now) else {
+                isStuck = true
+                left.append((element, expiresAt))
+                continue
+            }
             sentCount += 1
         }
-        if sentCount < waiting.count { putBackPending(Array(waiting.dropFirst(sentCount)), now) }
+        if isStuck { putBackPending(left, now) } else { pending.putBack(left) }
         guard sentCount > 0 || waiting.isEmpty else { return }
         notePending()
         report(.pendingFlushed(count: sentCount))

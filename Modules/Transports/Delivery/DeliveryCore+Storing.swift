@@ -106,6 +106,9 @@ extension DeliveryCore {
         _ = peers[index].add(channel)
     }
 
+    /// It was a guest when it was there last; who may have what is said anew by sessions.
+    mutating func restoreGuest(_ peer: SessionPeer) { peers[restore(peer)].isGuest = true }
+
     @discardableResult
     mutating func restore(_ peer: SessionPeer) -> Int {
         if let index = peerIndex[peer.id] { return index }

@@ -67,6 +67,7 @@ struct DeliveryCore: Sendable {
     var peers: [DeliveryPeer] = []
     var peerIndex: [String: Int] = [:]
     var connections: [LinkAddress: DeliveryConnection] = [:]
+    var guests = Guests()
     var pending: PendingDeliveryQueue
     /// What waits is to be sent or written once more.
     var isPendingDue = false
@@ -102,8 +103,13 @@ struct DeliveryCore: Sendable {
         return directives
     }
 
-    /// Peers met so far, the local one not among them.
-    var knownPeers: [SessionPeer] { peers.compactMap { $0.peer.id == localPeer.id ? nil : $0.peer } }
+    /// Peers met so far, the local one not among them, nor who was a guest and is none now.
+    var knownPeers: [SessionPeer] {
+        peers.compactMap { peer in
+            let id = peer.peer.id
+            return id == localPeer.id || (peer.isGuest && !guests.contains(id)) ? nil : peer.peer
+        }
+    }
 
     func health(of peerID: String) -> (health: DeliveryHealth, roundTrip: RoundTripEstimate)? {
         peerIndex[peerID].map { (peers[$0].standing.health, peers[$0].standing.roundTrip) }

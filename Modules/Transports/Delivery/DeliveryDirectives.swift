@@ -37,7 +37,7 @@ enum DeliveryChange {
     case received(peerID: String, IncomingChannel.Key, number: UInt64, WireMessage)
     case published(LatestOffer)
     case newest(peerID: String, IncomingChannel.Key, version: UInt64, AnySessionSyncSnapshot)
-    case met(SessionPeer)
+    case met(SessionPeer, isGuest: Bool)
     case forgotten(peerID: String)
     case pending(PendingDeliveryQueue)
 }

@@ -6,6 +6,10 @@ import MeshWire
 /// One peer, connected or not: what it is still to get, what has come of it, and how it is.
 struct DeliveryPeer: Sendable {
     var peer: SessionPeer
+    /// The link has let it in as a guest, when it was there last.
+    var isGuest = false
+    /// Messages of a guest that were of none of its sessions.
+    var refusedCount = 0
     /// Where it greeted last, and can be sent to; nil while nowhere.
     var address: LinkAddress?
     /// Where platform-kept lanes reach it.
@@ -135,6 +139,8 @@ struct DeliveryConnection: Sendable {
     var isLive = false
     /// Whom the link has proven to be there.
     var provenID: String?
+    /// It is there as a guest only.
+    var isGuest = false
     /// Who greeted.
     var peerID: String?
     /// The own number of this connection.

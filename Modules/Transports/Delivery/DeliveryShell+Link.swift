@@ -13,13 +13,17 @@ extension DeliveryShell {
         }
     }
 
-    func connected(_ address: LinkAddress, as peerID: String?) {
+    func connected(_ address: LinkAddress, as peerID: String?) { connected(address, as: peerID, isGuest: false) }
+
+    func connected(_ address: LinkAddress, asGuest peerID: String) { connected(address, as: peerID, isGuest: true) }
+
+    private func connected(_ address: LinkAddress, as peerID: String?, isGuest: Bool) {
         perform { state, now in
             guard state.phase != .closed else { return }
             let line = state.line(at: address, setup)
             line.beginWriting()
             line.beginReading()
-            state.core.connected(address, as: peerID, now)
+            state.core.connected(address, as: peerID, isGuest: isGuest, now)
         }
     }
 
@@ -74,5 +78,19 @@ extension DeliveryShell {
             if state.lines.isEmpty { state.core.report(.rejected(peerID: nil, reason: reason)) }
             state.lines.removeAll()
         }
+    }
+}
+
+// What the link is told.
+extension DeliveryShell {
+    /// The core is told first: who is a guest no longer is sent nothing more while its connection ends.
+    func admit(guests: Set<String>, to scope: Guests.Scope) {
+        guard let link = link as? any GuestAdmittingLink else { return }
+        let hasChanged = perform { state, _ in
+            state.phase != .closed && state.core.admit(guests: guests, to: scope)
+        }
+        guard hasChanged else { return }
+        // Of two calls the later one hands over what holds after both.
+        guestHandover.withLock { _ in link.admit(guests: state.withLock { $0.core.guests.all }) }
     }
 }

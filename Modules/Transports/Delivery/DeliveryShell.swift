@@ -43,6 +43,8 @@ final class DeliveryShell: LinkObserver {
     let archive: DeliveryArchive?
     let setup: LineSetup
     let state: Locked<State>
+    /// Held while the link is told who is a guest, and by nobody who holds `state`.
+    let guestHandover = Locked(())
 
     init(
         localPeer: SessionPeer, link: any TransportLink, clock: any DeliveryClock, inbox: TransportInbox,

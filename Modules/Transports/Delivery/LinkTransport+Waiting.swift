@@ -13,15 +13,19 @@ extension LinkTransport {
 
 extension DeliveryCore {
     fileprivate var isAwaitingAnswers: Bool {
-        connections.values.contains { $0.isAwaited } || peers.contains { isAwaited($0) }
+        connections.values.contains { $0.isAwaited } || peers.indices.contains { isAwaited($0) }
     }
 
-    private func isAwaited(_ peer: DeliveryPeer) -> Bool {
+    private func isAwaited(_ index: Int) -> Bool {
+        let peer = peers[index]
         guard let address = peer.address, connections[address]?.isOver == false,
             peer.standing.health != .gone || peer.standing.isAwaited
         else { return false }
         return peer.standing.health != .reachable || peer.reportAt != .max || peer.outstandingCount > 0
-            || published.contains { $1.version > peer.latest[$0]?.acknowledged ?? 0 }
+            || published.keys.contains { feature in
+                let progress = peer.latest[feature] ?? LatestProgress()
+                return offer(feature, progress, index).map { $0.version > progress.acknowledged } ?? false
+            }
             || peer.latest.values.contains { $0.sent > $0.acknowledged }
     }
 }

@@ -193,6 +193,19 @@ extension LinkTransport {
         shell.perform { state, _ in state.core.cancel(MessageID(featureID: featureID, eventID: eventID)) }
     }
 
+    /// Who is let in as a guest, where the link proves who is there and trusts only some (`GuestAdmittingLink`); elsewhere
+    /// nothing happens. Between this side and one that the link knows as a guest only, nothing passes in either direction but
+    /// envelopes, snapshots and requests for them of the sessions that name it: what is sent to all passes it by, what is sent
+    /// to it by name throws `unknownPeer`, but for newest snapshots, which wait until it may have them. What it sends
+    /// otherwise is acknowledged where it has a number, passed on to nobody, and reported once. When the last session has
+    /// let it go, its connection ends and it is forgotten.
+    ///
+    /// At most 64 guests of 16 sessions: whoever is in stays in, of those that are new the highest ids are not let in, and of
+    /// one session too many nobody. That is reported as `rejected`.
+    public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
+        shell.admit(guests: peerIDs, to: Guests.Scope(sessionID: sessionID, featureID: featureID))
+    }
+
     /// Gives up what a peer that will not come back was to get, and forgets that it is known.
     public func forget(_ peer: SessionPeer) {
         shell.perform { state, _ in state.core.forget(peer.id) }

@@ -103,11 +103,15 @@ struct WaitingMessages: Sendable {
 }
 
 extension DeliveryCore {
-    /// Of peers that are nowhere and are owed nothing, the one met first makes room for one more.
+    /// Of peers that are nowhere and are owed nothing, as a guest is when no session names it, the one met first makes room
+    /// for one more.
     /// - Throws: `oversized` when there is none.
     mutating func makeRoom(forPeer id: String) throws(WireError) {
         guard peerIndex[id] == nil, peers.count >= PeerBudget.peersMax else { return }
-        let absent = peers.first { $0.address == nil && $0.keptAddress == nil && $0.outstandingCount == 0 }
+        let absent = peers.first { peer in
+            peer.address == nil && peer.keptAddress == nil
+                && (peer.outstandingCount == 0 || (peer.isGuest && !guests.contains(peer.peer.id)))
+        }
         guard let absent else { throw WireError(.oversized, "there is no room for more than \(peers.count) peers") }
         forget(absent.peer.id)
     }

@@ -87,12 +87,21 @@ import Testing
         #expect(recorder.cancel(eventID: id, featureID: "list"))
         #expect(wrapped.withdrawn.withLock { $0 } == [id])
     }
+
+    @Test func `guests are let in by the wrapped transport`() throws {
+        let wrapped = Withdrawing(localPeer: peer)
+        let recorder = DiagnosticsSession(wrapping: wrapped)
+        let id = UUID()
+        recorder.admitGuests(["watch"], toSession: id, featureID: "list")
+        #expect(wrapped.admitted.withLock { $0 } == [[id.uuidString, "list", "watch"]])
+    }
 }
 
-/// Carries nothing and notes what it is to withdraw.
+/// Carries nothing and notes what it is to withdraw, and whom to let in.
 private final class Withdrawing: SessionSyncTransport {
     let localPeer: SessionPeer
     let withdrawn = Locked<[UUID]>([])
+    let admitted = Locked<[[String]]>([])
     private let inbox = TransportInbox()
 
     init(localPeer: SessionPeer) { self.localPeer = localPeer }
@@ -112,6 +121,9 @@ private final class Withdrawing: SessionSyncTransport {
     func cancel(eventID: UUID, featureID: String) -> Bool {
         withdrawn.withLock { $0.append(eventID) }
         return true
+    }
+    func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
+        admitted.withLock { $0.append([sessionID.uuidString, featureID] + peerIDs.sorted()) }
     }
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { inbox.receiveEnvelopes() }
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { inbox.receiveSnapshots() }

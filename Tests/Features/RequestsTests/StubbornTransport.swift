@@ -76,6 +76,9 @@ final class StubbornTransport: SessionSyncTransport {
     }
 
     func cancel(eventID: UUID, featureID: String) -> Bool { wrapped.cancel(eventID: eventID, featureID: featureID) }
+    func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
+        wrapped.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
+    }
 
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { wrapped.receiveEnvelopes() }
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { wrapped.receiveSnapshots() }

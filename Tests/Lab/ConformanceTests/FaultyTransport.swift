@@ -107,6 +107,9 @@ final class FaultyTransport: SessionSyncTransport {
     }
 
     func cancel(eventID: UUID, featureID: String) -> Bool { base.cancel(eventID: eventID, featureID: featureID) }
+    func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
+        base.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
+    }
 
     /// Swallows or changes the error that the fault is about.
     private func sendPastChecks(_ send: @escaping @Sendable () async throws -> Void) async throws {

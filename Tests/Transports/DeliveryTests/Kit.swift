@@ -20,6 +20,8 @@ final class MemoryWire: Sendable {
         var severed: LinkAddress?
         /// What was sent before both ends knew of the connection, or is held on its way.
         var early: [(packet: LinkPacket, from: LinkAddress, to: LinkAddress)]?
+        /// Whom each end has been told to let in, in the order of the calls.
+        var admitted: [LinkAddress: [Set<String>]] = [:]
     }
 
     private let state = Locked(State())
@@ -27,10 +29,23 @@ final class MemoryWire: Sendable {
 
     /// Whether the ends are told who is there.
     let provesPeers: Bool
+    /// The ends at which the other side is there as a guest only.
+    private let guestEnds: Locked<Set<LinkAddress>>
 
-    init(lanes: [LinkLane: PayloadLimit] = [.stream: .deliveryMessage], provesPeers: Bool = false) {
+    init(
+        lanes: [LinkLane: PayloadLimit] = [.stream: .deliveryMessage], provesPeers: Bool = false,
+        guestsAt ends: Set<LinkAddress> = []
+    ) {
         self.lanes = lanes
         self.provesPeers = provesPeers
+        guestEnds = Locked(ends)
+    }
+
+    /// From the next connection on.
+    func setGuests(at ends: Set<LinkAddress>) { guestEnds.withLock { $0 = ends } }
+    func admitted(at address: LinkAddress) -> [Set<String>] { state.withLock { $0.admitted[address] ?? [] } }
+    fileprivate func admit(_ peerIDs: Set<String>, at address: LinkAddress) {
+        state.withLock { $0.admitted[address, default: []].append(peerIDs) }
     }
 
     var left: MemoryLink { MemoryLink(self, at: "left", peer: "right") }
@@ -57,7 +72,11 @@ final class MemoryWire: Sendable {
         }
         for (address, observer) in observers.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             let peer: LinkAddress = address == "left" ? "right" : "left"
-            observer.connected(peer, as: provesPeers ? peer.rawValue : nil)
+            if guestEnds.withLock({ $0.contains(address) }) {
+                observer.connected(peer, asGuest: peer.rawValue)
+            } else {
+                observer.connected(peer, as: provesPeers ? peer.rawValue : nil)
+            }
         }
         deliverHeld()
     }
@@ -132,7 +151,7 @@ final class MemoryWire: Sendable {
     }
 }
 
-final class MemoryLink: TransportLink {
+final class MemoryLink: GuestAdmittingLink {
     private let wire: MemoryWire
     private let address: LinkAddress
     private let peer: LinkAddress
@@ -149,6 +168,7 @@ final class MemoryLink: TransportLink {
         try wire.send(packet, from: self.address, to: address)
     }
     func disconnect(_ address: LinkAddress) { wire.disconnect() }
+    func admit(guests peerIDs: Set<String>) { wire.admit(peerIDs, at: address) }
     func close() async { wire.leave(self, at: address) }
 }
 
@@ -158,25 +178,29 @@ func peer(_ id: String) -> SessionPeer {
 
 let sessionID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 7))
 
-func metadata(_ sequence: UInt64, feature: String = "workout", from source: String = "left") -> SessionSyncMetadata {
+func metadata(
+    _ sequence: UInt64, feature: String = "workout", from source: String = "left", session: UUID = sessionID
+) -> SessionSyncMetadata {
     SessionSyncMetadata(
-        sessionID: sessionID, featureID: feature, sourcePeerID: source, sequence: sequence,
+        sessionID: session, featureID: feature, sourcePeerID: source, sequence: sequence,
         causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "test.text")
 }
 
 func envelope(
-    _ sequence: UInt64, feature: String = "workout", text: String = "event", from source: String = "left"
+    _ sequence: UInt64, feature: String = "workout", text: String = "event", from source: String = "left",
+    session: UUID = sessionID
 ) throws -> AnySessionSyncEnvelope {
     try AnySessionSyncEnvelope(
-        SessionSyncEnvelope(metadata: metadata(sequence, feature: feature, from: source), payload: [text]))
+        SessionSyncEnvelope(
+            metadata: metadata(sequence, feature: feature, from: source, session: session), payload: [text]))
 }
 
-func snapshot(_ revision: UInt64, feature: String = "workout", from source: String = "left") throws
-    -> AnySessionSyncSnapshot
-{
+func snapshot(
+    _ revision: UInt64, feature: String = "workout", from source: String = "left", session: UUID = sessionID
+) throws -> AnySessionSyncSnapshot {
     try AnySessionSyncSnapshot(
         SessionSyncSnapshot(
-            metadata: metadata(revision, feature: feature, from: source), revision: revision,
+            metadata: metadata(revision, feature: feature, from: source, session: session), revision: revision,
             state: ["state \(revision)"],
             peerSequenceVector: ["left": revision]))
 }

@@ -36,6 +36,13 @@ extension SessionCore {
         exchangeNow()
     }
 
+    /// Peers that belong to this session, whoever is paired with them: the other members, and whom this device has invited.
+    /// nil while it is no member itself. Complexity: O(members).
+    var companions: Set<String>? {
+        guard engine.isSealed else { return nil }
+        return Set(engine.membership.open.map(\.source.peerID)).union(engine.invited).subtracting([engine.localPeerID])
+    }
+
     mutating func leave() {
         engine.leave()
         exchangeNow()

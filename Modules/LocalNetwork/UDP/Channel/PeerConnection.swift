@@ -47,6 +47,8 @@
 
         // Once connected.
         var address: LinkAddress = ""
+        /// The peer is not trusted, and was let in as a guest.
+        var isGuest = false
         var connectedAt = Duration.zero
         var agreement: DatagramKeyAgreement?
         var outbox: Locked<Outbox>?
@@ -102,7 +104,7 @@
                 return false
             }
             // The own identity elsewhere is let in so far that it can be told from this link itself.
-            guard id == hub.configuration.identity.peerID || hub.configuration.trustedPeers.contains(id) else {
+            guard id == hub.configuration.identity.peerID || hub.isWelcome(id) else {
                 verdict = (.unknownPeer, id)
                 return false
             }
@@ -131,7 +133,7 @@
             let code = verdict?.code ?? .handshakeFailed
             let message =
                 switch code {
-                case .unknownPeer: "its key is not one of a trusted peer"
+                case .unknownPeer: "its key is not one of a trusted peer or of a guest"
                 case .wrongPeer: "\(expected?.description ?? "another peer") was expected there"
                 default: "it has not shown a key"
                 }

@@ -60,7 +60,7 @@
         // MARK: On the event loop
 
         private func begin() {
-            plan.trust(configuration.trustedPeers.peers.map(\.id), now)
+            plan.trust(takeWelcome(), now)
             announce()
             planDials()
         }

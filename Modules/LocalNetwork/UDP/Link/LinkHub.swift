@@ -17,6 +17,12 @@
         let loop: any EventLoop
         let startID: UInt64
         let routes: Locked<Routes>
+        /// Who is let in beside those that are trusted.
+        private var guests: Set<PeerID> = []
+        /// Those among them who were unpaired while they were: the user's word counts for more than that of other members.
+        private var unpairedGuests: Set<PeerID> = []
+        /// Who was trusted at the last look.
+        private var trusted: Set<PeerID> = []
         let report: LinkReport
         private var observer: (any LinkObserver)?
         var policy: TLSPolicy
@@ -43,8 +49,7 @@
 
         init(
             _ configuration: UDPLinkConfiguration, loop: any EventLoop, observer: any LinkObserver,
-            routes: Locked<Routes>,
-            report: LinkReport
+            routes: Locked<Routes>, report: LinkReport
         ) throws(UDPLinkError) {
             self.configuration = configuration
             self.loop = loop
@@ -73,6 +78,23 @@
         }
 
         func count(_ change: (inout UDPLinkStatistics) -> Void) { report.count(change) }
+
+        func isTrusted(_ peer: PeerID) -> Bool { configuration.trustedPeers.contains(peer) }
+
+        /// Whether that peer may come in, as a trusted one or as a guest.
+        func isWelcome(_ peer: PeerID) -> Bool {
+            isTrusted(peer) || (guests.contains(peer) && !unpairedGuests.contains(peer))
+        }
+
+        /// Whom to let in and look for from now on.
+        func takeWelcome() -> [PeerID] {
+            let peers = configuration.trustedPeers.peers.map(\.id)
+            unpairedGuests.formUnion(trusted)
+            unpairedGuests.formIntersection(guests)
+            unpairedGuests.subtract(peers)
+            trusted = Set(peers)
+            return peers + guests.subtracting(peers).subtracting(unpairedGuests).sorted()
+        }
     }
 
     /// Where `send` finds connections, from any thread.
@@ -131,12 +153,17 @@
             } catch {
                 return connection.refuse(.protocolError, "its key for datagrams is none: \(error)")
             }
+            connection.isGuest = !isTrusted(peer)
             told[peer] = connection
             if let key = connection.keyID { byKey[key] = connection }
             endRound(of: connection, peer)
             count { $0.connectedCount += 1 }
             routes.withLock { $0.connections[address] = connection }
-            observer?.connected(address, as: peer.description)
+            if connection.isGuest {
+                observer?.connected(address, asGuest: peer.description)
+            } else {
+                observer?.connected(address, as: peer.description)
+            }
             connection.tick()
         }
 
@@ -203,23 +230,39 @@
 
         func writable(_ address: LinkAddress) { observer?.writable(address) }
 
-        /// Who is trusted has changed.
+        /// These are let in beside those that are trusted, and no others.
+        func admit(guests: Set<PeerID>) {
+            guard guests != self.guests else { return }
+            self.guests = guests
+            trustChanged(isFirst: false)
+        }
+
+        /// Who is trusted or a guest has changed.
         /// - Parameter isFirst: this may only say how it was when the link was opened, however late; a peer that has been
         ///   told that it is not trusted must not take that for a reason to come again.
         func trustChanged(isFirst: Bool) {
-            let trusted = configuration.trustedPeers
-            guard !isClosing, !isFirst || trusted.peers.map(\.id) != plan.trusted else { return }
-            let unpaired = connections.values.filter { connection in
-                connection.peer.map { $0 != configuration.identity.peerID && !trusted.contains($0) } ?? false
+            let welcome = takeWelcome()
+            guard !isClosing, !isFirst || welcome != plan.trusted else { return }
+            let affected = connections.values.sorted { $0.number < $1.number }.filter { connection in
+                connection.peer.map { $0 != configuration.identity.peerID } ?? false
             }
             // Tickets of the old context would spare a stranger the question who it is.
             if let renewed = try? TLSPolicy(configuration.identity, protocols: [TLSPolicy.session]) { policy = renewed }
-            plan.trust(trusted.peers.map(\.id), now)
-            for connection in unpaired.sorted(by: { $0.number < $1.number }) {
-                if let peer = connection.peer { replaced[peer] = nil }
-                connection.end("the peer is not trusted any more", saying: Goodbye(code: .unpaired))
-            }
+            plan.trust(welcome, now)
+            for connection in affected { judgeAgain(connection) }
             planDials()
+        }
+
+        /// Ends it if its peer is welcome no longer, or is not what the observer was told: nothing that began under one
+        /// standing goes on under the other.
+        private func judgeAgain(_ connection: PeerConnection) {
+            guard let peer = connection.peer else { return }
+            if !isWelcome(peer) {
+                replaced[peer] = nil
+                connection.end("the peer is not trusted any more", saying: Goodbye(code: .unpaired))
+            } else if connection.phase == .connected, connection.isGuest == isTrusted(peer) {
+                connection.end(nil, saying: nil)
+            }
         }
 
         func releaseObserver() { observer = nil }

@@ -1,6 +1,7 @@
 #if UDP
     public import MeshBus
     import MeshDiscovery
+    import MeshSecurity
     public import MeshTransport
     import NIOCore
     import NIOPosix
@@ -19,7 +20,7 @@
     ///
     /// One thread of its own runs all of it and calls the observer. Docs/Security.md says what is promised against whom.
     /// Safe to use from any thread.
-    public final class UDPLink: TransportLink {
+    public final class UDPLink: GuestAdmittingLink {
         private struct Running {
             var hub: LinkHub
             var group: MultiThreadedEventLoopGroup
@@ -32,6 +33,7 @@
         }
 
         private let routes = Locked(Routes())
+        private let guests = Locked<Set<PeerID>>([])
         private let report: LinkReport
         private let running = Locked<Running?>(nil)
 
@@ -69,10 +71,41 @@
                     configuration, loop: group.next(), observer: observer, routes: routes, report: report)
                 try hub.open()
                 running.withLock { $0 = Running(hub: hub, group: group) }
+                tellGuests { _ in }
             } catch {
                 group.shutdownGracefully { _ in }
                 routes.withLock { if $0.phase == .open { $0.phase = .idle } }
                 throw error
+            }
+        }
+
+        /// Guests are let in and looked for as trusted peers are, and live in memory only. Of more than 64 the highest ids are
+        /// left out.
+        public func admit(guests peerIDs: Set<String>) {
+            let local = configuration.identity.peerID
+            let ids = Set(peerIDs.compactMap { PeerID($0) }.filter { $0 != local }.sorted().prefix(Self.guestsMax))
+            tellGuests { $0 = ids }
+        }
+
+        /// One after the other, so that what was said last holds.
+        private func tellGuests(_ change: (inout Set<PeerID>) -> Void) {
+            guests.withLock { guests in
+                change(&guests)
+                guard let hub = running.withLock({ $0?.hub }) else { return }
+                let ids = guests
+                hub.loop.execute { hub.admit(guests: ids) }
+            }
+        }
+
+        private static let guestsMax = 64
+
+        /// Nobody tells a loop of guests that is about to end.
+        private func takeRunning() -> Running? {
+            guests.withLock { _ in
+                running.withLock { running in
+                    defer { running = nil }
+                    return running
+                }
             }
         }
 
@@ -100,7 +133,7 @@
                 defer { routes.phase = .closed }
                 return routes.phase == .open
             }
-            guard isMine, let running = running.withLock({ $0 }) else { return }
+            guard isMine, let running = takeRunning() else { return }
             await configuration.discovery?.stop()
             try? await running.hub.loop.flatSubmit { running.hub.close() }.get()
             try? await running.group.shutdownGracefully()

@@ -13,7 +13,7 @@
 
             private let value: Value
 
-            /// Its key is not one of a trusted peer.
+            /// Its key is not one of a trusted peer or of a guest.
             public static let unknownPeer = Code(value: .unknownPeer)
             /// Another peer was expected at that place: discovery was wrong or lied.
             public static let wrongPeer = Code(value: .wrongPeer)

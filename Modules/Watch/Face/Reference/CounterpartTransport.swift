@@ -221,6 +221,10 @@ final class CounterpartTransport: SessionSyncTransport {
         return wasKept || wasSent
     }
 
+    func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
+        mesh?.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
+    }
+
     // MARK: Receiving
 
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> {
