@@ -1,0 +1,67 @@
+/// Rules of the protocol that a run breaks on purpose, or leaves out to see whether they are needed.
+///
+/// Independent of `EngineMutation`: those break the engine, these the model of `Company`.
+public enum CompanyMutation: Int, Sendable, CaseIterable {
+    /// Promises go on after a ballot was promised.
+    case noFreeze
+    /// Promises said in a newer view than one's own count.
+    case newerViewCounts
+    /// A newcomer's floor is what the proposer alone has frozen.
+    case floorEarly
+    /// One promise is enough to propose, one vote to decide.
+    case noMajority
+    /// A proposer ignores the decrees that others have accepted.
+    case forgetsAccepted
+    /// A higher ballot lifts the quarantine of the lower ones.
+    case quarantineLifted
+    case noQuarantine
+    /// A source ends where the proposer's own holding ends, without waiting until all hold equally much.
+    case unequalClose
+    /// A closing needs the answers of a majority only.
+    case closeWithoutAll
+    /// Events of closed sources are taken beyond their end.
+    case closedHeard
+    /// Events of quarantined sources are taken from quarantined members other than their author.
+    case relayByQuarantined
+    /// A crash loses ballot and vote.
+    case voteUnpersisted
+    /// A crash loses the frozen promise.
+    case freezeForgotten
+    /// A newcomer keeps its old stamps.
+    case floorless
+    /// Who returns issues again what it holds of any closed source.
+    case reissueByOthers
+    /// A record with an older number is installed.
+    case olderDecree
+
+    // Which half of a rule does the work. None of these is in the list that must be found.
+
+    /// Acknowledgements said in a newer view count, promises do not.
+    case newerHoldingCounts
+    /// Statements of older views do not count.
+    case olderViewIgnored
+    /// A newcomer's floor is the lowest that any who promised has frozen.
+    case floorLowest
+    /// Members promise on while they vote, newcomers have no floor, but start at the clock of the member whose copy they adopt.
+    case plainClock
+}
+
+extension CompanyMutation {
+    public var name: String { "\(self)" }
+
+    public init?(name: String) {
+        guard let mutation = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = mutation
+    }
+}
+
+/// Which rules a member breaks.
+struct CompanyRules: Hashable {
+    private var bits: UInt32 = 0
+
+    init(breaking mutations: Set<CompanyMutation> = []) {
+        for mutation in mutations { bits |= 1 << UInt32(mutation.rawValue) }
+    }
+
+    func breaks(_ mutation: CompanyMutation) -> Bool { bits >> UInt32(mutation.rawValue) & 1 == 1 }
+}
