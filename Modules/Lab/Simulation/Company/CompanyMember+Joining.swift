@@ -5,14 +5,16 @@ extension CompanyMember {
         return record.supersedes(view) || rules.breaks(.olderDecree) && record.number < view.number
     }
 
-    /// Rounds 5 and 6. A closed source ends where the record says. One that is not in it goes on under another name.
+    /// Rounds 5 and 6. A closed source ends where the record says. One that is not in it goes on under another name, and so
+    /// does one that went on without a member that is open in it: what it has confirmed since then is not in the record.
     mutating func install(_ record: CompanyView) throws(CompanyViolation) {
+        let follows = view.closed.isSubset(of: record.closed) || rules.breaks(.otherSideInstalled)
         view = record
         ballot = nil
         frozen = nil
         quarantined = []
         accepted = nil
-        guard record.open.contains(source) else { return takeNextName() }
+        guard follows, record.open.contains(source) else { return takeNextName() }
         for closed in record.closed where held[closed] > record.finals[closed] && !rules.breaks(.closedHeard) {
             held[closed] = record.finals[closed]
             if confirmed[closed] > held[closed] {

@@ -2,8 +2,8 @@
 // promise, and quarantines what the ballot wants to close.
 extension CompanyMember {
     /// Round 1. The proposer is the first that promises its ballot.
-    mutating func begin(round: Int, closing: SourceSet, without absent: SourceSet = []) {
-        promise(Ballot(round: round, proposer: source, closing: closing, absent: absent))
+    mutating func begin(round: Int, closing: SourceSet, isForced: Bool = false) {
+        promise(Ballot(round: round, proposer: source, closing: closing, isForced: isForced))
     }
 
     func mayPromise(_ other: Ballot) -> Bool {
@@ -26,7 +26,7 @@ extension CompanyMember {
         let heard = SourceSet(answers.keys).intersection(view.open)
         let staying = view.open.subtracting(ballot.closing)
         let enough = rules.breaks(.noMajority) ? 1 : view.majority
-        guard ballot.isForced ? view.open.subtracting(ballot.absent).isSubset(of: heard) : heard.count >= enough else { return [] }
+        guard ballot.isForced ? staying.isSubset(of: heard) : heard.count >= enough else { return [] }
         // The lowest first, whatever a dictionary's order is.
         let ordered = heard.compactMap { answers[$0] }
         let earlier = ordered.compactMap(\.accepted).filter { $0.ballot < ballot }
@@ -96,7 +96,7 @@ extension CompanyMember {
     /// Round 5: those whose votes decide. The user's word stands for the majority whatever the decree: an earlier one that
     /// has to be proposed again would otherwise wait for good for those whom the user goes on without.
     func isDecided(_ vote: Vote, by voters: SourceSet) -> Bool {
-        if vote.ballot.isForced { return view.open.subtracting(vote.ballot.absent).isSubset(of: voters) }
+        if vote.ballot.isForced { return view.open.subtracting(vote.ballot.closing).isSubset(of: voters) }
         return voters.intersection(view.open).count >= (rules.breaks(.noMajority) ? 1 : view.majority)
     }
 

@@ -33,6 +33,8 @@ public enum CompanyMutation: Int, Sendable, CaseIterable {
     case reissueByOthers
     /// A record with an older number is installed.
     case olderDecree
+    /// Who went on without others installs their view as if it followed its own.
+    case otherSideInstalled
 
     // Which half of a rule does the work. None of these is in the list that must be found.
 

@@ -89,16 +89,15 @@ extension CompanyRun {
         guard !isVoting || round - devices[device].voted > weather.patience else { return }
         var closing = suspects(device)
         let living = member.view.open.subtracting(closing)
-        let absent = goesOn(device, without: closing) ? closing : []
-        let isForced = !absent.isEmpty
+        let isForced = goesOn(device, without: closing)
         guard isForced || living.count >= member.view.majority else { return }
         // A try that came to nothing may have wanted too much.
-        if isVoting, happens(0.5) { closing = [] }
+        if isVoting, happens(0.5) { closing = isForced ? member.view.open.subtracting([member.source]) : [] }
         guard isVoting || !closing.isEmpty || !newcomers(device, closing: closing).isEmpty else { return }
         guard isForced || living.lowest == member.source || happens(0.1) else { return }
         let highest = max(
             devices[device].facts.highestBallot(in: member.view.number)?.round ?? 0, member.ballot?.round ?? 0)
-        devices[device].member.begin(round: highest + 1, closing: closing, without: absent)
+        devices[device].member.begin(round: highest + 1, closing: closing, isForced: isForced)
         devices[device].voted = round
         count(isForced ? "go on without" : closing.isEmpty ? "ballot" : "ballot that closes")
         trace?("\(round): \(member.source) begins \(devices[device].member.ballot.map { "\($0)" } ?? "")")

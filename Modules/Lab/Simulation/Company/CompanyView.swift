@@ -37,19 +37,16 @@ struct Ballot: Hashable, Comparable {
     var round: Int
     var proposer: Int
     var closing: SourceSet = []
-    /// Whose answers the user goes on without: the others decide, few as they are.
-    var absent: SourceSet = []
-
-    var isForced: Bool { !absent.isEmpty }
+    /// The user's word: those who stay decide, few as they are. All the others are closed.
+    var isForced = false
 
     static func < (one: Ballot, other: Ballot) -> Bool {
         (one.round, one.proposer) < (other.round, other.proposer)
     }
 
     func mix(into fingerprint: inout Fingerprint) {
-        fingerprint.mix(round << 8 | proposer)
+        fingerprint.mix(round << 8 | proposer << 1 | (isForced ? 1 : 0))
         fingerprint.mix(closing.bits)
-        fingerprint.mix(absent.bits)
     }
 }
 
