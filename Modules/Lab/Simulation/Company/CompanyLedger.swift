@@ -29,7 +29,7 @@ struct CompanyLedger {
         let others = decided[record.number, default: []]
         decided[record.number, default: []].append(record)
         if let other = others.first, !isForcedChain(record), !isForcedChain(other) {
-            throw CompanyViolation("P4: two views \(record.number), of \(other.text) and of \(record.text)")
+            throw CompanyViolation("P4: two views: \(other.text); \(record.text)")
         }
     }
 
@@ -72,8 +72,4 @@ struct CompanyLedger {
     func stream(of view: CompanyView) -> [Int?] {
         stream.map { entries in entries.first { isOnOneChain($0.view, view) }?.id }
     }
-}
-
-extension CompanyView {
-    var text: String { "{" + open.map { "\($0)" }.joined(separator: " ") + "}" }
 }

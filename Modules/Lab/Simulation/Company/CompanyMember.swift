@@ -42,7 +42,7 @@ struct CompanyMember: Hashable {
     var device: Int { source % deviceCount }
 
     /// Whether both are lives of one device.
-    func isOwn(_ other: Int) -> Bool { other % deviceCount == device }
+    func isSameDevice(_ one: Int, _ other: Int) -> Bool { one % deviceCount == other % deviceCount }
 
     var promise: AuthorPromise {
         frozen ?? AuthorPromise(sequence: held[source], stamp: clock)
@@ -100,10 +100,9 @@ extension CompanyMember {
 
     /// The next event of a source, from whoever holds it: authors and members alike.
     func accepts(_ author: Int, _ sequence: Int, from teller: Int) -> Bool {
-        guard !isWaiting, author != source, sequence == held[author] + 1, view.open.contains(teller) else { return false }
-        guard view.covers(author, sequence) || rules.breaks(.closedHeard) && view.closed.contains(author) else {
-            return false
-        }
+        guard !isWaiting, author != source, sequence == held[author] + 1 else { return false }
+        if rules.breaks(.closedHeard), view.closed.contains(author) { return true }
+        guard view.open.contains(teller), view.covers(author, sequence) else { return false }
         guard quarantined.contains(author), !rules.breaks(.noQuarantine) else { return true }
         return teller != author && (!quarantined.contains(teller) || rules.breaks(.relayByQuarantined))
     }

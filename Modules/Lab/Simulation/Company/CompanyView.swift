@@ -16,11 +16,12 @@ struct CompanyView: Hashable {
     }
 
     /// Whether members of the other view move to this one. Two views have one number only where both sides of a group went
-    /// on without each other: then more members win, then the lower lowest source.
+    /// on without each other: then more members win, then the lowest source that is not in both.
     func supersedes(_ other: CompanyView) -> Bool {
         if number != other.number { return number > other.number }
         if open.count != other.open.count { return open.count > other.open.count }
-        return (open.lowest ?? .max) < (other.open.lowest ?? .max)
+        let (own, others) = (open.subtracting(other.open).lowest, other.open.subtracting(open).lowest)
+        return (own ?? .max) < (others ?? .max)
     }
 
     func mix(into fingerprint: inout Fingerprint) {
