@@ -21,8 +21,8 @@ struct CompanyFacts: Hashable {
         var promise: AuthorPromise
 
         /// Whether the other says nothing beyond this.
-        fileprivate func implies(_ other: Promise) -> Bool {
-            view <= other.view && promise.sequence <= other.promise.sequence && promise.stamp >= other.promise.stamp
+        fileprivate func implies(_ other: Promise, _ tellsViewsApart: Bool) -> Bool {
+            (tellsViewsApart ? view == other.view : view <= other.view) && promise.sequence <= other.promise.sequence && promise.stamp >= other.promise.stamp
         }
     }
 
@@ -42,11 +42,15 @@ struct CompanyFacts: Hashable {
         var vote: Vote
     }
 
+    /// Whether something said again in a newer view says more: so it does where statements of older views do not count.
+    private let tellsViewsApart: Bool
     private(set) var voices: [Voice] = []
     /// Views that somebody has installed, by number.
     private(set) var records: [CompanyView] = []
     /// Sources that want to join.
     private(set) var waiting: SourceSet = []
+
+    init(for rules: CompanyRules) { tellsViewsApart = rules.breaks(.olderViewIgnored) }
 
     func voice(_ source: Int) -> Voice? { source < voices.count ? voices[source] : nil }
 }
@@ -60,7 +64,7 @@ extension CompanyFacts {
         while voices.count <= statement.source { voices.append(Voice()) }
         let view = statement.view.number
         voices[statement.source].hear(view, holding: statement.held)
-        voices[statement.source].hear(Promise(view: view, promise: statement.promise))
+        voices[statement.source].hear(Promise(view: view, promise: statement.promise), tellsViewsApart)
         if let ballot = statement.ballot { voices[statement.source].hear(view, ballot, statement) }
         if let vote = statement.accepted { voices[statement.source].hear(Cast(view: view, vote: vote)) }
     }
@@ -73,7 +77,7 @@ extension CompanyFacts {
 
     /// Forgets what nobody can use any more: no member is in a view below this one, and none will be.
     mutating func forget(below view: Int) {
-        for source in voices.indices { voices[source].forget(below: view) }
+        for source in voices.indices { voices[source].forget(below: view, tellsViewsApart) }
         records.removeAll { $0.number < view }
     }
 
@@ -100,9 +104,9 @@ extension CompanyFacts.Voice {
         holdings[index].held.formMaximum(held)
     }
 
-    fileprivate mutating func hear(_ promise: CompanyFacts.Promise) {
-        if promises.contains(where: { $0.implies(promise) }) { return }
-        promises.removeAll { promise.implies($0) }
+    fileprivate mutating func hear(_ promise: CompanyFacts.Promise, _ tellsViewsApart: Bool) {
+        if promises.contains(where: { $0.implies(promise, tellsViewsApart) }) { return }
+        promises.removeAll { promise.implies($0, tellsViewsApart) }
         promises.append(promise)
     }
 
@@ -124,9 +128,11 @@ extension CompanyFacts.Voice {
         if !votes.contains(cast) { votes.append(cast) }
     }
 
-    fileprivate mutating func forget(below view: Int) {
+    fileprivate mutating func forget(below view: Int, _ tellsViewsApart: Bool) {
         answers.removeAll { $0.view < view }
         votes.removeAll { $0.view < view }
+        // What was held then may still be told to others, so it stays.
+        guard !tellsViewsApart else { return }
         let (oldHoldings, oldPromises) = (holdings, promises)
         guard oldHoldings.contains(where: { $0.view < view }) || oldPromises.contains(where: { $0.view < view }) else {
             return
@@ -134,7 +140,7 @@ extension CompanyFacts.Voice {
         (holdings, promises) = ([], [])
         for holding in oldHoldings { hear(max(view, holding.view), holding: holding.held) }
         for promise in oldPromises {
-            hear(CompanyFacts.Promise(view: max(view, promise.view), promise: promise.promise))
+            hear(CompanyFacts.Promise(view: max(view, promise.view), promise: promise.promise), false)
         }
     }
 
@@ -177,8 +183,8 @@ extension CompanyFacts.Voice {
 // MARK: - Asking
 
 extension CompanyFacts {
-    func isHeld(_ source: Int, _ sequence: Int, by member: Int, upToView limit: Int) -> Bool {
-        voice(member)?.holdings.contains { $0.view <= limit && $0.held[source] >= sequence } ?? false
+    func isHeld(_ source: Int, _ sequence: Int, by member: Int, in views: ClosedRange<Int>) -> Bool {
+        voice(member)?.holdings.contains { views.contains($0.view) && $0.held[source] >= sequence } ?? false
     }
 
     /// How much of the source the member has ever held.
@@ -187,10 +193,10 @@ extension CompanyFacts {
     }
 
     /// The highest stamp that the member has promised to one who holds that many of its events.
-    func promisedStamp(of member: Int, holding sequence: Int, upToView limit: Int) -> Int {
+    func promisedStamp(of member: Int, holding sequence: Int, in views: ClosedRange<Int>) -> Int {
         guard let voice = voice(member) else { return 0 }
         var stamp = 0
-        for said in voice.promises where said.view <= limit && said.promise.sequence <= sequence {
+        for said in voice.promises where views.contains(said.view) && said.promise.sequence <= sequence {
             stamp = Swift.max(stamp, said.promise.stamp)
         }
         return stamp

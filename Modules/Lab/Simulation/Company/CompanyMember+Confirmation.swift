@@ -13,16 +13,17 @@ extension CompanyMember {
     /// Promises of a newer view do not count: since then others may have joined, of whose events this member knows nothing.
     func isConfirmed(_ author: Int, _ key: EventKey, by facts: CompanyFacts) -> Bool {
         guard !isWaiting else { return false }
-        let promises = rules.breaks(.newerViewCounts) ? Int.max : view.number
-        let holdings = rules.breaks(.newerHoldingCounts) ? Int.max : promises
+        let oldest = rules.breaks(.olderViewIgnored) ? view.number : 0
+        let promises = oldest...(rules.breaks(.newerViewCounts) ? Int.max : view.number)
+        let holdings = rules.breaks(.newerHoldingCounts) ? oldest...Int.max : promises
         for member in view.open {
             if member == source {
                 if promise.stamp < key.stamp { return false }
                 continue
             }
-            guard facts.isHeld(author, confirmed[author] + 1, by: member, upToView: holdings) else { return false }
+            guard facts.isHeld(author, confirmed[author] + 1, by: member, in: holdings) else { return false }
             if view.floors[member] >= key.stamp { continue }
-            let stamp = facts.promisedStamp(of: member, holding: held[member], upToView: promises)
+            let stamp = facts.promisedStamp(of: member, holding: held[member], in: promises)
             guard stamp >= key.stamp else { return false }
         }
         return true

@@ -39,7 +39,7 @@ extension CompanyMember {
     /// What a newcomer starts from. The view must have it open, and closed what the device was before.
     func copy(for newcomer: Int) -> CompanyCopy? {
         guard !isWaiting, view.open.contains(newcomer) else { return nil }
-        return CompanyCopy(view: view, held: held, confirmed: confirmed, lastKey: lastKey, clock: clock)
+        return CompanyCopy(view: view, held: held, confirmed: confirmed, lastKey: lastKey)
     }
 
     /// Takes a copy over and issues again what it lacks of this device's own events, under the new name, with kept ids.
@@ -49,7 +49,6 @@ extension CompanyMember {
         for author in copy.view.open.union(copy.view.closed) where copy.held[author] > 0 {
             stamp = max(stamp, events.key(author, copy.held[author]).stamp)
         }
-        if rules.breaks(.plainClock) { stamp = max(stamp, copy.clock) }
         view = copy.view
         held = copy.held
         confirmed = copy.confirmed

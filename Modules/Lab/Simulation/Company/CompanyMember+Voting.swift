@@ -12,7 +12,7 @@ extension CompanyMember {
 
     /// Round 2.
     mutating func promise(_ other: Ballot) {
-        if frozen == nil, !rules.breaks(.noFreeze), !rules.breaks(.plainClock) { frozen = promise }
+        if frozen == nil, !rules.breaks(.noFreeze) { frozen = promise }
         ballot = other
         quarantined = rules.breaks(.quarantineLifted) ? other.closing : quarantined.union(other.closing)
     }
@@ -53,7 +53,7 @@ extension CompanyMember {
     }
 
     private func floor(_ answers: [CompanyFacts.Answer]) -> Int {
-        if rules.breaks(.floorless) || rules.breaks(.plainClock) { return 0 }
+        if rules.breaks(.floorless) || rules.breaks(.noFloor) { return 0 }
         if rules.breaks(.floorEarly) { return 1 + promise.stamp }
         let stamps = answers.map(\.frozenStamp)
         return 1 + ((rules.breaks(.floorLowest) ? stamps.min() : stamps.max()) ?? 0)

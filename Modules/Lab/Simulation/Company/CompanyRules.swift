@@ -2,12 +2,8 @@
 ///
 /// Independent of `EngineMutation`: those break the engine, these the model of `Company`.
 public enum CompanyMutation: Int, Sendable, CaseIterable {
-    /// Promises go on after a ballot was promised.
-    case noFreeze
     /// Promises said in a newer view than one's own count.
     case newerViewCounts
-    /// A newcomer's floor is what the proposer alone has frozen.
-    case floorEarly
     /// One promise is enough to propose, one vote to decide.
     case noMajority
     /// A proposer ignores the decrees that others have accepted.
@@ -25,8 +21,6 @@ public enum CompanyMutation: Int, Sendable, CaseIterable {
     case relayByQuarantined
     /// A crash loses ballot and vote.
     case voteUnpersisted
-    /// A crash loses the frozen promise.
-    case freezeForgotten
     /// A newcomer keeps its old stamps.
     case floorless
     /// Who returns issues again what it holds of any closed source.
@@ -36,19 +30,38 @@ public enum CompanyMutation: Int, Sendable, CaseIterable {
     /// Who went on without others installs their view as if it followed its own.
     case otherSideInstalled
 
-    // Which half of a rule does the work. None of these is in the list that must be found.
+    // Rules that nothing was found to need; `CompanyMutation/isNeeded` says why.
 
+    /// Promises go on after a ballot was promised.
+    case noFreeze
+    /// A crash loses the frozen promise.
+    case freezeForgotten
+    /// A newcomer's floor is what the proposer alone has frozen.
+    case floorEarly
+    /// A newcomer's floor is the lowest that any who promised has frozen.
+    case floorLowest
+    /// Newcomers have no floor; they only stamp above what their copy holds.
+    case noFloor
     /// Acknowledgements said in a newer view count, promises do not.
     case newerHoldingCounts
     /// Statements of older views do not count.
     case olderViewIgnored
-    /// A newcomer's floor is the lowest that any who promised has frozen.
-    case floorLowest
-    /// Members promise on while they vote, newcomers have no floor, but start at the clock of the member whose copy they adopt.
-    case plainClock
 }
 
 extension CompanyMutation {
+    /// Whether a run must fail that breaks it. The others can be left out one by one, or freezing and floors together:
+    ///
+    /// What is confirmed in a view was acknowledged in that view, or before, by every member that can give a copy later on. So
+    /// each copy holds it, and a newcomer, which stamps above its copy, cannot get below it. Promises need not stop for that,
+    /// and a floor adds nothing. Either of these is needed again where acknowledgements of newer views count.
+    public var isNeeded: Bool {
+        switch self {
+        case .noFreeze, .freezeForgotten, .floorEarly, .floorLowest, .noFloor, .newerHoldingCounts, .olderViewIgnored:
+            false
+        default: true
+        }
+    }
+
     public var name: String { "\(self)" }
 
     public init?(name: String) {

@@ -6,7 +6,7 @@ struct CompanyRun {
         var member: CompanyMember
         var disk: CompanyMember
         /// Heard since the last launch.
-        var facts = CompanyFacts()
+        var facts: CompanyFacts
         var isAway = false
         /// The round in which a source was last heard.
         var heard: [Int: Int] = [:]
@@ -64,7 +64,7 @@ struct CompanyRun {
         for device in 0..<deviceCount {
             let member = CompanyMember(
                 device: device, of: deviceCount, founders: founders, rules: CompanyRules(breaking: mutations))
-            devices.append(Device(member: member, disk: member))
+            devices.append(Device(member: member, disk: member, facts: CompanyFacts(for: member.rules)))
         }
     }
 
@@ -153,7 +153,7 @@ struct CompanyRun {
 
     private mutating func relaunch(_ device: Int) {
         devices[device].member = devices[device].disk
-        devices[device].facts = CompanyFacts()
+        devices[device].facts = CompanyFacts(for: devices[device].member.rules)
         devices[device].facts.hear(devices[device].member.statement)
         devices[device].heard = [:]
         devices[device].launched = round

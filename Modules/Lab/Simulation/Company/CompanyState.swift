@@ -4,7 +4,7 @@
 /// anything, or nothing. A crash is then no step of its own, except where a rule about persisting is broken.
 struct CompanyState {
     var members: [CompanyMember]
-    private(set) var facts = CompanyFacts()
+    private(set) var facts: CompanyFacts
     private(set) var events = AuthoredEvents()
     /// Ids in the order in which they were confirmed, wherever that was first.
     private(set) var stream: [Int] = []
@@ -16,9 +16,9 @@ struct CompanyState {
     init(_ bounds: CompanyBounds, breaking mutations: Set<CompanyMutation>) {
         let count = bounds.members + bounds.newcomers
         let founders = SourceSet(0..<bounds.members)
-        members = (0..<count).map {
-            CompanyMember(device: $0, of: count, founders: founders, rules: CompanyRules(breaking: mutations))
-        }
+        let rules = CompanyRules(breaking: mutations)
+        members = (0..<count).map { CompanyMember(device: $0, of: count, founders: founders, rules: rules) }
+        facts = CompanyFacts(for: rules)
         for member in members { facts.hear(member.statement) }
     }
 
@@ -140,7 +140,7 @@ extension CompanyState {
         for heard in 1..<1 << answers.count {
             let some = answers.enumerated().filter { heard >> $0.offset & 1 == 1 }.map(\.element)
             guard some.contains(where: { $0.0 == member.source }) else { continue }
-            for newcomers in [[], SourceSet(free)] as Set {
+            for newcomers in free.isEmpty ? [[]] : [[], SourceSet(free)] as [SourceSet] {
                 let proposals = member.proposals(
                     hearing: Dictionary(uniqueKeysWithValues: some), joining: newcomers)
                 for decree in proposals where !decrees.contains(decree) { decrees.append(decree) }

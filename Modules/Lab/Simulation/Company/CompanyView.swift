@@ -87,7 +87,6 @@ struct CompanyCopy: Hashable {
     var held: Counts
     var confirmed: Counts
     var lastKey: EventKey?
-    var clock: Int
 }
 
 /// The place of an event in the order: stamp, then source, then sequence.
