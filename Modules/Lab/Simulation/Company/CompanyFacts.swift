@@ -22,7 +22,8 @@ struct CompanyFacts: Hashable {
 
         /// Whether the other says nothing beyond this.
         fileprivate func implies(_ other: Promise, _ tellsViewsApart: Bool) -> Bool {
-            (tellsViewsApart ? view == other.view : view <= other.view) && promise.sequence <= other.promise.sequence && promise.stamp >= other.promise.stamp
+            (tellsViewsApart ? view == other.view : view <= other.view)
+                && promise.sequence <= other.promise.sequence && promise.stamp >= other.promise.stamp
         }
     }
 

@@ -11,6 +11,8 @@ public enum CompanyMutation: Int, Sendable, CaseIterable {
     /// A higher ballot lifts the quarantine of the lower ones.
     case quarantineLifted
     case noQuarantine
+    /// What is quarantined is not even shown.
+    case quarantineHides
     /// A source ends where the proposer's own holding ends, without waiting until all hold equally much.
     case unequalClose
     /// A closing needs the answers of a majority only.

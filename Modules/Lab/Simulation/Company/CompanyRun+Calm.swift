@@ -26,23 +26,14 @@ extension CompanyRun {
                 while !network.isEmpty { try deliver() }
             }
         }
-        if isApartUnderQuarantine { return count("apart under quarantine") }
         throw CompanyViolation("P6, P7: never equal: \(account)")
     }
 
-    /// A minority that cannot move on keeps its quarantine, and so goes on without each other's events.
-    private var isApartUnderQuarantine: Bool {
-        guard devices.contains(where: \.isAway) else { return false }
-        let present = devices.filter { !$0.isAway && !$0.member.isWaiting }.map(\.member)
-        guard let view = present.first?.view, present.contains(where: { !$0.quarantined.isEmpty }) else { return false }
-        return present.count < view.majority
-    }
-
-    /// P6: those who are there hold the same.
+    /// P6: those who are there show the same.
     private var isEqual: Bool {
-        let members = devices.filter { !$0.isAway && !$0.member.isWaiting }.map(\.member)
+        let members = devices.filter { !$0.isAway && !$0.member.isWaiting }
         guard let first = members.first else { return true }
-        return members.allSatisfy { $0.held == first.held }
+        return members.allSatisfy { $0.shown == first.shown && $0.member.view == first.member.view }
     }
 
     /// All are members of one view that have confirmed everything.
@@ -78,10 +69,11 @@ extension CompanyRun {
     private var account: String {
         devices.map { device in
             let member = device.member
-            let about = member.isWaiting ? "waiting" : "view \(member.view.number) \(member.view.text)"
-            return "\(member.source)\(device.isAway ? " away" : "") \(about) holds \(member.held.total), "
-                + "confirmed \(member.confirmed.total)\(member.ballot.map { ", \($0)" } ?? "")"
-                + (member.quarantined.isEmpty ? "" : ", quarantined \(member.quarantined.map { $0 })")
+            let about = member.isWaiting ? "waits" : "in \(member.view.text)"
+            return
+                "\(member.source)\(device.isAway ? " away" : "") \(about) shows \(device.shown.total), holds \(member.held.total), "
+                + "confirmed \(member.confirmed.total)\(member.ballot.map { ", \($0.text)" } ?? "")"
+                + (member.quarantined.isEmpty ? "" : ", quarantined \(member.quarantined.text)")
         }.joined(separator: "; ")
     }
 }

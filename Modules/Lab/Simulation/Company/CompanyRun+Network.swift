@@ -13,9 +13,9 @@ extension CompanyRun {
             sender: device, receiver: peer, statement: member.statement, events: [], copy: member.copy(for: listener))
         if facts.voice(listener)?.holdings.isEmpty == false { message.copy = nil }
         for author in member.view.open.union(member.view.closed) where !member.isWaiting {
-            let known = facts.heldEver(author, by: listener)
-            guard known < member.held[author], !happens(weather.loss) else { continue }
-            message.events.append((author, known + 1...min(member.held[author], known + 8)))
+            let (known, shown) = (facts.heldEver(author, by: listener), devices[device].shown[author])
+            guard known < shown, !happens(weather.loss) else { continue }
+            message.events.append((author, known + 1...min(shown, known + 40)))
         }
         network.append(message)
         if happens(weather.doubling) { network.append(message) }
@@ -46,13 +46,12 @@ extension CompanyRun {
             copy.view.open.contains(devices[device].member.source)
         {
             devices[device].member.adopt(copy, &events)
+            trimShown(device)
             count("copy adopted")
             trace?("\(round): \(devices[device].member.source) adopts a copy of view \(copy.view.number)")
         }
         for (author, sequences) in message.events {
-            for sequence in sequences where devices[device].member.accepts(author, sequence, from: statement.source) {
-                try devices[device].member.receive(author, sequence, events)
-            }
+            for sequence in sequences { try take(author, sequence, from: statement, at: device) }
         }
         if weather.clocksFollow, !statement.isWaiting {
             devices[device].member.clock = max(devices[device].member.clock, statement.promise.stamp)
@@ -60,6 +59,20 @@ extension CompanyRun {
         try persist(device)
         if happens(0.5) { try vote(device) }
         if happens(0.5) { try confirm(device) }
+    }
+
+    /// Everything is shown. Under quarantine only that is held, and said to be, which another member holds.
+    private mutating func take(
+        _ author: Int, _ sequence: Int, from statement: CompanyStatement, at device: Int
+    ) throws(CompanyViolation) {
+        let member = devices[device].member
+        if member.accepts(author, sequence, from: statement.source), statement.held[author] >= sequence {
+            try devices[device].member.receive(author, sequence, events)
+        } else if !member.isWaiting, !member.rules.breaks(.quarantineHides), member.view.covers(author, sequence),
+            devices[device].shown[author] + 1 == sequence
+        {
+            devices[device].shown[author] = sequence
+        }
     }
 
     // MARK: - Confirming

@@ -27,6 +27,7 @@ extension CompanyRun {
         trace?("\(round): \(was) installs view \(record.number) of \(record.text)")
         if devices[device].member.source != was { count("fenced") }
         devices[device].facts.forget(below: record.number)
+        trimShown(device)
         return try persist(device)
     }
 
@@ -54,7 +55,7 @@ extension CompanyRun {
         guard let latest, member.mayAccept(latest), agrees(device, to: latest.ballot) else { return }
         devices[device].member.accept(latest)
         devices[device].voted = round
-        trace?("\(round): \(member.source) accepts \(latest.decree.text) under \(latest.ballot)")
+        trace?("\(round): \(member.source) accepts \(latest.decree.text) under \(latest.ballot.text)")
         try persist(device)
     }
 
@@ -65,7 +66,7 @@ extension CompanyRun {
         else { return }
         devices[device].member.promise(ballot)
         devices[device].voted = round
-        trace?("\(round): \(member.source) promises \(ballot)")
+        trace?("\(round): \(member.source) promises \(ballot.text)")
         try persist(device)
     }
 
@@ -81,7 +82,7 @@ extension CompanyRun {
         let joining = newcomers(device, closing: ballot.closing)
         guard let decree = member.proposals(hearing: answers, joining: joining).first else { return }
         devices[device].member.propose(decree)
-        trace?("\(round): \(member.source) proposes \(decree.text) under \(ballot)")
+        trace?("\(round): \(member.source) proposes \(decree.text) under \(ballot.text)")
         try persist(device)
     }
 
@@ -102,7 +103,7 @@ extension CompanyRun {
         devices[device].member.begin(round: highest + 1, closing: closing, isForced: isForced)
         devices[device].voted = round
         count(isForced ? "go on without" : closing.isEmpty ? "ballot" : "ballot that closes")
-        trace?("\(round): \(member.source) begins \(devices[device].member.ballot.map { "\($0)" } ?? "")")
+        trace?("\(round): \(member.source) begins \(devices[device].member.ballot.map(\.text) ?? "")")
         try persist(device)
     }
 
@@ -118,7 +119,8 @@ extension CompanyRun {
         return SourceSet(
             member.view.open.filter { other in
                 guard other != member.source, !isLastLife(other) else { return false }
-                return isReplaced(other, state) || round - max(state.heard[other] ?? 0, state.launched) > weather.patience
+                let silence = round - max(state.heard[other] ?? 0, state.launched)
+                return isReplaced(other, state) || silence > weather.patience
             })
     }
 

@@ -7,6 +7,8 @@ struct CompanyRun {
         var disk: CompanyMember
         /// Heard since the last launch.
         var facts: CompanyFacts
+        /// What the app sees: all that is held, and what the quarantine keeps from being acknowledged.
+        var shown = Counts()
         var isAway = false
         /// The round in which a source was last heard.
         var heard: [Int: Int] = [:]
@@ -111,7 +113,10 @@ struct CompanyRun {
             severed = []
         }
         for device in devices.indices {
-            if happens(weather.absences) { devices[device].isAway = true; count("away") }
+            if happens(weather.absences) {
+                devices[device].isAway = true
+                count("away")
+            }
             if devices[device].isAway, happens(0.04) { devices[device].isAway = false }
             if happens(weather.storeLosses) { loseStore(device) }
             if happens(weather.crashes) { crash(device) }
@@ -140,8 +145,20 @@ struct CompanyRun {
             return false
         }
         devices[device].disk = devices[device].member
+        devices[device].shown.formMaximum(devices[device].member.held)
         devices[device].facts.hear(devices[device].member.statement)
         return true
+    }
+
+    /// In another view others are open, and some end earlier.
+    mutating func trimShown(_ device: Int) {
+        let member = devices[device].member
+        var shown = member.held
+        for author in member.view.open.union(member.view.closed) {
+            let end = member.view.open.contains(author) ? .max : member.view.finals[author]
+            shown[author] = max(shown[author], min(devices[device].shown[author], end))
+        }
+        devices[device].shown = shown
     }
 
     private mutating func crash(_ device: Int) {
@@ -155,6 +172,7 @@ struct CompanyRun {
         devices[device].member = devices[device].disk
         devices[device].facts = CompanyFacts(for: devices[device].member.rules)
         devices[device].facts.hear(devices[device].member.statement)
+        devices[device].shown = devices[device].member.held
         devices[device].heard = [:]
         devices[device].launched = round
         trace?("\(round): \(devices[device].member.source) relaunches")
