@@ -70,7 +70,7 @@ extension CompanyFacts {
         if let vote = statement.accepted { voices[statement.source].hear(Cast(view: view, vote: vote)) }
     }
 
-    private mutating func hear(record: CompanyView) {
+    mutating func hear(record: CompanyView) {
         guard record.number > 0, !records.contains(record) else { return }
         records.append(record)
         records.sort { $1.supersedes($0) }

@@ -8,45 +8,30 @@ struct CompanyLedger {
     /// By position; more than one where groups went on without each other.
     private var stream: [[Entry]] = []
     private var positions: [Int: [(position: Int, view: CompanyView)]] = [:]
-    private var parents: [CompanyView: CompanyView] = [:]
-    private var decided: [Int: [CompanyView]] = [:]
-    private var forced: Set<CompanyView> = []
+    private var decided: [CompanyView] = []
+    private var forced: [CompanyView] = []
     private(set) var newest: CompanyView
 
     init(first: CompanyView) { newest = first }
 
     var confirmedCount: Int { stream.count }
-    var hasForks: Bool { decided.values.contains { $0.count > 1 } }
 
     /// P4: a number is given to one view, unless the user had sides go on without each other.
-    mutating func decide(
-        _ record: CompanyView, after view: CompanyView, isForced: Bool
-    ) throws(CompanyViolation) {
+    mutating func decide(_ record: CompanyView, isForced: Bool) throws(CompanyViolation) {
         if record.supersedes(newest) { newest = record }
-        guard parents[record] == nil else { return }
-        parents[record] = view
-        if isForced { forced.insert(record) }
-        let others = decided[record.number, default: []]
-        decided[record.number, default: []].append(record)
-        if let other = others.first, !isForcedChain(record), !isForcedChain(other) {
+        guard !decided.contains(record) else { return }
+        decided.append(record)
+        if isForced { forced.append(record) }
+        let other = decided.first { $0.number == record.number && $0 != record }
+        if let other, !isForcedChain(record), !isForcedChain(other) {
             throw CompanyViolation("P4: two views: \(other.text); \(record.text)")
         }
     }
 
-    private func isForcedChain(_ record: CompanyView) -> Bool {
-        var view: CompanyView? = record
-        while let next = view {
-            if forced.contains(next) { return true }
-            view = parents[next]
-        }
-        return false
-    }
+    private func isForcedChain(_ record: CompanyView) -> Bool { forced.contains { record.follows($0) } }
 
-    /// Whether one view follows the other.
     private func isOnOneChain(_ one: CompanyView, _ other: CompanyView) -> Bool {
-        var (late, early) = one.number > other.number ? (one, other) : (other, one)
-        while late.number > early.number, let parent = parents[late] { late = parent }
-        return late == early
+        one.follows(other) || other.follows(one)
     }
 
     /// P1 and P3.

@@ -6,9 +6,9 @@ extension CompanyMember {
     }
 
     /// Rounds 5 and 6. A closed source ends where the record says. One that is not in it goes on under another name, and so
-    /// does one that went on without a member that is open in it: what it has confirmed since then is not in the record.
+    /// does one whose own view the record does not follow: what it has confirmed since then is not in the record.
     mutating func install(_ record: CompanyView) throws(CompanyViolation) {
-        let follows = view.closed.isSubset(of: record.closed) || rules.breaks(.otherSideInstalled)
+        let follows = record.follows(view) || rules.breaks(.otherSideInstalled) || rules.breaks(.olderDecree)
         view = record
         ballot = nil
         frozen = nil

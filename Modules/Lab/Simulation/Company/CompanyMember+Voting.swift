@@ -46,7 +46,7 @@ extension CompanyMember {
 
     private func successor(of ballot: Ballot, _ newcomers: SourceSet) -> CompanyView {
         var next = view
-        next.number += 1
+        next.trail.append(ballot.round << 8 | ballot.proposer)
         next.open = view.open.subtracting(ballot.closing).union(newcomers)
         next.closed = view.closed.union(ballot.closing)
         return next

@@ -31,6 +31,8 @@ public enum CompanyMutation: Int, Sendable, CaseIterable {
     case olderDecree
     /// Who went on without others installs their view as if it followed its own.
     case otherSideInstalled
+    /// What members of the other side say counts, as both have a number for their views.
+    case otherSideHeard
 
     // Rules that nothing was found to need; `CompanyMutation/isNeeded` says why.
 

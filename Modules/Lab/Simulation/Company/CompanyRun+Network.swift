@@ -41,16 +41,21 @@ extension CompanyRun {
     private mutating func receive(_ message: Message, at device: Int) throws(CompanyViolation) {
         let statement = message.statement
         devices[device].heard[statement.source] = round
-        devices[device].facts.hear(statement)
+        if counts(statement, at: device) {
+            devices[device].facts.hear(statement)
+        } else {
+            devices[device].facts.hear(record: statement.view)
+        }
         if let copy = message.copy, devices[device].member.isWaiting,
             copy.view.open.contains(devices[device].member.source)
         {
             devices[device].member.adopt(copy, &events)
+            devices[device].facts = CompanyFacts(for: devices[device].member.rules)
             trimShown(device)
             count("copy adopted")
             trace?("\(round): \(devices[device].member.source) adopts a copy of view \(copy.view.number)")
         }
-        for (author, sequences) in message.events {
+        for (author, sequences) in message.events where counts(statement, at: device) {
             for sequence in sequences { try take(author, sequence, from: statement, at: device) }
         }
         if weather.clocksFollow, !statement.isWaiting {
@@ -59,6 +64,16 @@ extension CompanyRun {
         try persist(device)
         if happens(0.5) { try vote(device) }
         if happens(0.5) { try confirm(device) }
+    }
+
+    /// What a member says in a newer view, or in one of another chain, is its record only, until that is installed.
+    private func counts(_ statement: CompanyStatement, at device: Int) -> Bool {
+        let member = devices[device].member
+        if statement.isWaiting { return true }
+        if statement.view.number > member.view.number {
+            return member.rules.breaks(.newerViewCounts) || member.rules.breaks(.newerHoldingCounts)
+        }
+        return member.view.follows(statement.view) || member.rules.breaks(.otherSideHeard)
     }
 
     /// Everything is shown. Under quarantine only that is held, and said to be, which another member holds.

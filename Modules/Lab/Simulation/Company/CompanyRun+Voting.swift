@@ -38,7 +38,7 @@ extension CompanyRun {
             for cast in facts.voice(proposer)?.votes ?? [] where cast.view == member.view.number {
                 let voters = member.view.open.filter { facts.hasVoted($0, in: cast.view, for: cast.vote) }
                 guard member.isDecided(cast.vote, by: SourceSet(voters)) else { continue }
-                try ledger.decide(cast.vote.decree, after: member.view, isForced: cast.vote.ballot.isForced)
+                try ledger.decide(cast.vote.decree, isForced: cast.vote.ballot.isForced)
                 count("decided")
                 return try install(cast.vote.decree, at: device)
             }

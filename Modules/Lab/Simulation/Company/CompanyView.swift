@@ -1,7 +1,9 @@
 /// A list of open members, decided by those of the view before: one decree of single-decree Paxos (Lamport, Malkhi, Zhou:
 /// *Reconfiguring a State Machine*, 2010). It is the whole membership, so a late member installs the newest one directly.
 struct CompanyView: Hashable {
-    var number = 0
+    /// Of each view since the first, the ballot that its decree was made under: where groups go on without each other, a number
+    /// does not tell which chain it belongs to.
+    var trail: [Int] = []
     var open: SourceSet
     /// The stamps at or below which newcomers have authored nothing.
     var floors = Counts()
@@ -9,7 +11,11 @@ struct CompanyView: Hashable {
     /// The last sequence of each closed source.
     var finals = Counts()
 
+    var number: Int { trail.count }
     var majority: Int { open.count / 2 + 1 }
+
+    /// Whether this view is the other, or came after it.
+    func follows(_ other: CompanyView) -> Bool { trail.starts(with: other.trail) }
 
     func covers(_ source: Int, _ sequence: Int) -> Bool {
         open.contains(source) || closed.contains(source) && sequence <= finals[source]
@@ -21,11 +27,13 @@ struct CompanyView: Hashable {
         if number != other.number { return number > other.number }
         if open.count != other.open.count { return open.count > other.open.count }
         let (own, others) = (open.subtracting(other.open).lowest, other.open.subtracting(open).lowest)
-        return (own ?? .max) < (others ?? .max)
+        if own != others { return (own ?? .max) < (others ?? .max) }
+        return trail.lexicographicallyPrecedes(other.trail)
     }
 
     func mix(into fingerprint: inout Fingerprint) {
-        fingerprint.mix(number)
+        fingerprint.mix(trail.count)
+        for ballot in trail { fingerprint.mix(ballot) }
         fingerprint.mix(open.bits)
         fingerprint.mix(closed.bits)
         floors.mix(into: &fingerprint)
