@@ -20,7 +20,11 @@
                 --delivery: seed, failure, envelopes, delivered, faults, simulatedSeconds, wallSeconds. Keys with --watch: \
                 seeds, failures (seed, reason), envelopes, delivered, offeredAgain, messages, userInfos, contexts, faults, \
                 simulatedSeconds, wallSeconds. Keys with --series: seeds, failures (seed, reason), samples, faults, \
-                wallSeconds.
+                wallSeconds. Keys with --model: members, seeds, failures (seed, reason), accepted, confirmed, faults, \
+                wallSeconds. Rows with --model --exhaustive: bounds, states, transitions, depth, ends, \
+                statesAfterFirstView, statesWithConfirmed, confirmedMost, isComplete, violation (reason, steps), \
+                wallSeconds. Rows with --model --mutations: mutation, isNeeded, isCaught, members, seed, depth, states, \
+                reason.
                 """)
 
         @Option(help: "How many seeds.")
@@ -106,6 +110,19 @@
                 """)
         var series = false
 
+        @Flag(
+            help: """
+                Instead of engines, simulate a model of groups that go on without a member that is away: votes on views, lost \
+                stores, returns. With --mutations its rules are broken in turn; fails unless those that are needed are caught.
+                """)
+        var model = false
+
+        @Option(help: "With --model: how many found the group, 2 to 16.")
+        var members = 3
+
+        @Flag(help: "With --model: visit every state of a few members instead of seeds.")
+        var exhaustive = false
+
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
@@ -117,6 +134,8 @@
                 throw ValidationError("--members is from 2 to 16, and for --setting company")
             }
             if trace, seed == nil { throw ValidationError("--trace needs --seed") }
+            if model { return try validateModel() }
+            if exhaustive { throw ValidationError("--exhaustive needs --model") }
             if mutations || mutate != nil, !Simulation.canBreakRules {
                 throw ValidationError("this build breaks no rules; build it with MESH_MUTATIONS=1 in the environment")
             }
@@ -132,6 +151,7 @@
             if watch, sessions { return try simulateSessions() }
             if watch { return try simulateWatch() }
             if series { return try simulateSeries() }
+            if model { return try simulateModel() }
             let subjects = try subjects(on: bus)
             if mutations { return try proveMutations(subjects) }
 
@@ -168,7 +188,7 @@
             return setting
         }
 
-        private var tracer: (@Sendable (String) -> Void)? {
+        var tracer: (@Sendable (String) -> Void)? {
             guard trace else { return nil }
             return { ToolOutput.remark($0) }
         }
@@ -322,7 +342,7 @@
             try show(report, "\(report.samples.grouped) samples recorded")
         }
 
-        private func run<Report: SeedReport>(
+        func run<Report: SeedReport>(
             _ body: (Range<UInt64>, _ progress: (Report) -> Void) -> Report
         ) -> Report {
             let progress = ProgressLine()
@@ -334,7 +354,7 @@
         }
 
         /// - Parameter account: what this simulation alone counts.
-        private func show(_ report: some SeedReport, _ account: String) throws {
+        func show(_ report: some SeedReport, _ account: String) throws {
             try output.print(object: report) {
                 let failures = report.failures.map { "seed \($0.seed): \($0.reason)" }
                 let table = Table(
