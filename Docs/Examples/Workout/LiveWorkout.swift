@@ -1,7 +1,7 @@
 public import Foundation
 public import MeshEngine
-public import MeshSession
 import MeshIdentity
+public import MeshSession
 import MeshTimerAnchor
 public import MeshTransport
 

@@ -2,7 +2,7 @@ import MeshEngine
 import MeshIdentity
 
 /// What the apps of a group know whose members change, and what is left to its users.
-struct CompanyState {
+struct WorldCompany {
     let plan: CompanyPlan
     /// By peer: virtual microseconds at which its app heard each other peer last.
     var heard: [[UInt64]]

@@ -7,7 +7,7 @@ extension World {
     func noteView(_ peer: Int) throws(Violation) {
         guard let company else { return }
         let replica = replicas[peer]
-        let standing = CompanyState.Standing(
+        let standing = WorldCompany.Standing(
             source: replica.outline.source, group: replica.outline.group, number: replica.engine.view,
             launchCount: replica.launchCount)
         let before = company.standings[peer]

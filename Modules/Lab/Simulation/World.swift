@@ -58,7 +58,7 @@ final class World<Feature: SimulatedFeature> {
     /// Whether there is a transport that hands events over together, in half of the seeds.
     let handsTogether: Bool
     /// Where members join and are let go.
-    var company: CompanyState?
+    var company: WorldCompany?
 
     private struct Route {
         let sender: Int
@@ -87,7 +87,7 @@ final class World<Feature: SimulatedFeature> {
         } catch {
             outcome.failure = "no store can be created: \(error)"
         }
-        company = schedule.company.map { CompanyState($0, peerCount: schedule.peerCount) }
+        company = schedule.company.map { WorldCompany($0, peerCount: schedule.peerCount) }
         if company != nil { beginCompany() }
     }
 

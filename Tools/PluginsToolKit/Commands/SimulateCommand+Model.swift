@@ -6,7 +6,6 @@
     /// The model of views; see `CompanySimulation`.
     extension SimulateCommand {
         func validateModel() throws {
-            guard (2...16).contains(members) else { throw ValidationError("--members must be 2 to 16") }
             if exhaustive, seed != nil { throw ValidationError("--exhaustive has no seeds") }
             if let mutate, CompanyMutation(name: mutate) == nil {
                 let known = CompanyMutation.allCases.map(\.name).joined(separator: ", ")
@@ -18,11 +17,12 @@
             if mutations { return try proveModelMutations() }
             let broken = Set(mutate.flatMap(CompanyMutation.init(name:)).map { [$0] } ?? [])
             if exhaustive { return try searchModel(breaking: broken) }
-            let simulation = CompanySimulation(members: members, breaking: broken)
+            let simulation = CompanySimulation(members: members ?? 3, breaking: broken)
             let report = run { simulation.run($0, stopsAtFailure: first, trace: tracer, progress: $1) }
             try show(
                 report,
-                "\(report.accepted.grouped) taps, \(report.confirmed.grouped) confirmed; \(members) members at first")
+                "\(report.accepted.grouped) taps, \(report.confirmed.grouped) confirmed; \(members ?? 3) members at first"
+            )
         }
 
         private func searchModel(breaking broken: Set<CompanyMutation>) throws {

@@ -59,7 +59,10 @@
             transform: settings)
         var setting: SimulationSetting?
 
-        @Option(help: ArgumentHelp("With --setting company: of so many peers, 2 to 16.", valueName: "count"))
+        @Option(
+            help: ArgumentHelp(
+                "With --setting company: of so many peers, 2 to 16. With --model: how many found the group; else 3.",
+                valueName: "count"))
         var members: Int?
 
         @Flag(help: "Stop at the first failing seed.")
@@ -106,7 +109,8 @@
 
         @Flag(
             help: """
-                Instead of engines, simulate series: samples of up to three devices over a bad network, with crashes, refused                 and torn commits, lost stores and restored ones.
+                Instead of engines, simulate series: samples of up to three devices over a bad network, with crashes, refused \
+                and torn commits, lost stores and restored ones.
                 """)
         var series = false
 
@@ -116,9 +120,6 @@
                 stores, returns. With --mutations its rules are broken in turn; fails unless those that are needed are caught.
                 """)
         var model = false
-
-        @Option(help: "With --model: how many found the group, 2 to 16.")
-        var members = 3
 
         @Flag(help: "With --model: visit every state of a few members instead of seeds.")
         var exhaustive = false
@@ -130,8 +131,8 @@
                 throw ValidationError("--seeds must be at least 1, and --from + --seeds fit into 64 bits")
             }
             if seed == .max { throw ValidationError("--seed must be below 2^64 - 1") }
-            if let members, !(2...16).contains(members) || setting != .company {
-                throw ValidationError("--members is from 2 to 16, and for --setting company")
+            if let members, !(2...16).contains(members) || setting != .company && !model {
+                throw ValidationError("--members is from 2 to 16, and for --setting company and --model")
             }
             if trace, seed == nil { throw ValidationError("--trace needs --seed") }
             if model { return try validateModel() }

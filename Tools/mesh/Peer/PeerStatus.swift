@@ -67,7 +67,8 @@
         func differs(from other: PeerStatus) -> Bool {
             (part, phase, laps, events, digest, sessionID) != (
                 other.part, other.phase, other.laps, other.events, other.digest, other.sessionID
-            ) || (confirmed, members, view) != (other.confirmed, other.members, other.view) || peers.map(\.withoutTime) != other.peers.map(\.withoutTime)
+            ) || (confirmed, members, view) != (other.confirmed, other.members, other.view)
+                || peers.map(\.withoutTime) != other.peers.map(\.withoutTime)
         }
     }
 
