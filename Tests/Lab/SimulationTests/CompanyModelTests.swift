@@ -54,6 +54,6 @@ import Testing
     @Test func `A search finds the shortest way to two views of one number`() {
         let bounds = CompanySimulation.bounds(for: .noMajority)
         let report = CompanySimulation.search(bounds, breaking: [.noMajority])
-        #expect(report.violation?.steps.count == 7)
+        #expect(report.violation?.steps.count == 6)
     }
 }
