@@ -34,4 +34,26 @@ import Testing
         #expect(report.isComplete)
         #expect(report.confirmedMost == 1)
     }
+
+    /// The first seed from 0 on that shows it; `plugins-tool simulate --model --mutations` looks for them.
+    private static let caught: [(CompanyMutation, members: Int, seed: UInt64)] = [
+        (.newerViewCounts, 5, 377), (.noMajority, 3, 0), (.forgetsAccepted, 3, 19), (.quarantineLifted, 3, 8),
+        (.noQuarantine, 3, 1), (.quarantineHides, 3, 6), (.unequalClose, 3, 97), (.closeWithoutAll, 3, 128),
+        (.closedHeard, 3, 2), (.relayByQuarantined, 3, 101), (.voteUnpersisted, 3, 55), (.floorless, 3, 1),
+        (.reissueByOthers, 3, 37), (.olderDecree, 3, 2), (.otherSideInstalled, 3, 495),
+    ]
+
+    @Test("A broken rule is noticed, and by that rule alone", arguments: caught)
+    func mutation(mutation: CompanyMutation, members: Int, seed: UInt64) {
+        let broken = CompanySimulation(members: members, breaking: [mutation]).run(seed..<seed + 1)
+        #expect(broken.failures.count == 1, "\(mutation.name), seed \(seed)")
+        let whole = CompanySimulation(members: members).run(seed..<seed + 1)
+        #expect(whole.failures.isEmpty, "seed \(seed): \(whole.failures)")
+    }
+
+    @Test func `A search finds the shortest way to two views of one number`() {
+        let bounds = CompanySimulation.bounds(for: .noMajority)
+        let report = CompanySimulation.search(bounds, breaking: [.noMajority])
+        #expect(report.violation?.steps.count == 6)
+    }
 }

@@ -61,20 +61,21 @@
 
         private func proveModelMutations() throws {
             let progress = ProgressLine()
-            let findings = CompanyMutation.allCases.map { mutation in
-                CompanySimulation.finding(of: mutation, within: from..<(from + seeds)) { progress.show($0) }
+            let findings = CompanySimulation.trials.map { trial in
+                CompanySimulation.finding(of: trial, within: from..<(from + seeds)) { progress.show($0) }
             }
             progress.clear()
             try output.print(findings) {
                 Table(
                     columns: [
-                        "Mutation", "Needed", .number("Members"), .number("Seed"), .number("Depth"), "Caught because",
+                        "Mutation", "Expected", .number("Members"), .number("Seed"), .number("Depth"), "Caught because",
                     ],
                     rows: findings.map { finding in
                         [
-                            finding.mutation, finding.isNeeded ? "yes" : "no", finding.members.map { "\($0)" } ?? "-",
+                            finding.mutation, finding.isExpectedToShow ? "yes" : "no",
+                            finding.members.map { "\($0)" } ?? "-",
                             finding.seed.map { "\($0)" } ?? "-", finding.depth.map { "\($0)" } ?? "-",
-                            finding.reason ?? "not caught",
+                            finding.reason.map { String($0.prefix(100)) } ?? "not caught",
                         ]
                     }
                 ).text()

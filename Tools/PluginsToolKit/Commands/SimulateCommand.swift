@@ -23,8 +23,8 @@
                 wallSeconds. Keys with --model: members, seeds, failures (seed, reason), accepted, confirmed, faults, \
                 wallSeconds. Rows with --model --exhaustive: bounds, states, transitions, depth, ends, \
                 statesAfterFirstView, statesWithConfirmed, confirmedMost, isComplete, violation (reason, steps), \
-                wallSeconds. Rows with --model --mutations: mutation, isNeeded, isCaught, members, seed, depth, states, \
-                reason.
+                wallSeconds. Rows with --model --mutations: mutation, isExpectedToShow, isCaught, members, seed, depth, \
+                states, reason.
                 """)
 
         @Option(help: "How many seeds.")
@@ -117,7 +117,8 @@
         @Flag(
             help: """
                 Instead of engines, simulate a model of groups that go on without a member that is away: votes on views, lost \
-                stores, returns. With --mutations its rules are broken in turn; fails unless those that are needed are caught.
+                stores, returns. With --mutations its rules are broken in turn; fails unless those are caught that are
+                expected to show.
                 """)
         var model = false
 

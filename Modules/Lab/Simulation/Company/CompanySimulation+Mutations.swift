@@ -1,9 +1,25 @@
 extension CompanySimulation {
-    /// What became of a rule that was broken, or left out.
+    /// Rules that are broken together, and whether a run must fail then.
+    public struct Trial: Sendable {
+        public let mutations: [CompanyMutation]
+        public let isExpectedToShow: Bool
+
+        public var name: String { mutations.map(\.name).joined(separator: " ") }
+    }
+
+    /// Every rule alone; then without freezing and floors, which is a simpler protocol; then with the one rule broken, too,
+    /// that makes these two superfluous.
+    public static var trials: [Trial] {
+        CompanyMutation.allCases.map { Trial(mutations: [$0], isExpectedToShow: $0.isExpectedToShow) } + [
+            Trial(mutations: [.noFreeze, .noFloor], isExpectedToShow: false),
+            Trial(mutations: [.noFreeze, .noFloor, .newerHoldingCounts], isExpectedToShow: true),
+        ]
+    }
+
+    /// What became of a trial.
     public struct Finding: Sendable, Encodable {
         public let mutation: String
-        /// Whether a run must fail without it.
-        public let isNeeded: Bool
+        public let isExpectedToShow: Bool
         public let isCaught: Bool
         /// Members of the first view where it was caught.
         public internal(set) var members: Int?
@@ -15,8 +31,7 @@ extension CompanySimulation {
         /// How many states a search saw.
         public internal(set) var states: Int?
 
-        /// Needed rules are caught, the others are not.
-        public var isAsExpected: Bool { isCaught == isNeeded }
+        public var isAsExpected: Bool { isCaught == isExpectedToShow }
     }
 
     /// Where a broken rule shows among few members, in the fewest states known.
@@ -44,23 +59,24 @@ extension CompanySimulation {
 
     /// Draws these seeds for three, five and two members, then searches.
     public static func finding(
-        of mutation: CompanyMutation, within seeds: Range<UInt64>, progress: (String) -> Void = { _ in }
+        of trial: Trial, within seeds: Range<UInt64>, progress: (String) -> Void = { _ in }
     ) -> Finding {
+        let mutations = Set(trial.mutations)
         for members in [3, 5, 2] {
-            let simulation = CompanySimulation(members: members, breaking: [mutation])
+            let simulation = CompanySimulation(members: members, breaking: mutations)
             let report = simulation.run(
                 seeds, stopsAtFailure: true,
-                progress: { progress("\(mutation.name), \(members) members: \($0.seeds) seeds") })
+                progress: { progress("\(trial.name), \(members) members: \($0.seeds) seeds") })
             guard let failure = report.failures.first else { continue }
             return Finding(
-                mutation: mutation.name, isNeeded: mutation.isNeeded, isCaught: true, members: members,
+                mutation: trial.name, isExpectedToShow: trial.isExpectedToShow, isCaught: true, members: members,
                 seed: failure.seed, reason: failure.reason)
         }
         let report = search(
-            bounds(for: mutation), breaking: [mutation],
-            progress: { progress("\(mutation.name): \($0.states) states, depth \($0.depth)") })
+            bounds(for: trial.mutations[0]), breaking: mutations,
+            progress: { progress("\(trial.name): \($0.states) states, depth \($0.depth)") })
         return Finding(
-            mutation: mutation.name, isNeeded: mutation.isNeeded, isCaught: report.violation != nil,
+            mutation: trial.name, isExpectedToShow: trial.isExpectedToShow, isCaught: report.violation != nil,
             members: report.violation.map { _ in report.bounds.members }, depth: report.violation?.steps.count,
             reason: report.violation?.reason, states: report.states)
     }
