@@ -15,6 +15,9 @@ struct CompanyWishes: Sendable {
     var newcomers: [SessionSource: Int] = [:]
     /// Ticks for which there has been something to decide, since the last ballot.
     var age = 0
+    /// Ticks that those who stay are given to answer and to become equal: more from one attempt to the next, as it may be
+    /// the network that takes so long.
+    var patience = Self.patienceLeast
     /// Ticks to wait after an attempt to let somebody go came to nothing.
     var closingPause = 0
     /// What is missing of each source, and for how many ticks.
@@ -27,6 +30,12 @@ struct CompanyWishes: Sendable {
     /// After so many ticks without word of it, a group that went on without this member is gone.
     static let homeTicksMax = 60
     static let invitedMax = 64
+    static let patienceLeast = 6
+    static let patienceMost = 24
+
+    mutating func wait(longer isLonger: Bool) {
+        patience = isLonger ? min(2 * patience, Self.patienceMost) : Self.patienceLeast
+    }
 }
 
 extension SessionSyncEngine {
@@ -155,16 +164,18 @@ extension SessionSyncEngine {
         let wait =
             switch stance.change {
             case nil: 3 * rank
-            case .some: isMine ? Self.ballotTicks : Self.ballotTicks + 4 * (rank + 1)
+            case .some: isMine ? ballotTicks : ballotTicks + 4 * (rank + 1)
             }
-        if wishes.age > wait, stance.change != nil || isWanted { prepare() }
+        guard wishes.age > wait, stance.change != nil || isWanted else { return }
+        if isMine { wishes.wait(longer: true) }
+        prepare()
     }
 
     /// Whether no earlier life of it has to go first.
     private func mayJoinNow(_ peerID: String) -> Bool { sources.openSlot(ofPeer: peerID) == nil }
 
     /// Ticks after which a ballot that has come to nothing is followed by another.
-    private static var ballotTicks: Int { 8 }
+    private var ballotTicks: Int { wishes.patience + 2 }
 
     /// Whether all members speak of views; those of earlier versions would go on in an old one.
     private mutating func knowViews() -> Bool {

@@ -213,20 +213,22 @@ extension SessionSyncEngine {
     /// the group again by a copy and issues under its new name what the copy does not include.
     ///
     /// The names of what was written since this launch may mean other events to the peers, so those are renamed at once.
-    /// What was written between restoring a store and an earlier launch of it cannot be told from what the store had.
+    /// What was written between restoring a store and an earlier launch of it cannot be told from what the store had. Where the
+    /// others have just gone on without this member, its names mean what they always have, and tell what the copy includes.
     ///
     /// - Parameters:
     ///   - incarnation: 32 fresh random bits, kept with the store from now on.
     ///   - seed: random.
     public func reincarnated(as incarnation: UInt32, seed: UInt64) throws -> Self {
         var image = image
+        let known = home == nil ? launchSequence : .max
         image.head.source = SessionSource(peerID: localPeerID, incarnation: incarnation)
-        image.log = renamed(image.log, to: image.head.source)
+        image.log = renamed(image.log, beyond: known, to: image.head.source)
         image.head.sequence = UInt64(image.log.count { $0.source == image.head.source })
         image.head.held = SequenceVector(
             image.head.held.entries.map {
                 $0.source == source
-                    ? SourceSequence(source: source, sequence: min($0.sequence, max(launchSequence, sources[0].folded)))
+                    ? SourceSequence(source: source, sequence: min($0.sequence, max(known, sources[0].folded)))
                     : $0
             })
         image.head.group = nil
@@ -250,10 +252,12 @@ extension SessionSyncEngine {
         return engine
     }
 
-    private func renamed(_ records: [SessionRecord<Event>], to successor: SessionSource) -> [SessionRecord<Event>] {
+    private func renamed(
+        _ records: [SessionRecord<Event>], beyond known: UInt64, to successor: SessionSource
+    ) -> [SessionRecord<Event>] {
         var sequence: UInt64 = 0
         let renamed = zip(records, log.entries).compactMap { record, entry -> SessionRecord<Event>? in
-            guard record.source == source, record.sequence > launchSequence else { return record }
+            guard record.source == source, record.sequence > known else { return record }
             // A word on members of a group that this engine leaves.
             if entry.isReplacement { return nil }
             sequence += 1

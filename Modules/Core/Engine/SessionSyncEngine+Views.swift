@@ -227,9 +227,10 @@ extension SessionSyncEngine {
         var closing = closingSlots.filter { isQuarantined(sources[$0].source) || mutations.contains(.noQuarantine) }
         let staying = openSlots.filter { !closing.contains($0) }
         if !closing.isEmpty, !isReady(toClose: closing, staying, answers) {
-            guard wishes.age > Self.closingTicks, wishes.overridden.isEmpty else { return nil }
+            guard wishes.age > wishes.patience, wishes.overridden.isEmpty else { return nil }
             // Who does not answer would have to be let go first; the others must not stand still for it.
             closing = []
+            wishes.wait(longer: true)
             wishes.closingPause = Self.closingPauseTicks
         }
         let number = stance.number + 1
@@ -248,8 +249,6 @@ extension SessionSyncEngine {
         return SessionViewRecord(number: number, membership: membership)
     }
 
-    /// Ticks that those who stay are given to answer and to become equal.
-    private static var closingTicks: Int { 6 }
     private static var closingPauseTicks: Int { 20 }
 
     private func isReady(toClose closing: [Int], _ staying: [Int], _ answers: [Int]) -> Bool {
@@ -319,6 +318,7 @@ extension SessionSyncEngine {
         let number = record.number
         guard record.membership.open.contains(where: { $0.source == source }) else { return beFenced(by: number) }
         let isMine = stance.change?.accepted.map { $0.record == record && $0.ballot.proposer == source } ?? false
+        if record.membership.open.map(\.source) != sources.openSources.sorted() { wishes.wait(longer: false) }
         for closed in record.membership.closed {
             guard let slot = sources.slot(of: closed.source), !sources[slot].isClosed else { continue }
             // Only somebody who went on by the word of a user has closed it elsewhere.

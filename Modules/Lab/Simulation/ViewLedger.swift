@@ -46,7 +46,10 @@ struct ViewLedger {
         if same == nil, !rivals.isEmpty {
             let other = branches[rivals[0]].views[number]?.open ?? []
             guard mayBranch else { throw Violation("view \(number) of \(group) has the members \(open), and \(other)") }
-            branches.append(Branch(parent: branch, closed: branches[branch].closed))
+            branches.append(
+                Branch(
+                    parent: branch, views: branches[branch].views.filter { $0.key < number },
+                    closed: branches[branch].closed.filter { $0.value.number < number }))
             branch = branches.count - 1
         }
         for entry in membership.closed { try close(entry, in: number, &branches[branch]) }
