@@ -206,7 +206,7 @@ import Testing
         #expect(try damage { $0.append([1, 2, 3], to: log, at: 6) } == .damaged)
         #expect(try damage { $0.set([7], for: head) } == .damaged)
         #expect(try damage { $0.set([], for: base) } == .damaged)
-        let newer = try CompactCodec().encode(["version": 3])
+        let newer = try CompactCodec().encode(["version": 4])
         #expect(try damage { $0.set(newer, for: head) } == .newerSchema)
     }
 
