@@ -90,7 +90,9 @@ import Testing
         let sessions = await three(in: world)
         for (index, session) in sessions.enumerated() { try session.submit(.add(index), at: world.now) }
         await world.settle(until: { sessions.allSatisfy { $0.confirmedCount == 3 } })
-        try await sessions[2].close()
+        let closing = Task { try await sessions[2].close() }
+        await world.settle(until: { sessions[2].phase == .closed })
+        try await closing.value
         await sessions[2].transport.close()
         let again = world.session(world.transport(Self.peers[2]), incarnation: 77) { $0.joins = true }
         again.start()
@@ -122,8 +124,9 @@ import Testing
         let world = Self.world(1)
         let sessions = await three(in: world)
         try sessions[2].submit(.add(1), at: world.now)
-        await sessions[2].leave()
-        #expect(sessions[2].phase == .closed)
+        let leaving = Task { await sessions[2].leave() }
+        await world.settle(until: { sessions[2].phase == .closed })
+        await leaving.value
         try sessions[0].submit(.add(2), at: world.now)
         await world.settle(until: { sessions[0].confirmedCount == 2 && sessions[1].confirmedCount == 2 })
         #expect(sessions[0].view == 1)
