@@ -39,6 +39,7 @@ extension SessionSyncEngine {
             }
         }
         let known = sources
+        let wasMember = home != nil
         sources = table
         countForkedMembers()
         // The copy says what these names mean.
@@ -80,7 +81,7 @@ extension SessionSyncEngine {
             sources[0].first = oldSequence + 1
             sources[0].held = oldSequence
         }
-        together { $0.reissue(mine, displaced, keepsStamps: keepsStamps) }
+        together { $0.reissue(mine, displaced, keepsStamps: keepsStamps, wasMember: wasMember) }
         together { engine in
             for record in mine where record.source != engine.source {
                 guard let known = engine.sources.slot(of: record.source), engine.sources[known].isOpen,
@@ -107,7 +108,7 @@ extension SessionSyncEngine {
 
     /// Under this engine's name: what the copy does not include, of this source and of strangers that are not here.
     private mutating func reissue(
-        _ mine: [SessionRecord<Event>], _ displaced: Set<SourceSequence>, keepsStamps: Bool
+        _ mine: [SessionRecord<Event>], _ displaced: Set<SourceSequence>, keepsStamps: Bool, wasMember: Bool
     ) {
         guard !mine.isEmpty else { return }
         var included = Set<UUID>()
@@ -124,6 +125,9 @@ extension SessionSyncEngine {
                 // Who was let go issues its own again.
                 let isOthers = sources[slot].isClosed && record.source.peerID != localPeerID
                 if isOthers, !mutations.contains(.reissueByOthers) { continue }
+            } else if wasMember, record.source.peerID != localPeerID, !mutations.contains(.reissueByOthers) {
+                // Of a group that this engine has left; its author does, too, or is waited for there.
+                continue
             }
             let id =
                 record.eventID

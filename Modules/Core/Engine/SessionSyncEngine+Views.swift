@@ -51,9 +51,8 @@ extension SessionSyncEngine {
         if control.group == nil { return tellClosed(message.source.peerID) }
         guard control.group == groupName else { return }
         let number = control.view?.number ?? 0
-        let hasGoneOn = !control.members.contains(source) || number >= stance.number
-        // One that has a successor here is an earlier life, whatever it says.
-        if hasGoneOn, !isMember(message.source.peerID), isOutvoted(by: control) {
+        // What was said in an earlier view was said before the sender was let go, or is of one that will hear of this view.
+        if number > stance.number || number == stance.number && isOutvoted(by: control) {
             beFenced(by: number)
         } else {
             pending.controls.insert(message.source.peerID)

@@ -73,7 +73,21 @@ struct Ghost<Feature: SimulatedFeature> {
         for (id, names) in accepted where names.contains(where: { $0.source.peerID == peerID }) { mayBeCut.insert(id) }
     }
 
+    /// Of what the peer wrote, this much is in its base and in nobody's log.
+    mutating func forgive(_ folded: SequenceVector, of peerID: String) {
+        for (id, names) in accepted {
+            let isFolded = names.contains { $0.source.peerID == peerID && $0.sequence <= folded[$0.source] }
+            if isFolded { mayBeLost.insert(id) }
+        }
+    }
+
     // MARK: - Confirmed events
+
+    /// A branch begins with what was confirmed before.
+    mutating func begin(_ group: GroupLine, after former: GroupLine?, at position: UInt64) {
+        guard streams[group] == nil, let former, former != group else { return }
+        streams[group] = Array((streams[former] ?? []).prefix(Int(clamping: position)))
+    }
 
     /// - Parameter former: the group that this one continues.
     /// - Throws: when members of a group confirm different events at one place.
@@ -82,9 +96,7 @@ struct Ghost<Feature: SimulatedFeature> {
         by peer: String
     ) throws(Violation) {
         let position = Int(clamping: confirmed.position)
-        if streams[group] == nil, let former, former != group {
-            streams[group] = Array((streams[former] ?? []).prefix(position))
-        }
+        begin(group, after: former, at: confirmed.position)
         if let known = place(position, in: group) {
             try compare(confirmed, known, by: peer)
         } else {

@@ -77,7 +77,8 @@ extension Schedule {
 
     private mutating func stopOneForGood(random: inout SplitMix64) {
         let peer = random.below(peerCount)
-        guard random.happens(rate: 0.7) else { return }
+        // The others are a majority, so that who comes is let in.
+        guard random.happens(rate: 0.7), isPaired, company?.founders.count ?? 0 > 2 else { return }
         conditions.abandoned = [peer]
         add(PlannedFault(at: 1_500 + random.below(span - 1_500), duration: end, peer: peer, fault: .stop))
     }

@@ -57,7 +57,10 @@ struct ViewLedger {
             guard let before = branches[branch].closed[source], before.number < number else { continue }
             throw Violation("\(source) is open in view \(number), and was closed in view \(before.number)")
         }
-        if same != nil { return (branch, nil) }
+        if same != nil {
+            replace(open, in: &branches[branch].views[number])
+            return (branch, nil)
+        }
         let known = Set(branches[branch].views.values.flatMap(\.open))
         branches[branch].views[number] = View(open: open)
         return (branch, open.filter { !known.contains($0) })
@@ -71,6 +74,12 @@ struct ViewLedger {
         branch.closed[entry.source]?.number = min(known.number, number)
         guard known.final != entry.sequence else { return }
         throw Violation("\(entry.source) counts up to \(known.final), and in view \(number) up to \(entry.sequence)")
+    }
+
+    /// What a lost life had promised is void.
+    private func replace(_ open: [SessionSource], in view: inout View?) {
+        view?.open = open
+        if let frozen = view?.frozen, !open.contains(frozen.source) { view?.frozen = nil }
     }
 
     /// Of a group of two, the survivor replaces a member that lost its store without another view.

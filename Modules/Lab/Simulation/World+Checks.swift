@@ -192,6 +192,7 @@ extension World {
     }
 
     private func checkAllConfirmed(_ core: [Int], _ line: GroupLine) throws(Violation) {
+        ghost.begin(line, after: ghost.views.parent(of: line), at: replicas[core[0]].engine.confirmedCount)
         let tally = try ghost.checkExactlyOnce(line)
         outcome.lostWithStores = tally.lostWithStores
         outcome.lostByForks = tally.lostByForks.count

@@ -32,6 +32,8 @@ extension World {
         guard company != nil, alarms.contains(where: { if case .fenced = $0 { true } else { false } }) else { return }
         outcome.company.fences += 1
         company?.fenced.insert(replicas[peer].outline.source)
+        // Who went on alone has confirmed alone, and folded: that is not issued again.
+        if ghost.views.mayBranch { ghost.forgive(replicas[peer].engine.folded, of: name(peer)) }
     }
 
     private func count(_ newcomer: SessionSource) {

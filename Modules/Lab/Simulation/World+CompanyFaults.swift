@@ -96,11 +96,14 @@ extension World {
         enter(.decide, atMilliseconds: schedule.healing + 1_500)
     }
 
-    /// A member lets in whom its group misses, and two that have lost their stores and met each other look for the others.
-    private func inviteEachOther(_ host: Int, _ line: GroupLine, _ open: [SessionSource]) {
+    /// A member lets in whom its group misses. Where peers that have lost their stores have met, and there are two groups, all
+    /// look for each other.
+    private func inviteEachOther(_ host: Int, _ line: GroupLine) {
         for peer in core where !ghost.views.knows(name(peer), in: line) { replicas[host].engine.invite(name(peer)) }
-        for peer in core where replicas[peer].outline.isSealed && self.line(of: peer)?.group != line.group {
-            for member in open { replicas[peer].engine.invite(member.peerID) }
+        let members = core.filter { replicas[$0].outline.isSealed }
+        guard members.contains(where: { self.line(of: $0)?.group != line.group }) else { return }
+        for peer in members {
+            for other in members where other != peer { replicas[peer].engine.invite(name(other)) }
         }
     }
 
@@ -111,7 +114,7 @@ extension World {
         guard let (line, newest) = newestView else { return loseGroup() }
         let left = core.filter { self.line(of: $0) == line && newest.open.contains(replicas[$0].outline.source) }
         guard let decider = left.first(where: { !isLeaving($0) }) ?? left.first else { return loseGroup() }
-        inviteEachOther(decider, line, newest.open)
+        inviteEachOther(decider, line)
         guard company.plan.lease != nil, 2 * left.count <= newest.open.count else { return try settle(decider) }
         let missing = newest.open.compactMap { index(of: $0.peerID) }.filter { !left.contains($0) }
         // Of two, the survivor takes in whoever has lost its store.
