@@ -119,7 +119,9 @@ extension SessionSyncEngine {
             if displaced.contains(record.place) {
                 // The id decides.
             } else if record.source == source {
-                if keepsStamps || mutations.contains(.adoptLoses) { continue }
+                // Its founders had seen it, as one sees strangers, and have confirmed it.
+                let isFolded = record.sequence <= sources[0].folded
+                if keepsStamps || isFolded || mutations.contains(.adoptLoses) { continue }
             } else if let slot {
                 if sources[slot].isOpen || record.sequence <= sources[slot].held { continue }
                 // Who was let go issues its own again.

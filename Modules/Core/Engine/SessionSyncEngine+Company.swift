@@ -9,8 +9,8 @@ struct CompanyWishes: Sendable {
     var invited: Set<String> = []
     /// Peers that the caller has not heard of for long.
     var suspected: Set<String> = []
-    /// Members that the user does not wait for.
-    var overridden: Set<SessionSource> = []
+    /// Members that the user does not wait for, since when: one that says something after that is waited for again.
+    var overridden: [SessionSource: HybridTimestamp] = [:]
     /// Sources that live and want to join, with the ticks since they proved it.
     var newcomers: [SessionSource: Int] = [:]
     /// Ticks for which there has been something to decide, since the last ballot.
@@ -20,6 +20,8 @@ struct CompanyWishes: Sendable {
     var patience = Self.patienceLeast
     /// Ticks to wait after an attempt to let somebody go came to nothing.
     var closingPause = 0
+    /// A group of this session that an engine without one has heard of.
+    var awaited: AwaitedGroup?
     /// What is missing of each source, and for how many ticks.
     var lacking: [SessionSource: (held: UInt64, ticks: Int)] = [:]
 
@@ -36,6 +38,19 @@ struct CompanyWishes: Sendable {
     mutating func wait(longer isLonger: Bool) {
         patience = isLonger ? min(2 * patience, Self.patienceMost) : Self.patienceLeast
     }
+}
+
+/// A newcomer gives the group that is there a while to let it in, before it founds another one.
+struct AwaitedGroup: Sendable {
+    let group: SessionSource
+    /// Since it was heard of first, and last.
+    var ticks = 0
+    var silentTicks = 0
+
+    init(_ group: SessionSource) { self.group = group }
+
+    /// One whose members do not invite it, or of which somebody only pretends that it exists.
+    var isGivenUp: Bool { ticks > 60 || silentTicks > 10 }
 }
 
 extension SessionSyncEngine {
@@ -69,12 +84,12 @@ extension SessionSyncEngine {
     /// The user's word that those peers are not waited for any more, even where no majority is here. Should they go on without
     /// this one as well, the order of one side is kept when they meet, and the taps of the other are issued again after it.
     public mutating func goOn(without peerIDs: Set<String>) {
-        guard sealed, sources[0].isOpen else { return }
+        let unwanted = openSlots.dropFirst().filter { peerIDs.contains(sources[$0].source.peerID) }
+        guard groupName != nil, sources[0].isOpen, !unwanted.isEmpty else { return }
         isReferenceOnly = false
-        for slot in sources.indices.dropFirst() where sources[slot].isOpen {
-            if peerIDs.contains(sources[slot].source.peerID) { wishes.overridden.insert(sources[slot].source) }
-        }
-        guard !wishes.overridden.isEmpty else { return }
+        // A founder may not have heard yet that its partner has joined.
+        if !sealed { seal() }
+        for slot in unwanted { wishes.overridden[sources[slot].source] = clock.latest }
         prepare()
     }
 
@@ -93,7 +108,25 @@ extension SessionSyncEngine {
 
     /// It waits to be taken in by the members of a group that exists, and founds none. Of a group that is not heard of any more
     /// it does not think for ever.
-    var isJoining: Bool { !options.founds || home != nil && homeTicks <= CompanyWishes.homeTicksMax }
+    var isJoining: Bool { !options.founds || waitsForHome || isAwaiting }
+
+    private var isAwaiting: Bool { wishes.awaited.map { !$0.isGivenUp } ?? false }
+
+    /// A newcomer hears that there is a group.
+    mutating func hear(of group: SessionSource) {
+        guard !sealed, groupName == nil else { return }
+        if wishes.awaited == nil { wishes.awaited = AwaitedGroup(group) }
+        if wishes.awaited?.group == group { wishes.awaited?.silentTicks = 0 }
+    }
+
+    /// Whether that is a group of two which is being founded while another one is there.
+    func isAboutToRival(_ control: SessionControl) -> Bool {
+        isAwaiting && control.group != wishes.awaited?.group && control.members.count <= 2
+            && control.view?.number ?? 0 == 0
+    }
+
+    /// Until then it takes no other group's copy either.
+    var waitsForHome: Bool { home != nil && homeTicks <= CompanyWishes.homeTicksMax }
 
     /// The source lives, and wants to be a member.
     mutating func wish(toAdmit slot: Int) {
@@ -110,11 +143,18 @@ extension SessionSyncEngine {
     }
 
     private func isUnwanted(_ slot: Int) -> Bool {
+        isGone(slot) || sources[slot].statement?.isLeaving == true && holdsAll(of: slot)
+    }
+
+    /// It is not heard of any more, or lives on under another name.
+    private func isGone(_ slot: Int) -> Bool {
         let source = sources[slot].source
-        return wishes.suspected.contains(source.peerID) || wishes.overridden.contains(source)
-            || sources[slot].statement?.isLeaving == true
+        return wishes.suspected.contains(source.peerID) || wishes.overridden[source] != nil
             || wishes.newcomers.keys.contains { $0.peerID == source.peerID && $0 != source }
     }
+
+    /// Whoever leaves has said how far it has come, and is let go when that is here.
+    private func holdsAll(of slot: Int) -> Bool { sources[slot].acknowledged(slot) <= sources[slot].held }
 
     /// Whether this member has nothing against letting that one go.
     func agrees(toClose closing: SessionSource) -> Bool {
@@ -145,6 +185,8 @@ extension SessionSyncEngine {
     @usableFromInline
     mutating func tickViews() {
         homeTicks += 1
+        wishes.awaited?.ticks += 1
+        wishes.awaited?.silentTicks += 1
         guard sealed, sources[0].isOpen else { return }
         wishes.closingPause -= min(1, wishes.closingPause)
         for (source, ticks) in wishes.newcomers {
@@ -160,15 +202,17 @@ extension SessionSyncEngine {
         guard isMajorityHere else { return }
         guard knowViews() else { return }
         advanceChange()
-        let isMine = stance.change?.ballot.proposer == source
-        let wait =
-            switch stance.change {
-            case nil: 3 * rank
-            case .some: isMine ? ballotTicks : ballotTicks + 4 * (rank + 1)
-            }
-        guard wishes.age > wait, stance.change != nil || isWanted else { return }
-        if isMine { wishes.wait(longer: true) }
+        guard wishes.age > ticksBeforePreparing, stance.change != nil || isWanted else { return }
+        if stance.change?.ballot.proposer == source { wishes.wait(longer: true) }
         prepare()
+    }
+
+    private var ticksBeforePreparing: Int {
+        guard let ballot = stance.change?.ballot else { return 3 * rank }
+        if ballot.proposer == source { return ballotTicks }
+        // Where the user has a word, no majority is to be expected.
+        if !wishes.overridden.isEmpty, !ballot.isForced { return 2 }
+        return ballotTicks + 4 * (rank + 1)
     }
 
     /// Whether no earlier life of it has to go first.

@@ -69,9 +69,14 @@ extension SessionSyncEngine {
         pending.changesMembership = true
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
         takeForks(message.control, of: message.source.peerID)
-        if message.control.group != nil, message.control.group == home { homeTicks = 0 }
+        if let group = message.control.group {
+            if group == home { homeTicks = 0 }
+            hear(of: group)
+        }
         if hearsClosing(message.control) { return false }
-        if isMember(message.source.peerID), hearNewerView(message) { return false }
+        if isMember(message.source.peerID) || wishes.invited.contains(message.source.peerID), hearNewerView(message) {
+            return false
+        }
         if yields(to: message.control, of: message.source.peerID) { return false }
         let isMember = message.control.group != nil && message.control.group == groupName && sources[slot].isOpen
         if isMember, message.control.members.contains(source) {
@@ -125,6 +130,9 @@ extension SessionSyncEngine {
     private mutating func takeFromMember(_ message: EngineMessage<State, Event>, _ slot: Int) {
         let control = message.control
         if !sealed { seal() }
+        if let word = wishes.overridden[message.source], message.saidAt > word {
+            wishes.overridden[message.source] = nil
+        }
         if !isQuarantined(sources[slot].source) {
             // It never goes back; that of a store that did would leave a hole below what is here.
             sources[slot].first = max(sources[slot].first, control.firstSequence)
@@ -146,6 +154,7 @@ extension SessionSyncEngine {
         compareChains(control, slot)
         answerRanges(control, slot)
         answerRelays(control, to: slot)
+        takeFirsts(control, of: slot)
         sources[slot].knowsNoViews = control.view == nil
         if let view = control.view { hear(view, of: slot) }
     }

@@ -31,8 +31,8 @@ extension SessionSyncEngine {
     /// - Returns: whether a copy was adopted.
     mutating func takeFromStranger(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
         // It knew the group before: its store went back to before it joined.
-        if sources[slot].isOpen, sources[slot].lastSaid > .zero,
-            message.saidAt > sources[slot].lastSaid
+        if sources[slot].isOpen, sources[slot].lastSaid > .zero, message.saidAt > sources[slot].lastSaid,
+            !isElsewhere(message.control)
         {
             raiseFork(slot, sources[slot].held)
             return false
@@ -40,7 +40,9 @@ extension SessionSyncEngine {
         if !sealed {
             let founds = foundsAgainst(message.source)
             if let checkpoint = message.checkpoint, message.control.members.contains(source) {
-                guard home == nil || home == message.control.group || !isJoining else { return false }
+                guard home == message.control.group || !waitsForHome, !isAboutToRival(message.control) else {
+                    return false
+                }
                 guard !founds || sources[slot].isOpen || isProvenAlive(message, slot) else { return false }
                 return try adopt(checkpoint, message, slot)
             }
@@ -58,6 +60,11 @@ extension SessionSyncEngine {
         return false
     }
 
+    /// Whether it is in a group that does not have this peer: it has been taken in before it knew who follows it here.
+    private func isElsewhere(_ control: SessionControl) -> Bool {
+        control.group != nil && control.group != groupName && !control.members.contains { $0.peerID == localPeerID }
+    }
+
     /// Who founds when both are unsealed.
     private func foundsAgainst(_ other: SessionSource) -> Bool {
         if isJoining { return false }
@@ -71,7 +78,7 @@ extension SessionSyncEngine {
     private mutating func takeIn(_ message: EngineMessage<State, Event>, _ slot: Int) throws -> Bool {
         if sources[slot].isOpen { return true }
         let peerID = message.source.peerID
-        if sealed, !isLostByPartner(peerID) {
+        if sealed, !isReplacedByPartner(peerID) {
             // One of another group does not adopt this one's copy.
             guard message.control.group == nil || isFoundedAlone(message) else { return false }
             guard isProvenAlive(message, slot) else {
@@ -79,9 +86,13 @@ extension SessionSyncEngine {
                 return false
             }
             wish(toAdmit: slot)
+            // Of a group of two the survivor decides alone that a store is lost.
+            if openSlots.count == 2, let partner = sources.openSlot(ofPeer: peerID) {
+                wishes.overridden[sources[partner].source] = clock.latest
+            }
             return false
         }
-        if let partner = sources.openSlot(ofPeer: peerID) ?? sources.heldIncarnation(of: message.source) {
+        if let partner = sources.openSlot(ofPeer: peerID) ?? lostPartner(of: message.source) {
             guard isProvenAlive(message, slot) else {
                 pending.controls.insert(peerID)
                 return false
@@ -101,20 +112,24 @@ extension SessionSyncEngine {
         return true
     }
 
-    /// Whether all with whom it thinks it has founded a group are members here, and so have never joined that.
+    /// Whether all with whom it thinks it has founded a group are members here, or want to be, and so have not joined that.
     private func isFoundedAlone(_ message: EngineMessage<State, Event>) -> Bool {
         message.control.group == message.source
             && message.control.members.allSatisfy { member in
-                member == message.source || sources.slot(of: member).map { sources[$0].isOpen } ?? false
+                member == message.source || wishes.newcomers[member] != nil
+                    || sources.slot(of: member).map { sources[$0].isOpen } ?? false
             }
     }
 
-    /// Of a group of two the survivor decides alone that a store is lost, unless both are about to decide something else.
-    private mutating func isLostByPartner(_ peerID: String) -> Bool {
-        guard let partner = sources.openSlot(ofPeer: peerID), openSlots.count == 2 else { return false }
-        if stance.change == nil { return true }
-        wishes.overridden.insert(sources[partner].source)
-        return false
+    /// An earlier life of which this one shows events, as long as the founder has not met anybody else.
+    private func lostPartner(of source: SessionSource) -> Int? {
+        sources.openSources.count < 2 ? sources.heldIncarnation(of: source) : nil
+    }
+
+    /// Of a group of two the survivor takes in the partner's next life without another view, unless both are about to decide
+    /// on one.
+    private func isReplacedByPartner(_ peerID: String) -> Bool {
+        sources.openSlot(ofPeer: peerID) != nil && openSlots.count == 2 && stance.change == nil
     }
 
     /// In a larger group whoever proposed a newcomer gives it its copy, and the others when that stays out.

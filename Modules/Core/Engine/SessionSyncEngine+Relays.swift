@@ -22,19 +22,24 @@ extension SessionSyncEngine {
         isReferenceOnly = false
         wallMilliseconds = max(wallMilliseconds, moment.wallMilliseconds)
         guard sealed, let slot = sources.slot(of: SessionSource(envelope.metadata)), slot != 0, sources[slot].isOpen,
-            !isQuarantined(sources[slot].source) || mutations.contains(.relayByQuarantined),
             !mutations.contains(.relayRefused)
         else { return forgetApplied() }
+        let teller = sources[slot].source
         gather { engine in
-            for record in records { engine.takeRelayed(record) }
+            for record in records { engine.takeRelayed(record, by: teller) }
         }
     }
 
-    private mutating func takeRelayed(_ record: SessionRecord<Event>) {
-        guard let slot = sources.slot(of: record.source), slot != 0, sources[slot].isOpen, record.sequence > 0 else {
-            return
-        }
+    private mutating func takeRelayed(_ record: SessionRecord<Event>, by teller: SessionSource) {
+        guard let slot = sources.slot(of: record.source), slot != 0, sources[slot].isOpen, record.sequence > 0,
+            mayTell(teller, of: record.source) || mutations.contains(.relayByQuarantined)
+        else { return }
         _ = take(LogEntry(upcast(record), slot: slot))
+    }
+
+    /// Of one that is to be closed, those who are to be closed with it have no say.
+    private func mayTell(_ teller: SessionSource, of author: SessionSource) -> Bool {
+        !isQuarantined(author) || !isQuarantined(teller)
     }
 
     // MARK: - Asking
@@ -62,7 +67,7 @@ extension SessionSyncEngine {
     private func holders(of slot: Int, beyond held: UInt64) -> [Int] {
         var holders: [Int] = []
         for other in sources.indices.dropFirst() where other != slot && sources[other].acknowledged(slot) > held {
-            if sources[other].isOpen, !isQuarantined(sources[other].source) { holders.append(other) }
+            if sources[other].isOpen, mayTell(sources[other].source, of: sources[slot].source) { holders.append(other) }
         }
         return holders
     }
@@ -74,7 +79,26 @@ extension SessionSyncEngine {
 
     mutating func answerRelays(_ control: SessionControl, to slot: Int) {
         guard let ranges = control.relays, !ranges.isEmpty else { return }
-        pending.relays[sources[slot].source.peerID] = ranges
+        let peerID = sources[slot].source.peerID
+        pending.relays[peerID] = ranges
+        // What is asked for was written before its author joined: it is void.
+        guard ranges.contains(where: { $0.first < sources.first(of: $0.source) }) else { return }
+        pending.records.insert(peerID)
+        pending.controls.insert(peerID)
+    }
+
+    /// Where sources begin of which the authors are away, by the word of a member.
+    mutating func takeFirsts(_ control: SessionControl, of slot: Int) {
+        guard let record = control.record, record.number == stance.number, !isQuarantined(sources[slot].source) else {
+            return
+        }
+        for entry in record.membership.first where entry.sequence > sources.first(of: entry.source) {
+            guard let known = sources.slot(of: entry.source), known != 0, sources[known].isOpen else { continue }
+            sources[known].first = entry.sequence
+            sources[known].held = max(sources[known].held, entry.sequence - 1)
+            drainGap(known)
+            sources.settlePromises(of: known)
+        }
     }
 
     /// As much as one message carries.

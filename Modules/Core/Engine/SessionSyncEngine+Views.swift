@@ -5,7 +5,8 @@ import MeshIdentity
 /// - *Prepare*: whoever wants a change promises itself a higher **ballot** than any it knows, and names whom it would close.
 /// - *Promise*: who hears of it promises it, too. From then on it is **frozen**: it promises nothing more about its events,
 ///   so that the cut stands still everywhere and a newcomer can be given a **floor** above it. Those to be closed are
-///   **quarantined**: nothing is taken of them that members who stay do not hold already. Both last until the next view.
+///   **quarantined**: nothing is taken of them that members who stay do not hold already. Both last until the next view;
+///   only a user's word lifts the quarantine of those whom it keeps.
 /// - *Propose*: when a majority has promised, and of a closing all that stay, who hold equally much of whoever is closed.
 ///   What was accepted under an earlier ballot goes first.
 /// - *Accept*, and *install* what a majority has accepted. Who is not in it has been **fenced**.
@@ -24,17 +25,21 @@ extension SessionSyncEngine {
     /// - Returns: whether this engine has been fenced by what it says.
     mutating func hearNewerView(_ message: EngineMessage<State, Event>) -> Bool {
         let control = message.control
-        guard sealed, control.group == groupName, let number = control.view?.number,
+        guard groupName != nil, control.group == groupName, let number = control.view?.number,
             number > stance.number || mutations.contains(.viewGoesBack) && number != stance.number
         else { return false }
         guard control.members.contains(source) || mutations.contains(.fenceUnheard) else {
             beFenced(by: number)
             return true
         }
-        // Who stays has agreed to every closing, so nobody can make it believe another one.
-        guard let record = control.record, record.number == number, isWithinStep(number, of: stance.number),
-            isAcceptable(record) || mutations.contains(.viewGoesBack)
-        else { return false }
+        guard let record = control.record, record.number == number, isWithinStep(number, of: stance.number) else {
+            return false
+        }
+        // Who stays has agreed to every closing. The user of another side has gone on without those who are here.
+        guard isAcceptable(record) || mutations.contains(.viewGoesBack) else {
+            beFenced(by: number)
+            return true
+        }
         install(record)
         return false
     }
@@ -94,19 +99,25 @@ extension SessionSyncEngine {
     /// Two groups of one session: this peer was looking for company, for the first time or without the store that it has lost,
     /// while there was one that has changed more often, or a larger one. Whom nobody here knows cannot make it leave.
     mutating func yields(to control: SessionControl, of peerID: String) -> Bool {
-        guard sealed, let group = control.group, group != groupName, openSlots.count > 1,
+        guard groupName != nil, let group = control.group, group != groupName, openSlots.count > 1,
             wishes.invited.contains(peerID)
                 || isMember(peerID) && control.members.contains(where: { $0.peerID == localPeerID }),
-            isOutranked(by: control)
+            isOutranked(by: control, isInvited: wishes.invited.contains(peerID))
         else { return false }
         beFenced(by: control.view?.number ?? 0, in: group)
         return true
     }
 
-    private func isOutranked(by control: SessionControl) -> Bool {
+    private func isOutranked(by control: SessionControl, isInvited: Bool) -> Bool {
         let number = control.view?.number ?? 0
         guard number == stance.number else { return number > stance.number }
-        return control.members.count > openSlots.count || openSlots.count > 2 && isOutvoted(by: control)
+        guard control.members.count == openSlots.count else { return isOutvoted(by: control) }
+        // Of two pairs both stay as they are unless a user wants otherwise.
+        guard isInvited else { return openSlots.count > 2 && isOutvoted(by: control) }
+        guard let group = control.group, let groupName, control.members.min() == sources.openSources.min() else {
+            return isOutvoted(by: control)
+        }
+        return group < groupName
     }
 
     /// Where a member of this view stands.
@@ -131,7 +142,8 @@ extension SessionSyncEngine {
         let round = max(rounds.max() ?? 0, stance.change?.ballot.round ?? 0) + 1
         guard round < SequenceBounds.hearsay, stance.number < SessionViewRecord.numberMax else { return }
         wishes.age = 0
-        enter(ViewBallot(round: round, proposer: source), closing: closingSlots.map { sources[$0].source })
+        let ballot = ViewBallot(round: round, proposer: source, isForced: !wishes.overridden.isEmpty)
+        enter(ballot, closing: closingSlots.map { sources[$0].source })
         advanceChange()
     }
 
@@ -149,6 +161,7 @@ extension SessionSyncEngine {
         var change = stance.change ?? ViewChange(ballot: ballot, frozen: promiseNow)
         (change.ballot, change.closing) = (ballot, closing)
         if mutations.contains(.quarantineLifted) { change.quarantined = [] }
+        if ballot.isForced { change.quarantined = closedByAccepted(keeping: ballot.proposer) }
         if !mutations.contains(.noQuarantine) {
             for source in closing where !change.quarantined.contains(source) {
                 change.quarantined.append(source)
@@ -159,6 +172,14 @@ extension SessionSyncEngine {
         extendLease(beyond: change.frozen.stamp)
         stance.change = change
         tellMembers()
+    }
+
+    /// Whom what has been accepted closes: it may have been decided, and is proposed again if it keeps who proposes.
+    private func closedByAccepted(keeping proposer: SessionSource) -> [SessionSource] {
+        guard let membership = stance.change?.accepted?.record.membership,
+            membership.open.contains(where: { $0.source == proposer })
+        else { return [] }
+        return membership.closed.map(\.source).filter(isQuarantined)
     }
 
     /// Everything up to now.
@@ -202,23 +223,26 @@ extension SessionSyncEngine {
             let statement = slot == 0 ? stance : sources[slot].statement
             return statement?.number == stance.number && statement?.change?.ballot == change.ballot
         }
-        guard isEnough(answers.count), let record = accepted(among: answers) ?? makeRecord(answers) else { return }
+        guard change.ballot.isForced || isMajority(answers.count),
+            let record = accepted(among: answers) ?? makeRecord(answers)
+        else { return }
         stance.change?.accepted = AcceptedView(ballot: change.ballot, record: record)
         tellMembers()
         if let record = decided { install(record) }
     }
 
-    private func isEnough(_ count: Int) -> Bool {
-        count * 2 > openSlots.count || !wishes.overridden.isEmpty || mutations.contains(.minorityDecides)
+    private func isMajority(_ count: Int) -> Bool {
+        count * 2 > openSlots.count || mutations.contains(.minorityDecides)
     }
 
-    /// What may have been decided under an earlier ballot. The user's word is stronger: then there may be two views of a number.
+    /// What may have been decided under an earlier ballot. Only the word of the user of somebody who is to be closed is
+    /// stronger: then there may be two views of a number.
     private func accepted(among answers: [Int]) -> SessionViewRecord? {
         if mutations.contains(.forgetsAccepted) { return nil }
         let latest = answers.compactMap { ($0 == 0 ? stance : sources[$0].statement)?.change?.accepted }
             .max { $0.ballot < $1.ballot }?.record
-        let isUnwanted = latest?.membership.open.contains { wishes.overridden.contains($0.source) } ?? false
-        return isUnwanted ? nil : latest
+        guard let latest, stance.change?.ballot.isForced == true else { return latest }
+        return latest.membership.open.contains { $0.source == source } ? latest : nil
     }
 
     /// - Returns: nil while somebody who stays has not answered, or holds more or less than another.
@@ -260,10 +284,6 @@ extension SessionSyncEngine {
         }
             && closing.allSatisfy { closed in
                 let held = sources[closed].held
-                // One that leaves has said how far it has come.
-                if sources[closed].statement?.isLeaving == true, sources[closed].acknowledged(closed) > held {
-                    return false
-                }
                 return mutations.contains(.unequalClose)
                     || staying.allSatisfy { slot in
                         slot == 0 || mutations.contains(.closeWithoutAll) && !answers.contains(slot)
@@ -283,26 +303,21 @@ extension SessionSyncEngine {
 
     /// The next view, if enough members of this one have accepted it under one ballot.
     private var decided: SessionViewRecord? {
-        var votes: [ViewBallot: Int] = [:]
+        var votes: [ViewBallot: (record: SessionViewRecord, voters: [Int])] = [:]
         for slot in openSlots {
             guard let accepted = vote(of: slot) else { continue }
-            votes[accepted.ballot, default: 0] += 1
-            if votes[accepted.ballot, default: 0] * 2 > openSlots.count || mutations.contains(.minorityDecides) {
-                return accepted.record
-            }
+            votes[accepted.ballot, default: (accepted.record, [])].voters.append(slot)
         }
-        return decidedByUser(votes)
+        return votes.first { isDecided(by: $0.value.voters, under: $0.key) }?.value.record
     }
 
-    /// All that stay have accepted what this device's user wants.
-    private func decidedByUser(_ votes: [ViewBallot: Int]) -> SessionViewRecord? {
-        guard !wishes.overridden.isEmpty, let own = stance.change?.accepted, own.ballot.proposer == source else {
-            return nil
+    private func isDecided(by voters: [Int], under ballot: ViewBallot) -> Bool {
+        if isMajority(voters.count) { return true }
+        guard ballot.isForced, let change = stance.change, change.ballot == ballot, !change.closing.isEmpty else {
+            return false
         }
-        let staying = openSlots.filter { slot in
-            own.record.membership.open.contains { $0.source == sources[slot].source }
-        }
-        return staying.allSatisfy { vote(of: $0)?.ballot == own.ballot } ? own.record : nil
+        // Whatever is proposed: what was accepted before would otherwise wait for those who are not waited for.
+        return openSlots.allSatisfy { voters.contains($0) || change.closing.contains(sources[$0].source) }
     }
 
     private func vote(of slot: Int) -> AcceptedView? {
@@ -330,7 +345,9 @@ extension SessionSyncEngine {
         for member in record.membership.open { open(member) }
         stance = ViewStatement(number: number, isLeaving: stance.isLeaving)
         setEpoch()
-        wishes.overridden = []
+        wishes.overridden = wishes.overridden.filter { word in
+            record.membership.open.contains { $0.source == word.key }
+        }
         wishes.age = 0
         for member in record.membership.open {
             if wishes.newcomers.removeValue(forKey: member.source) != nil, isMine {

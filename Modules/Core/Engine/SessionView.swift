@@ -23,10 +23,14 @@ public struct SessionViewRecord: Hashable, Sendable, Codable {
 public struct ViewBallot: Hashable, Sendable, Codable, Comparable {
     public var round: UInt64
     public var proposer: SessionSource
+    /// The word of the proposer's user, which stands for a majority: it is enough that all that stay agree.
+    public var isForced: Bool { byUser == true }
+    private var byUser: Bool?
 
-    public init(round: UInt64, proposer: SessionSource) {
+    public init(round: UInt64, proposer: SessionSource, isForced: Bool = false) {
         self.round = round
         self.proposer = proposer
+        byUser = isForced ? true : nil
     }
 
     public static func < (left: Self, right: Self) -> Bool {

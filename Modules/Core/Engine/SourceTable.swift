@@ -240,6 +240,9 @@ struct SourceTable: Sendable {
         }
     }
 
+    /// Where the source begins; everything before is void. 1 for one that is not known.
+    func first(of source: SessionSource) -> UInt64 { slot(of: source).map { records[$0].first } ?? 1 }
+
     func openSlot(ofPeer peerID: String) -> Int? {
         records.firstIndex { $0.isOpen && $0.source.peerID == peerID }
     }

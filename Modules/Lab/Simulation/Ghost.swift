@@ -36,6 +36,8 @@ struct Ghost<Feature: SimulatedFeature> {
     private(set) var mayFork = false
     /// By group: everything that any member has confirmed; nil where something stands that is not an event.
     private(set) var streams: [GroupLine: [Place?]] = [:]
+    /// By source that took another's place in its store: where that stood, and so the beginning of a group that it founds.
+    private(set) var formerLines: [SessionSource: GroupLine] = [:]
     /// By group: who was in it when.
     var views = ViewLedger()
     /// Written in stores that were lost, or by peers that left or stay away: it may be cut off where they were closed.
@@ -52,12 +54,17 @@ struct Ghost<Feature: SimulatedFeature> {
     mutating func expectForks() { mayFork = true }
 
     /// An event that was accepted before has been issued again by somebody who had it.
-    mutating func noteName(_ metadata: SessionSyncMetadata) {
-        // Whoever issues again gives the id, which follows from the rest otherwise.
-        guard let id = metadata.explicitEventID, let names = accepted[id], !names.contains(metadata.place) else {
-            return
-        }
-        accepted[id]?.append(metadata.place)
+    mutating func noteName(_ metadata: SessionSyncMetadata) { noteName(metadata.place, of: metadata.explicitEventID) }
+
+    /// - Parameter id: whoever issues again gives it; it follows from the rest otherwise.
+    mutating func noteName(_ place: SourceSequence, of id: UUID?) {
+        guard let id, let names = accepted[id], !names.contains(place) else { return }
+        accepted[id]?.append(place)
+    }
+
+    /// A store goes on under another name.
+    mutating func rename(_ source: SessionSource, to other: SessionSource, in line: GroupLine?) {
+        formerLines[other] = line ?? formerLines[source]
     }
 
     /// A store is gone: what no other one has may be lost from now on.

@@ -101,8 +101,6 @@ final class Replica<Feature: SimulatedFeature> {
     /// Whether the store was put back to an earlier moment and goes on under the same name: until its engine notices and
     /// takes another one, acknowledgements and promises of that name are not true.
     private(set) var isImpostor = false
-    /// Of what went on as another source after a fork: the beginning of a group that it then founds.
-    private(set) var formerGroup: SessionSource?
     private(set) var sideEffects = SideEffects()
     /// Why it writes under the name that it has.
     private(set) var origin = Origin.first
@@ -262,7 +260,6 @@ final class Replica<Feature: SimulatedFeature> {
 
     /// The same store goes on as another source: somebody else has written in this one's name.
     func reincarnate(incarnation: UInt32, seed: UInt64) throws {
-        formerGroup = outline.group ?? formerGroup
         engine = try engine.reincarnated(as: incarnation, seed: seed)
         origin = .reincarnated
         launchCount += 1

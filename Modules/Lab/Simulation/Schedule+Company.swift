@@ -10,7 +10,7 @@ extension Schedule {
         let size = random.happens(rate: 0.005) ? 16 : random.element([2, 3, 3, 5, 5])
         peerCount = members ?? size
         isPaired = random.happens(rate: 0.5)
-        (span, healing, end) = peerCount > 5 ? (6_000, 10_000, 20_000) : (5_000, 8_000, 14_000)
+        (span, healing, end) = peerCount > 5 ? (6_000, 10_000, 20_000) : (5_000, 8_000, 17_000)
         conditions = Conditions(company: peerCount, random: &random)
         // Into the time after everything is mended, when all taps must be confirmed all the same.
         taps = Self.taps(peerCount: peerCount, span: healing + 1_000, random: &random)

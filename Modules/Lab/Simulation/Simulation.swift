@@ -67,15 +67,17 @@ public struct Simulation: Sendable {
         return report
     }
 
-    /// The smallest schedule found that still fails: whole parts are dropped as long as something fails, whatever it is.
+    /// The smallest schedule found that still fails in that way: whole parts are dropped as long as it does.
     /// - Returns: nil when the schedule does not fail.
     public func shrunk(_ schedule: Schedule, progress: (Schedule) -> Void = { _ in }) -> Schedule? {
-        guard outcome(of: schedule).failure != nil else { return nil }
+        guard let failure = outcome(of: schedule).failure else { return nil }
         var best = schedule
         func keep(_ change: (inout Schedule) -> Void) -> Bool {
             var candidate = best
             change(&candidate)
-            guard candidate != best, outcome(of: candidate).failure != nil else { return false }
+            guard candidate != best, let other = outcome(of: candidate).failure, Self.isAlike(failure, other) else {
+                return false
+            }
             best = candidate
             progress(best)
             return true
@@ -102,6 +104,14 @@ public struct Simulation: Sendable {
             for calm in Conditions.simplifications { _ = keep { calm(&$0.conditions) } }
         } while best != before
         return best
+    }
+
+    /// But for names and numbers.
+    private static func isAlike(_ one: String, _ other: String) -> Bool {
+        func words(_ text: String) -> [Substring] {
+            text.split(separator: " ").filter { !$0.contains(where: \.isNumber) }
+        }
+        return words(one) == words(other)
     }
 }
 

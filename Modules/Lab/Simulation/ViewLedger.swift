@@ -106,15 +106,14 @@ struct ViewLedger {
     /// Whether an event lies, under each of its names, beyond what counts of a source that was closed, or was never open.
     func haveCut(_ names: [SourceSequence], in line: GroupLine) -> Bool {
         guard let branch = branch(line) else { return false }
-        return names.allSatisfy { name in
+        // What its author wrote before it joined it has issued again.
+        let latest = names.filter { name in
+            !names.contains { $0.source == name.source && $0.sequence > name.sequence }
+        }
+        return latest.allSatisfy { name in
             if let closing = branch.closed[name.source] { return name.sequence > closing.final }
             return !branch.views.values.contains { $0.open.contains(name.source) }
         }
-    }
-
-    /// Whether the peer was ever in it.
-    func knows(_ peerID: String, in line: GroupLine) -> Bool {
-        branch(line)?.views.values.contains { $0.open.contains { $0.peerID == peerID } } ?? false
     }
 
     private func branch(_ line: GroupLine) -> Branch? {

@@ -75,8 +75,7 @@ extension World {
         }
         guard isBelieved(peer), !replica.isImpostor else { return }
         guard let line = line(of: peer) else { throw Violation("\(replica.name) confirms without a group") }
-        let founder = replicas.first { $0.name == line.group.peerID }
-        let former = ghost.views.parent(of: line) ?? founder?.formerGroup.map { GroupLine(group: $0) }
+        let former = ghost.views.parent(of: line) ?? ghost.formerLines[line.group]
         for event in events { try ghost.confirm(event, in: line, after: former, by: replica.name) }
         try checkConfirmedInView(events, at: peer)
         for other in trustedMembers(of: replica) {

@@ -19,8 +19,18 @@ struct WorldCompany {
     var branches: [Int]
     /// Sources that have heard that the others go on without them.
     var fenced: Set<SessionSource> = []
+    /// What was in the bases of those at that moment.
+    var leftBehind: [LeftBehind] = []
+    /// The newest view when users looked last.
+    var lastSeen: UInt64?
     /// Nobody is left who could go on with the group.
     var isLost = false
+
+    struct LeftBehind {
+        let peer: Int
+        let line: GroupLine
+        let folded: SequenceVector
+    }
 
     struct Standing: Equatable {
         let source: SessionSource

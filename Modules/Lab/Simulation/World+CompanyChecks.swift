@@ -32,8 +32,8 @@ extension World {
         guard company != nil, alarms.contains(where: { if case .fenced = $0 { true } else { false } }) else { return }
         outcome.company.fences += 1
         company?.fenced.insert(replicas[peer].outline.source)
-        // Who went on alone has confirmed alone, and folded: that is not issued again.
-        if ghost.views.mayBranch { ghost.forgive(replicas[peer].engine.folded, of: name(peer)) }
+        guard let line = line(of: peer) else { return }
+        company?.leftBehind.append(.init(peer: peer, line: line, folded: replicas[peer].engine.folded))
     }
 
     private func count(_ newcomer: SessionSource) {
@@ -83,8 +83,14 @@ extension World {
     }
 
     /// Those who stay away keep what nobody else has.
+    /// And what a side has folded that goes on with the other is not issued again: see Docs/Convergence.md.
     func expectLosses(_ core: [Int]) {
         for peer in replicas.indices where !core.contains(peer) { ghost.expectCuts(of: name(peer)) }
+        guard let final = newestView?.line else { return }
+        for left in company?.leftBehind ?? [] {
+            let goesOn = left.line == final || left.line == ghost.formerLines[final.group]
+            if ghost.views.mayBranch || !goesOn { ghost.forgive(left.folded, of: name(left.peer)) }
+        }
     }
 
     func checkOneView(_ core: [Int]) throws(Violation) {

@@ -93,42 +93,56 @@ extension World {
     func meetAgain() {
         guard company != nil else { return }
         for peer in replicas.indices where !conditions.abandoned.contains(peer) { forgetSilence(of: peer) }
+        let seen = newestView?.view.number
+        company?.lastSeen = seen
         enter(.decide, atMilliseconds: schedule.healing + 1_500)
     }
 
-    /// A member lets in whom its group misses. Where peers that have lost their stores have met, and there are two groups, all
-    /// look for each other.
-    private func inviteEachOther(_ host: Int, _ line: GroupLine) {
-        for peer in core where !ghost.views.knows(name(peer), in: line) { replicas[host].engine.invite(name(peer)) }
-        let members = core.filter { replicas[$0].outline.isSealed }
-        guard members.contains(where: { self.line(of: $0)?.group != line.group }) else { return }
-        for peer in members {
-            for other in members where other != peer { replicas[peer].engine.invite(name(other)) }
+    /// Members let in whom they have never met. Where peers that have lost their stores have met, and there are two groups,
+    /// all look for each other.
+    private func inviteEachOther(_ line: GroupLine) {
+        let members = core.filter { self.line(of: $0) != nil }
+        let isOneGroup = members.allSatisfy { self.line(of: $0)?.group == line.group }
+        for host in members {
+            let membership = replicas[host].engine.membership
+            let known = Set(membership.open.map(\.source.peerID) + membership.closed.map(\.source.peerID))
+            for peer in core where peer != host && !(isOneGroup && known.contains(name(peer))) {
+                replicas[host].engine.invite(name(peer))
+            }
         }
     }
 
-    /// Users let in whom they miss; and where those who are left in the newest view are no majority of it, they do not wait
-    /// for the others.
+    /// Now and then: users let in whom they miss; and where those who are left in the newest view are no majority of it, they
+    /// do not wait for the others.
     func decide() throws(Violation) {
         guard let company else { return }
+        // Whoever was let in just before may be one who stays away.
+        if now < UInt64(schedule.healing + 4_000) * 1_000 { agenda.enter(.decide, at: now + 1_500_000) }
+        if company.isLost { return }
         guard let (line, newest) = newestView else { return loseGroup() }
         let left = core.filter { self.line(of: $0) == line && newest.open.contains(replicas[$0].outline.source) }
         guard let decider = left.first(where: { !isLeaving($0) }) ?? left.first else { return loseGroup() }
-        inviteEachOther(decider, line)
-        guard company.plan.lease != nil, 2 * left.count <= newest.open.count else { return try settle(decider) }
-        let missing = newest.open.compactMap { index(of: $0.peerID) }.filter { !left.contains($0) }
+        inviteEachOther(line)
+        // What has just been decided is still on its way.
+        let stands = company.lastSeen == newest.number
+        self.company?.lastSeen = newest.number
+        guard company.plan.lease != nil, stands, 2 * left.count <= newest.open.count else {
+            return try settle(decider)
+        }
+        let known = replicas[decider].engine
+        let missing = known.membership.open.compactMap { index(of: $0.source.peerID) }.filter { !left.contains($0) }
         // Of two, the survivor takes in whoever has lost its store.
-        if newest.open.count == 2, core.contains(missing[0]) { return try settle(decider) }
+        if known.membership.open.count == 2, core.contains(missing[0]) { return try settle(decider) }
         // They may have decided something else, of which nobody will hear.
         if missing.contains(where: { situations[$0].isRunning }) { ghost.views.mayBranch = true }
         try goOn(decider, without: missing)
     }
 
-    /// Of the group that has changed most often.
+    /// Of the group that has changed most often, or is the largest.
     var newestView: (line: GroupLine, view: (number: UInt64, open: [SessionSource]))? {
         let lines = core.compactMap { line(of: $0) }
         return lines.compactMap { line in ghost.views.newest(of: line).map { (line, $0) } }
-            .max { $0.1.number < $1.1.number }
+            .max { ($0.1.number, $0.1.open.count) < ($1.1.number, $1.1.open.count) }
     }
 
     private func loseGroup() {

@@ -62,15 +62,16 @@ extension World {
     func mend() {
         (conditions.crash, conditions.refusedCommit, conditions.tornCommit, conditions.lostSync) = (0, 0, 0, 0)
         let abandoned = conditions.abandoned
-        for peer in replicas.indices where !isOut(peer) {
-            if !abandoned.contains(peer) {
-                let offset = situations[peer].clockOffset
-                situations[peer] = Situation(clockOffset: offset)
-            } else {
+        for peer in replicas.indices {
+            if abandoned.contains(peer) {
+                // Also one that comes only now.
                 for other in replicas.indices where other != peer {
                     network.cut(from: peer, to: other, by: 1)
                     network.cut(from: other, to: peer, by: 1)
                 }
+            } else if !isOut(peer) {
+                let offset = situations[peer].clockOffset
+                situations[peer] = Situation(clockOffset: offset)
             }
         }
         network.heal(except: abandoned)

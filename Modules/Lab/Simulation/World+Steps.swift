@@ -165,6 +165,7 @@ extension World {
                 if hasAdopted {
                     outcome.snapshots += 1
                     replica.startSideEffects()
+                    noteReissued(by: peer)
                 }
             case .snapshot(let snapshot):
                 if case .applied = try replica.engine.applySnapshot(snapshot) { outcome.snapshots += 1 }
@@ -181,6 +182,17 @@ extension World {
             throw Violation("\(Schedule.name(of: peer)) refuses a frame: \(error)")
         }
         try follow(cut, at: peer, hasAdopted: hasAdopted)
+    }
+
+    /// What a newcomer issues again with its joining is not told as applied.
+    private func noteReissued(by peer: Int) {
+        let engine = replicas[peer].engine
+        for record in engine.records where record.source == engine.source {
+            guard let id = record.eventID, let first = ghost.accepted[id]?.first else { continue }
+            let place = SourceSequence(source: record.source, sequence: record.sequence)
+            ghost.noteName(place, of: id)
+            trace(peer) { "issues \(first.text) again as \(place.text)" }
+        }
     }
 
     /// What a call has put in its place, and what is to be done then.
@@ -248,7 +260,9 @@ extension World {
         outcome.reincarnations += 1
         sourceCount += 1
         let (incarnation, seed) = (UInt32(truncatingIfNeeded: random.next()), random.next())
+        let (source, line) = (replicas[peer].outline.source, line(of: peer))
         try restoring(peer) { try $0.reincarnate(incarnation: incarnation, seed: seed) }
+        ghost.rename(source, to: replicas[peer].outline.source, in: line)
     }
 
     /// Nobody uses more than the reference's calls yet.

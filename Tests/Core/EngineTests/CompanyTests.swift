@@ -53,6 +53,17 @@ import Testing
         #expect(company.confirmed["watch"]?.contains("alone 2") == true)
     }
 
+    @Test("Who goes on without somebody that is no member changes nothing")
+    func goOnWithoutNobody() throws {
+        var company = EngineCompany()
+        for name in ["phone", "watch"] { company.add(name) }
+        for _ in 0..<4 where company["phone"].group == nil { try company.run(rounds: 1) }
+        company.cut("phone", "watch")
+        try #require(company["phone"].group != nil && !company["phone"].isSealed)
+        company["phone"].goOn(without: ["nobody"])
+        #expect(!company["phone"].isSealed && !company["phone"].isChangingView)
+    }
+
     @Test("What an absent author had told one of them, all get")
     func relay() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])

@@ -60,7 +60,7 @@ struct WorldTests {
 
     /// Rules that most seeds meet; those that one in hundreds does are broken by `plugins-tool simulate --mutations`.
     private static let commonRules = Simulation.mutationNames.filter {
-        Simulation.setting(for: $0) == .ordinary && !["tokensKept", "floorlessReplace", "reissueCovered"].contains($0)
+        Simulation.setting(for: $0) == .ordinary && !["floorlessReplace", "reissueCovered"].contains($0)
     }
 
     @Test("a broken rule is noticed", .enabled(if: Simulation.canBreakRules), arguments: commonRules)

@@ -142,7 +142,7 @@
                 throw ValidationError("this build breaks no rules; build it with MESH_MUTATIONS=1 in the environment")
             }
             let rules =
-                Simulation.mutationNames + Simulation.sessionMutationNames + Simulation.companyMutationNames
+                Simulation.mutationNames + Simulation.sessionMutationNames + Simulation.coveredMutationNames
             if let mutate, !rules.contains(mutate) {
                 let known = rules.joined(separator: ", ")
                 throw ValidationError("no rule is called '\(mutate.printable())'; there are \(known)")
@@ -207,14 +207,12 @@
 
         private func proveMutations(_ subjects: [SimulationSubject]) throws {
             let progress = ProgressLine()
-            let isOfCompany = setting == .company
-            let names = isOfCompany ? Simulation.companyMutationNames : Simulation.mutationNames
-            let engineRows = try names.map { name in
+            let engineRows = try Simulation.mutationNames.map { name in
                 progress.show(name)
                 if Simulation.traps(with: name) { return try rowOfTrap(name, subjects) }
                 return row(name, subjects)
             }
-            let sessionRows = try (isOfCompany ? [] : Simulation.sessionMutationNames).map { name in
+            let sessionRows = try Simulation.sessionMutationNames.map { name in
                 progress.show(name)
                 return try sessionRow(name)
             }
