@@ -185,7 +185,7 @@ let modules: [Module] = [
         ],
         tests: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
-            "MeshSeries", "MeshScenarioTransport", "MeshTestSupport",
+            "MeshSeries", "MeshScenarioTransport", "MeshTestSupport", "GroceriesExample",
         ]),
     Module(
         "MeshDiagnostics", "Modules/Features/Diagnostics", floor: 5,
@@ -310,6 +310,9 @@ let modules: [Module] = [
             "MeshTransport", "MeshConnection", "MeshSeries", "MeshSession",
         ],
         tests: ["MeshGPX", "SessionMesh", "MeshTestSupport"]),
+    Module(
+        "GroceriesExample", "Docs/Examples/Groceries", floor: 7, form: .internalLibrary,
+        uses: ["MeshIdentity", "MeshEngine", "MeshTransport", "MeshSession"]),
 ]
 
 let settings: [SwiftSetting] = [

@@ -7,6 +7,8 @@ public import Foundation
 ///
 /// try session.show(142, as: .heartRate)                // on the watch, as often as it is measured
 /// session.shown(.heartRate)?.value                     // on the phone
+/// session.presence(of: .cursor)                        // where everybody's is, by peer id
+/// session.hide(.cursor)                                // and mine is nowhere
 /// ```
 ///
 /// Such a value is in no log and no store, and has no place in the order of events: what is lost on the way is replaced by

@@ -5,12 +5,19 @@ public import MeshEngine
 public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
     public let peerID: String
     public let sync: SessionPeerSync
+    /// Its engine has been heard within thirty exchange intervals, and the transport does not say that it has gone. Looked at
+    /// with each exchange, the next of which may be ten intervals away.
+    public let isHere: Bool
+    /// Events of this device that it has not said it holds; nil while it is no member of a group.
+    public let missingThereCount: UInt64?
     /// Events of this peer that are known to be missing here, and are asked for.
     public let missingCount: UInt64
     /// Whether the transport calls it reachable.
     public let isReachable: Bool
     /// When its engine was last heard, by the local clock.
     public let lastHeardAt: Date?
+    /// Since when it has been heard without a silence of thirty exchange intervals, by the local clock; nil before it was.
+    public let heardSince: Date?
     /// How much its clock is ahead; nil before the first round trip.
     public let clockOffset: ClockOffsetEstimate?
 

@@ -9,7 +9,9 @@ extension SyncedSession {
     /// Shows a value to the others, in place of the last one under that key. Values that are shown faster than they can be sent
     /// make room for the newest; one that is lost is made up for by the next, or within ten exchange intervals.
     ///
-    /// Nothing is kept for devices that cannot be reached: they are shown the newest when they come.
+    /// They leave at most once in `SyncedSessionConfiguration.ephemeralInterval`. A device shows 64 keys; of more, the one that has
+    /// been silent longest goes. Nothing is kept for devices that cannot be reached: they are shown the newest when they come.
+    ///
     /// - Parameter moment: when it was measured; nil is now.
     /// - Throws: `SessionSyncError.payloadTooLarge` beyond 4096 bytes, `outOfRange` for a name that is empty or has more than
     ///   128 bytes, `closed`, and what encoding throws.
@@ -20,14 +22,31 @@ extension SyncedSession {
         try turn { try $0.show(bytes, as: key.name, at: moment) }
     }
 
+    /// Shows nothing under that key any more, on no device. Closing the session does that for all keys.
+    public func hide<Value>(_ key: EphemeralKey<Value>) {
+        guard phase != .closed else { return }
+        turn { [now] in $0.hide(key.name, at: now) }
+    }
+
+    /// Who shows what under a key, by peer id, this device included: who looks, who is typing, where the cursors are.
+    ///
+    /// A peer is in it from its `show` on until it hides or closes, the transport says that it has gone, the group goes on without
+    /// it, or it has been silent for thirty exchange intervals, which is looked at every ten. What another version of the app
+    /// shows and `Value` cannot read is left out. Of at most 64 peers. Complexity: decodes one value of each.
+    public func presence<Value>(of key: EphemeralKey<Value>) -> [String: Value] {
+        // Reading this lets a view follow.
+        _ = ephemeralTurn
+        let values: [EphemeralValue<Value>] = core.shown(key.name).compactMap(Self.read)
+        return Dictionary(values.map { ($0.peerID, $0.value) }) { first, _ in first }
+    }
+
     /// The newest value under a key, whoever shows it, this device included.
     ///
-    /// What a peer shows is gone when the transport says that it has gone, and else after it has been silent for thirty exchange
-    /// intervals.
+    /// What a peer shows goes as in `presence(of:)`.
     public func shown<Value>(_ key: EphemeralKey<Value>) -> EphemeralValue<Value>? {
         // Reading this lets a view follow.
         _ = ephemeralTurn
-        return core.ephemerals[key.name].flatMap(Self.read)
+        return core.shown(key.name).max { $0.stamp < $1.stamp }.flatMap(Self.read)
     }
 
     /// The same of one peer.
@@ -53,7 +72,9 @@ extension SyncedSession {
     nonisolated private static func read<Value: Codable & Sendable>(
         _ sample: EphemeralLane<[UInt8]>.Sample
     ) -> EphemeralValue<Value>? {
-        guard let value = try? CompactCodec().decode(Value.self, from: sample.value) else { return nil }
+        guard !sample.value.isEmpty, let value = try? CompactCodec().decode(Value.self, from: sample.value) else {
+            return nil
+        }
         return EphemeralValue(
             value: value, peerID: sample.source.peerID,
             moment: Date(timeIntervalSince1970: Double(sample.stamp.milliseconds) / 1000))

@@ -26,6 +26,30 @@ extension SyncedSession {
     /// make room; what must not be missed belongs into `SyncedSessionConfiguration.onConfirmed`.
     public func confirmedEvents() -> AsyncStream<SessionConfirmedEvent<Event>> { confirmedTopic.subscribe() }
 
+    /// All of that in one order: what has been applied, what came late, what is confirmed, and the whole state where it is another
+    /// one. The first element is the state now.
+    ///
+    /// Who reads each element before the next has happened gets it as it happened. What waits gathers: events that follow each
+    /// other come as one element with the newest state, and what was confirmed after them as another. Beyond `bufferLimit` events
+    /// and confirmations that wait, or a single change of more than 1024 or of more than the limit, one `snapshot` stands for
+    /// all of them. So a reader costs two states and so many events, however slow it is. Cancelling its task, or letting go of
+    /// the stream, frees it; closing the session ends it after what waits.
+    public func updates(bufferLimit: Int = 1024) -> AsyncStream<SessionUpdate<State, Event>> {
+        let consumer = UpdateConsumer<State, Event>(state, limit: max(1, bufferLimit))
+        if phase == .closed {
+            consumer.finish()
+        } else {
+            updateConsumers.add(consumer)
+            core.updates.begin(isBehind: core.engine.isBehind)
+        }
+        return AsyncStream(unfolding: { await consumer.next() }, onCancel: { consumer.cancel() })
+    }
+
+    func tell(_ updates: [SessionUpdate<State, Event>]) {
+        updateConsumers.append(updates)
+        if updateConsumers.isEmpty { core.updates.end() }
+    }
+
     /// What ought not to happen and did: the newest 64.
     public func alarms() -> AsyncStream<SessionAlarm> { alarmTopic.subscribe() }
 }

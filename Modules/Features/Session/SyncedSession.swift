@@ -44,6 +44,11 @@ where
     public private(set) var phase = Phase.stopped
     /// How every known peer stands, in the order of their ids.
     public private(set) var peers: [SessionPeerStatus] = []
+    /// Members that the session has gone on without since it was opened here, this device itself included, in the order in which
+    /// that became known: the newest 64. Who has come back is in `memberIDs`.
+    public private(set) var departures: [SessionDeparture] = []
+    /// All of them so far: more than `departures` holds once the oldest have made room.
+    public private(set) var departureCount = 0
     /// In a group for good: events are confirmed from here on.
     public private(set) var isMember = false
     /// Somebody has ended the session: nobody submits any more, on no device. What was accepted before still arrives.
@@ -88,6 +93,7 @@ where
     @ObservationIgnored private let listeners = OwnedTasks()
     @ObservationIgnored private let exchangeTimer = OwnedTasks()
     @ObservationIgnored private let requestTimer = OwnedTasks()
+    @ObservationIgnored private let ephemeralTimer = OwnedTasks()
     @ObservationIgnored let effectTask = OwnedTasks()
     @ObservationIgnored var isRunningEffects = false
     @ObservationIgnored private let catchUpTask = OwnedTasks()
@@ -111,6 +117,7 @@ where
     @ObservationIgnored let confirmedTopic = Topic<SessionConfirmedEvent<Event>>(bufferLimit: 4096)
     @ObservationIgnored let alarmTopic = Topic<SessionAlarm>(bufferLimit: 64)
     @ObservationIgnored let ephemeralTopic = Topic<EphemeralLane<[UInt8]>.Sample>(bufferLimit: 256)
+    @ObservationIgnored let updateConsumers = UpdateConsumers<State, Event>()
     @ObservationIgnored private let roomTopic = Topic<Void>(bufferLimit: 1)
     @ObservationIgnored private var isRoomAwaited = false
 
@@ -187,6 +194,7 @@ where
             // What is stopped writes and sends nothing.
             start()
         }
+        turn { [now] in $0.hideAll(at: now) }
         if phase == .running {
             turn { $0.catchUp() }
             turn { $0.tellSeries(atOnce: true) }
@@ -216,6 +224,7 @@ where
         confirmedTopic.finish()
         alarmTopic.finish()
         ephemeralTopic.finish()
+        updateConsumers.finish()
         roomTopic.finish()
     }
 
@@ -284,6 +293,7 @@ where
         isServing = false
         requestTimer.cancel()
         exchangeTimer.cancel()
+        ephemeralTimer.cancel()
         drain?.cancel()
         isDraining = false
     }
@@ -370,6 +380,7 @@ extension SyncedSession {
         remoteSnapshotTopic.publish(contentsOf: directives.remoteSnapshots)
         confirmedTopic.publish(contentsOf: directives.confirmed)
         alarmTopic.publish(contentsOf: directives.alarms)
+        if !directives.updates.isEmpty { tell(directives.updates) }
         ephemeralTopic.publish(contentsOf: directives.ephemerals)
         #if DEBUG
             warn(of: directives.alarms)
@@ -380,6 +391,7 @@ extension SyncedSession {
         }
         if let delay = directives.exchangeIn { set(exchangeTimer, delay) { $0.exchangeNow() } }
         if let delay = directives.requestIn { set(requestTimer, delay) { $0.sendOwedRequest() } }
+        if let delay = directives.ephemeralsIn { set(ephemeralTimer, delay) { $0.sendEphemerals() } }
         if directives.hasRound { beginRounds() }
         if directives.runsEffects { runEffects() }
         if let delay = directives.catchUpIn { catchUp(in: delay) }
@@ -460,6 +472,10 @@ extension SyncedSession {
         nameGuests()
         if confirmedCount != core.engine.confirmedCount { confirmedCount = core.engine.confirmedCount }
         if reachablePeerIDs != core.reachablePeerIDs { reachablePeerIDs = core.reachablePeerIDs }
+        if departureCount != core.company.departureCount {
+            departureCount = core.company.departureCount
+            departures = core.company.departures
+        }
         let statuses = core.peers
         guard peers != statuses else { return }
         peers = statuses

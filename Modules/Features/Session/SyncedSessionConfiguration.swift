@@ -48,7 +48,8 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Confirm, write, run this, mark it as done: an event's id comes once, except that a crash between running and
     /// marking runs it again after the relaunch. When it throws, the event and those after it wait for the next exchange.
     public var onConfirmed: (@MainActor @Sendable (SessionConfirmedEvent<Event>) async throws -> Void)?
-    /// Bounds and hooks of the engine. What is unconfirmed may be more than an engine alone takes, so that a device that is
+    /// Bounds and hooks of the engine. `upcast` reads events of other versions; nil reads, by their own decoding, those that an
+    /// earlier version of the app has kept unread. What is unconfirmed may be more than an engine alone takes, so that a device that is
     /// away from the others for a day at an event a second keeps all of it: 262,144 events, or 32 MiB of memory.
     public var engine = {
         var options = SessionEngineOptions<State, Event>()
@@ -74,6 +75,9 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// What series may take in the store, or in memory where there is none, of what this device records; and as much again of
     /// what others do. Beyond it `record` throws, and what others have recorded stays with them.
     public var seriesBytesMax = 256 << 20
+    /// The shortest time between two messages of values of which only the newest counts (`show`): what is shown faster waits, and
+    /// of each key the newest leaves.
+    public var ephemeralInterval: Duration = .milliseconds(100)
     /// How long samples gather before they travel: they are smaller together. Sooner when they are many.
     public var seriesInterval: Duration = .seconds(5)
     /// How long the main actor is held at once for what came late; measured by this machine's clock, so that virtual time
@@ -103,12 +107,22 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
 
     public init() {}
 
+    /// Reads what an earlier version of the app has kept unread, as soon as this one opens the store.
+    private var readsUnread: @Sendable (SessionSyncMetadata, [UInt8], UInt8) -> Event? {
+        let codecs: [any PayloadCodec] = [checkpointCodec, CompactCodec(), JSONCodec(), CBORCodec()]
+        return { [payloadType] metadata, bytes, codec in
+            guard metadata.payloadType == payloadType ?? "\(metadata.featureID).event" else { return nil }
+            return codecs.first { $0.id.number == codec }.flatMap { try? $0.decode(Event.self, from: bytes) }
+        }
+    }
+
     var engineOptions: SessionEngineOptions<State, Event> {
         var options = engine
         if onConfirmed != nil { options.keepsSideEffects = true }
         if joins { options.founds = false }
         options.catchesUpLater = true
         options.confirmedAtOnce = 512
+        options.upcast = engine.upcast ?? readsUnread
         options.encodedBytes = { event in (try? CompactCodec().encode(event).count) ?? 0 }
         options.encodedStateBytes = { state in (try? CompactCodec().encode(state).count) ?? 0 }
         return options

@@ -116,6 +116,16 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
         incarnation: UInt32, clockAhead: TimeInterval = 0, _ configure: (inout CounterConfiguration) -> Void = { _ in }
     ) -> CounterConfiguration {
         var configuration = CounterConfiguration()
+        adapt(&configuration, incarnation: incarnation, clockAhead: clockAhead)
+        configure(&configuration)
+        return configuration
+    }
+
+    /// Gives a session of any feature this world's time and seed.
+    func adapt<State, Event>(
+        _ configuration: inout SyncedSessionConfiguration<State, Event>, incarnation: UInt32,
+        clockAhead: TimeInterval = 0
+    ) {
         configuration.incarnation = incarnation
         let seeds = Locked(UInt64(incarnation) &* 7_919 &+ network.seed)
         configuration.randomSeed = {
@@ -126,8 +136,6 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
         }
         configuration.now = { [network] in network.now.addingTimeInterval(clockAhead) }
         configuration.wait = { [weak self] in try await self?.sleep($0) }
-        configure(&configuration)
-        return configuration
     }
 
     func session(

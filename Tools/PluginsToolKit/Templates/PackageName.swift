@@ -51,8 +51,8 @@ struct PackageName: Equatable {
     /// that the package imports.
     private static let reserved: Set<String> = [
         "Benchmarks", "Bus", "CBOR", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery",
-        "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GPX", "Identity", "JSON", "JSONCodec",
-        "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport", "Payload", "Pipe", "PipeTransport",
+        "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GPX", "GroceriesExample", "Identity", "JSON",
+        "JSONCodec", "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport", "Payload", "Pipe", "PipeTransport",
         "PluginsTool", "PluginsToolKit", "Requests", "Scenario", "ScenarioTransport", "Security", "Series", "Session",
         "SessionMesh", "SessionMeshWatchConnectivity", "SharedState", "SimulatedWatch", "Simulation", "SQLite",
         "SQLiteStorage", "Storage", "Testing", "TestSupport", "TimerAnchor", "ToolOutput", "Transport", "UDP",

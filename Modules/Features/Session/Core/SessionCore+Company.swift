@@ -16,7 +16,8 @@ extension SessionCore {
             let heardAt = max(heard[peerID]?.at ?? .distantPast, listeningSince)
             return moment.now.timeIntervalSince(heardAt) > lease
         }
-        engine.suspect(Set(absent))
+        company.suspected = Set(absent)
+        engine.suspect(company.suspected)
     }
 
     /// Seconds; longer than members are silent while there is nothing to say.
@@ -31,6 +32,8 @@ extension SessionCore {
     }
 
     mutating func goOn(without peerIDs: Set<String>) {
+        let unwanted = engine.membership.open.map(\.source).filter { peerIDs.contains($0.peerID) }
+        company.goOn(without: unwanted, by: engine.localPeerID)
         engine.goOn(without: peerIDs)
         directives.showsStatus = true
         exchangeNow()

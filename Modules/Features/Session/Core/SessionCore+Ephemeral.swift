@@ -31,23 +31,82 @@ extension SessionCore {
             throw SessionSyncError.payloadTooLarge(
                 bytes: bytes.count, limit: EphemeralLimits.valueBytesMax, limitID: "session.ephemeral")
         }
+        record(bytes, as: name, at: moment)
+        sendEphemerals([name])
+    }
+
+    /// Nothing is shown under that name any more. Said like any value, as the newest: an empty one, which no version reads.
+    mutating func hide(_ name: String, at moment: Date) {
+        guard let known = ephemerals[name, by: engine.localPeerID], !known.value.isEmpty else { return }
+        record([], as: name, at: moment)
+        sendEphemerals([name])
+    }
+
+    /// The last word before this device goes: it does not wait for its turn.
+    mutating func hideAll(at moment: Date) {
+        ephemeralsSentAt = nil
+        for sample in ephemerals.samples(of: engine.localPeerID) { hide(sample.key, at: moment) }
+    }
+
+    private mutating func record(_ bytes: [UInt8], as name: String, at moment: Date) {
         ephemerals.rename(engine.source)
         _ = ephemerals.record(bytes, for: name, at: moment)
         directives.showsEphemerals = true
+    }
+
+    /// What is shown under a name, of each peer at most one, in the order of their ids; this device's too.
+    /// Complexity: O(peers).
+    func shown(_ name: String) -> [EphemeralLane<[UInt8]>.Sample] {
+        ([engine.localPeerID] + ephemeralHeardAt.keys).sorted()
+            .compactMap { ephemerals[name, by: $0] }
+            .filter { !$0.value.isEmpty }
+    }
+
+    // MARK: - Sending
+
+    /// What is shown faster than `ephemeralInterval` waits, and of each name the newest leaves.
+    private mutating func sendEphemerals(_ names: some Sequence<String>) {
         guard !isAlone else { return }
-        outgoing.ephemeralNames.insert(name)
-        wake()
+        outgoing.ephemeralNames.formUnion(names)
+        guard !outgoing.ephemeralNames.isEmpty else { return }
+        guard let wait = ephemeralWait else { return wake() }
+        guard !isEphemeralTimed, isRunning else { return }
+        isEphemeralTimed = true
+        directives.ephemeralsIn = wait
+    }
+
+    /// Their time has come.
+    mutating func sendEphemerals() {
+        isEphemeralTimed = false
+        sendEphemerals([])
+    }
+
+    /// nil when some may leave now.
+    private var ephemeralWait: Duration? {
+        guard let sentAt = ephemeralsSentAt else { return nil }
+        let wait = configuration.ephemeralInterval - .seconds(abs(moment.now.timeIntervalSince(sentAt)))
+        // A timer may wake a little early.
+        return wait > .milliseconds(1) ? wait : nil
+    }
+
+    /// - Returns: those that may leave with this round; the others wait.
+    mutating func takeEphemeralMessages(_ names: Set<String>) -> [EphemeralMessage] {
+        guard !names.isEmpty else { return [] }
+        guard ephemeralWait == nil else {
+            outgoing.ephemeralNames.formUnion(names)
+            return []
+        }
+        ephemeralsSentAt = moment.now
+        return ephemeralMessages(names)
     }
 
     /// With each exchange: what was lost, and what somebody who has just come lacks. And nobody shows what is long gone.
     mutating func renewEphemerals() {
-        for (peerID, heardAt) in ephemeralHeardAt {
-            let isGone = tellsReachability && !reachablePeerIDs.contains(peerID)
-            if isGone || abs(moment.now.timeIntervalSince(heardAt)) > silenceMax { forgetEphemerals(of: peerID) }
+        for (peerID, heardAt) in ephemeralHeardAt where isGone(peerID, heardAt: heardAt) {
+            forgetEphemerals(of: peerID)
         }
         ephemerals.rename(engine.source)
-        guard !isAlone else { return }
-        outgoing.ephemeralNames.formUnion(ephemerals.samples(of: engine.localPeerID).map(\.key))
+        sendEphemerals(ephemerals.samples(of: engine.localPeerID).map(\.key))
     }
 
     mutating func forgetEphemerals(of peerID: String) {
@@ -59,7 +118,7 @@ extension SessionCore {
     }
 
     /// The newest of those names, in messages of a bounded size.
-    func ephemeralMessages(_ names: Set<String>) -> [EphemeralMessage] {
+    private func ephemeralMessages(_ names: Set<String>) -> [EphemeralMessage] {
         var messages: [EphemeralMessage] = []
         var room = 0
         for sample in ephemerals.samples(of: engine.localPeerID) where names.contains(sample.key) {
@@ -101,7 +160,4 @@ extension SessionCore {
         let age = moment.now.timeIntervalSince(metadata.causalTimestamp.addingTimeInterval(-ahead))
         return age > silenceMax
     }
-
-    /// Seconds after which a peer that tells nothing shows nothing. One that is there tells its own with each exchange.
-    private var silenceMax: TimeInterval { 30 * configuration.exchangeInterval.seconds }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshSeries
@@ -33,6 +34,10 @@ struct ExchangeSchedule {
 /// What a peer said last.
 struct HeardPeer {
     var at: Date
+    /// Since then it has been heard without a long silence.
+    var since: Date
+    /// Of its life that was heard last.
+    var incarnation: UInt32?
     var held = SequenceVector()
     var position: UInt64 = 0
     /// The sequence up to which its events were sent and did not come.
@@ -43,6 +48,8 @@ struct HeardPeer {
 
     /// Of more peers than this nothing is remembered.
     static var countMax: Int { 256 }
+
+    init(at moment: Date) { (at, since) = (moment, moment) }
 }
 
 extension SessionCore {
@@ -106,6 +113,15 @@ extension SessionCore {
     /// The last events of a peer are missing: no later one shows a gap, but the peer has said how far it is.
     var isLagging: Bool {
         heard.contains { $0.value.lostThrough > 0 && $0.value.lostThrough > heldSequence(of: $0.key) }
+    }
+
+    /// Seconds after which a peer that tells nothing is not here: three times as long as one that is there may be silent.
+    var silenceMax: TimeInterval { 30 * configuration.exchangeInterval.seconds }
+
+    /// The transport says so, or it was not heard since for long.
+    func isGone(_ peerID: String, heardAt: Date) -> Bool {
+        tellsReachability && !reachablePeerIDs.contains(peerID)
+            || abs(moment.now.timeIntervalSince(heardAt)) > silenceMax
     }
 
     /// Nobody can be reached, as far as the transport tells; when that changes, an exchange follows at once.

@@ -50,6 +50,7 @@ extension SessionCore {
     /// Tells of the remote events that the last call to the engine put in their place.
     mutating func announceApplied() {
         let applied = engine.takeApplied()
+        updates.record(applied)
         for event in applied where event.envelope.metadata.sourcePeerID != engine.localPeerID {
             switch event.outcome {
             case .applied:
@@ -192,6 +193,11 @@ extension SessionCore {
         guard envelope.metadata.sourcePeerID != engine.localPeerID else { return }
         let isNew = heard[envelope.metadata.sourcePeerID] == nil
         try engine.receiveControl(envelope, at: moment.now)
+        if let statement = envelope.payload.view {
+            let metadata = envelope.metadata
+            company.hear(
+                statement, of: SessionSource(peerID: metadata.sourcePeerID, incarnation: metadata.incarnation))
+        }
         statistics.controlsReceived += 1
         note(envelope.payload, from: envelope.metadata)
         announceApplied()
@@ -212,8 +218,10 @@ extension SessionCore {
         // No event since the last exchange: what the peer has sent was lost, and is not under way.
         let promised = exchange.unacknowledgedCount == 0 && isOpenMember(peerID) ? metadata.promise?.sequence : nil
         let lostThrough = promised.map { $0 > heldSequence(of: peerID) ? $0 : 0 }
-        remember(peerID) { [now = moment.now] peer in
+        remember(peerID) { [now = moment.now, silenceMax] peer in
+            if abs(now.timeIntervalSince(peer.at)) > silenceMax { peer.since = now }
             peer.at = now
+            peer.incarnation = metadata.incarnation
             peer.held = control.held
             peer.position = control.position
             peer.lostThrough = lostThrough ?? peer.lostThrough

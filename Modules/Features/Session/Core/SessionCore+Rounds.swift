@@ -97,12 +97,13 @@ extension SessionCore {
         let isSeriesRetry = series.isRetry
         let seriesBatch = series.hasUnwritten ? Result { try series.takeBatch() } : nil
         if decided.alarms.contains(where: isOwnFork) { outgoing.events = [] }
+        let ephemerals = takeEphemeralMessages(outgoing.ephemeralNames)
         return OutgoingRound(
             batch: batch, seriesBatch: seriesBatch, isSeriesRetry: isSeriesRetry, sequence: engine.held[engine.source],
             directives: decided, events: outgoing.events,
             snapshot: snapshot, snapshotReceivers: outgoing.snapshotReceivers,
             asksForSnapshot: outgoing.asksForSnapshot, copyMessages: outgoing.copyMessages,
-            ephemerals: ephemeralMessages(outgoing.ephemeralNames), seriesMessages: outgoing.seriesMessages)
+            ephemerals: ephemerals, seriesMessages: outgoing.seriesMessages)
     }
 
     /// What was written counts now.
@@ -147,6 +148,7 @@ extension SessionCore {
         deliveries.confirm(own.map(\.metadata.eventID))
         if samples.count > 0 { samples.count -= min(samples.count, own.count { configuration.isHighRate($0.payload) }) }
         directives.confirmed += confirmed
+        updates.record(confirmed)
         if configuration.onConfirmed != nil {
             for event in confirmed { effects.append(event) }
         }
@@ -208,6 +210,7 @@ extension SessionCore {
                 guard heard[source.peerID]?.isNotAdmitted != true else { continue }
                 remember(source.peerID) { $0.isNotAdmitted = true }
             }
+            if case .fenced(let view) = alarm { recordOwnDeparture(view: view) }
             tell(alarm)
             // Who wanted to leave has left.
             if isOwnFork(alarm), !engine.isLeaving { reincarnate() }

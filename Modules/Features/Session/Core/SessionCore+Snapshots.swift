@@ -64,6 +64,7 @@ extension SessionCore {
     mutating func tellAdopted() {
         guard let copy = adoptedCopy.take() else { return }
         let store = engine.store
+        updates.record(.adopted(from: copy.metadata.sourcePeerID))
         directives.showsState = true
         directives.remoteSnapshots.append(
             SessionSyncSnapshot(
@@ -85,6 +86,7 @@ extension SessionCore {
     /// What came with it is told as one.
     private mutating func tellReplaced(by snapshot: SessionSyncSnapshot<State>) {
         _ = engine.takeApplied()
+        updates.record(.shown(from: snapshot.metadata.sourcePeerID))
         directives.showsState = true
         directives.remoteSnapshots.append(snapshot)
     }

@@ -30,24 +30,34 @@ extension SessionCore {
         let ids = Set(members.map(\.source.peerID)).union(moment.knownPeers.map(\.id)).union(heard.keys)
             .union(reachablePeerIDs)
         return ids.subtracting([engine.localPeerID]).sorted().map { id in
-            SessionPeerStatus(
-                peerID: id, sync: sync(of: id, members),
+            let member = engine.isSealed ? members.first { $0.source.peerID == id }?.source : nil
+            let acknowledged = member.map(engine.acknowledged)
+            return SessionPeerStatus(
+                peerID: id,
+                sync: acknowledged.map { sync(lacking: heldCount(missingIn: $0) { $0 != member }) }
+                    ?? syncOfOutsider(id),
+                isHere: isHere(id),
+                missingThereCount: acknowledged.map { heldCount(missingIn: $0) { $0.peerID == engine.localPeerID } },
                 missingCount: missing.filter { $0.source.peerID == id }
                     .reduce(0) { $0 &+ ($1.last &- $1.first &+ 1) },
                 isReachable: reachablePeerIDs.contains(id), lastHeardAt: heard[id]?.at,
-                clockOffset: engine.clockOffset(of: id))
+                heardSince: heard[id]?.since, clockOffset: engine.clockOffset(of: id))
         }
     }
 
-    private func sync(of peerID: String, _ members: [SessionMembership.Member]) -> SessionPeerSync {
-        if let member = members.first(where: { $0.source.peerID == peerID })?.source, engine.isSealed {
-            let acknowledged = engine.acknowledged(by: member)
-            let lacking = engine.held.entries.reduce(UInt64(0)) { count, entry in
-                guard entry.source != member else { return count }
-                return count &+ (entry.sequence &- min(entry.sequence, acknowledged[entry.source]))
-            }
-            return lacking == 0 ? .upToDate : .behind(by: lacking)
-        }
+    private func isHere(_ peerID: String) -> Bool {
+        heard[peerID].map { !isGone(peerID, heardAt: $0.at) } ?? false
+    }
+
+    /// Events of those sources that are held here and not acknowledged.
+    private func heldCount(missingIn acknowledged: SequenceVector, of isCounted: (SessionSource) -> Bool) -> UInt64 {
+        engine.held.entries.filter { isCounted($0.source) }
+            .reduce(0) { $0 &+ ($1.sequence &- min($1.sequence, acknowledged[$1.source])) }
+    }
+
+    private func sync(lacking count: UInt64) -> SessionPeerSync { count == 0 ? .upToDate : .behind(by: count) }
+
+    private func syncOfOutsider(_ peerID: String) -> SessionPeerSync {
         if heard[peerID]?.isNotAdmitted == true { return .notAdmitted }
         return engine.isProvisional && shownPeerID == peerID ? .provisional : .waiting
     }

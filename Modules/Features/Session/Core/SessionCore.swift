@@ -36,6 +36,8 @@ where
         var remoteSnapshots: [SessionSyncSnapshot<State>] = []
         var confirmed: [SessionConfirmedEvent<Event>] = []
         var alarms: [SessionAlarm] = []
+        /// The same in one order.
+        var updates: [SessionUpdate<State, Event>] = []
         var ephemerals: [EphemeralLane<[UInt8]>.Sample] = []
         /// `takeRound` has something.
         var hasRound = false
@@ -49,6 +51,8 @@ where
         /// In how long to call `exchange` and `sendOwedRequest`, and no longer when it was to be before; nil leaves it.
         var exchangeIn: Duration?
         var requestIn: Duration?
+        /// The same for `sendEphemerals`.
+        var ephemeralsIn: Duration?
     }
 
     let configuration: SyncedSessionConfiguration<State, Event>
@@ -72,11 +76,13 @@ where
 
     /// Events that have their places and are told once the state shows them.
     var arrivals: [SessionSyncEnvelope<Event>] = []
+    var updates = UpdateJournal<State, Event>()
     /// Since when the state does not show all that has come.
     var behindSince: Date?
 
     // What is known of peers beside the engine.
     var heard: [String: HeardPeer] = [:]
+    var company = CompanyLedger()
     var shownPeerID: String?
     var reachablePeerIDs: Set<String> = []
     /// Whether the transport names who is reachable.
@@ -88,6 +94,9 @@ where
     // Values of which only the newest counts, and when each peer last told its own.
     var ephemerals: EphemeralLane<[UInt8]>
     var ephemeralHeardAt: [String: Date] = [:]
+    /// When own ones last left, and whether a timer waits for the next time.
+    var ephemeralsSentAt: Date?
+    var isEphemeralTimed = false
 
     // Samples beside the order.
     var series: SeriesShelf
@@ -122,6 +131,9 @@ where
     }
 
     mutating func takeDirectives() -> Directives {
+        if directives.showsStatus { recordDepartures() }
+        directives.updates = updates.take(
+            engine.state, showsState: directives.showsState, isBehind: engine.isBehind, localPeerID: engine.localPeerID)
         defer { directives = Directives() }
         return directives
     }
@@ -145,7 +157,10 @@ where
         // Whoever was about to read it has been stopped.
         if arrivingCopy?.isComplete == true { forgetArrivingCopy() }
         isRequestOwed = false
+        isEphemeralTimed = false
         exchange = ExchangeSchedule()
+        // Nobody would hear that they have gone.
+        for peerID in ephemeralHeardAt.keys { forgetEphemerals(of: peerID) }
     }
 
     // MARK: - Own events
@@ -186,7 +201,7 @@ where
     ) throws -> SessionSyncEnvelope<Event> {
         let wasBehind = engine.isBehind
         let envelope = try submit(&engine)
-        if wasBehind { announceApplied() }
+        if wasBehind || updates.isKept { announceApplied() }
         weigh(envelope)
         statistics.submitted += 1
         deliveries.add(envelope.metadata)

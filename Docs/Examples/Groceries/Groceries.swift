@@ -1,0 +1,33 @@
+public import MeshEngine
+public import MeshSession
+
+/// A shopping list of a household, on everybody's device.
+public struct Groceries: Codable, Sendable, Equatable {
+    public var items: [String] = []
+    public var bought: [String] = []
+
+    public init() {}
+}
+
+public enum GroceryEvent: Codable, Sendable, Equatable {
+    case add(String)
+    case buy(String)
+}
+
+public struct GroceryReducer: SessionSyncReducer {
+    public init() {}
+
+    public func reduce(state: inout Groceries, event: GroceryEvent, context: SessionEventContext) {
+        switch event {
+        case .add(let item):
+            if !state.items.contains(item) { state.items.append(item) }
+        case .buy(let item):
+            if !state.bought.contains(item) { state.bought.append(item) }
+        }
+    }
+}
+
+public typealias GrocerySession = SyncedSession<
+    Groceries, GroceryEvent, GroceryReducer, AcceptingConflictPolicy<Groceries, GroceryEvent>
+>
+public typealias GroceryUpdate = SessionUpdate<Groceries, GroceryEvent>

@@ -1,0 +1,42 @@
+import MeshEngine
+import MeshIdentity
+public import MeshSession
+import MeshTransport
+public import Observation
+
+extension EphemeralKey<String> {
+    /// What somebody is about to add.
+    public static let typing = EphemeralKey("typing")
+}
+
+/// The first face, by Observation: what a SwiftUI view shows. The session is observable, so a view that reads these follows.
+@MainActor @Observable
+public final class GroceryModel {
+    private let session: GrocerySession
+
+    public init(_ session: GrocerySession) { self.session = session }
+
+    public var lines: [String] {
+        session.state.items.map { session.state.bought.contains($0) ? "✓ \($0)" : $0 }
+    }
+
+    public var company: [String] {
+        session.peers.map { peer in
+            guard peer.isHere else { return "\(peer.peerID) is away" }
+            guard let count = peer.missingThereCount, count > 0 else { return "\(peer.peerID) is here" }
+            return "\(peer.peerID) is here, and behind by \(count)"
+        }
+    }
+
+    public var typing: [String] {
+        session.presence(of: .typing).filter { $0.key != session.transport.localPeer.id }
+            .sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)…" }
+    }
+
+    public func type(_ text: String) throws { try session.show(text, as: .typing) }
+
+    public func add(_ item: String) throws {
+        try session.submit(.add(item))
+        session.hide(.typing)
+    }
+}

@@ -1,0 +1,23 @@
+#if canImport(Combine)
+    public import Combine
+    import MeshEngine
+    import MeshIdentity
+    public import MeshSession
+
+    /// The third face, by Combine, where that is: for code that has its pipelines already.
+    @MainActor
+    public final class GroceryTicker: ObservableObject {
+        @Published public private(set) var line = ""
+        private var subscriptions: Set<AnyCancellable> = []
+
+        public init(_ session: GrocerySession) {
+            // On the main actor, as all that a session says.
+            session.updatesPublisher().sink { [weak self] in self?.show($0) }.store(in: &subscriptions)
+        }
+
+        private func show(_ update: GroceryUpdate) {
+            guard case .applied(let events, _) = update, let last = events.last else { return }
+            line = "\(last.envelope.metadata.sourcePeerID): \(last.envelope.payload)"
+        }
+    }
+#endif

@@ -1,0 +1,100 @@
+import Foundation
+import MeshBus
+import MeshScenarioTransport
+import MeshTransport
+import Testing
+
+@testable import MeshSession
+
+/// What a subscriber of Combine's relies on, without Combine.
+@MainActor @Suite struct DemandTests {
+    private let world = VirtualWorld(seed: 61)
+    private let taken = Locked<[Int]>([])
+    private let hasFinished = Locked(false)
+
+    /// - Parameter more: how many are wanted after each.
+    private func pump(_ session: CounterSession, more: Int? = 0) -> DemandPump {
+        let pump = DemandPump()
+        pump.start {
+            session.states()
+        } receive: { [taken] state in
+            taken.withLock { $0.append(state.total) }
+            return more
+        } finish: { [hasFinished] in
+            hasFinished.withLock { $0 = true }
+        }
+        return pump
+    }
+
+    private func close(_ session: CounterSession) async throws {
+        let closing = Task { try await session.close() }
+        await world.settle(until: { session.phase == .closed })
+        try await closing.value
+    }
+
+    @Test func `who asks for nothing gets nothing, and then the newest`() async throws {
+        let session = world.session(world.transport(phone))
+        let pump = pump(session)
+        await world.run(.milliseconds(50))
+        for _ in 0..<10 { try session.submit(.add(1)) }
+        await world.run(.milliseconds(50))
+        #expect(taken.withLock { $0 } == [])
+        pump.request(1)
+        await world.run(.milliseconds(50))
+        #expect(taken.withLock { $0 } == [10])
+        try session.submit(.add(1))
+        await world.run(.milliseconds(50))
+        #expect(taken.withLock { $0 } == [10])
+        pump.request(2)
+        try session.submit(.add(1))
+        await world.run(.milliseconds(50))
+        #expect(taken.withLock { $0 } == [10, 12], "of what waited the newest, and one is still wanted")
+        try session.submit(.add(1))
+        await world.run(.milliseconds(50))
+        #expect(taken.withLock { $0 } == [10, 12, 13])
+    }
+
+    @Test(arguments: [1, nil])
+    func `who asks for one more with each gets all`(more: Int?) async throws {
+        let session = world.session(world.transport(phone))
+        let pump = pump(session, more: more)
+        pump.request(1)
+        for _ in 0..<5 {
+            await world.run(.milliseconds(50))
+            try session.submit(.add(1))
+        }
+        await world.run(.milliseconds(50))
+        #expect(taken.withLock { $0 } == [0, 1, 2, 3, 4, 5])
+        pump.request(nil)
+        pump.request(.max)
+        try await close(session)
+        await world.run(.milliseconds(50))
+        #expect(hasFinished.withLock { $0 })
+    }
+
+    @Test func `who has cancelled is told nothing more, not even the end`() async throws {
+        let session = world.session(world.transport(phone))
+        let pump = pump(session, more: nil)
+        pump.request(nil)
+        await world.run(.milliseconds(50))
+        pump.cancel()
+        try session.submit(.add(1))
+        try await close(session)
+        await world.run(.milliseconds(50))
+        #expect(taken.withLock { $0 } == [0])
+        #expect(!hasFinished.withLock { $0 })
+    }
+
+    @Test func `a pump that is let go of ends, whether somebody asked or not`() async throws {
+        let session = world.session(world.transport(phone))
+        for count in [0, nil] {
+            var pump: DemandPump? = pump(session)
+            pump?.request(count)
+            await world.run(.milliseconds(50))
+            #expect(session.stateTopic.subscriberCount == 1)
+            pump = nil
+            await world.run(.milliseconds(50))
+            #expect(session.stateTopic.subscriberCount == 0)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import GroceriesExample
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshScenarioTransport
+import MeshSession
+import MeshTransport
+import Observation
+import Testing
+
+#if canImport(Combine)
+    import Combine
+#endif
+
+/// The faces of one session, as Docs/Sessions.md shows them.
+@MainActor @Suite struct FacesTests {
+    private let world = VirtualWorld(seed: 71)
+
+    private func session(_ peer: SessionPeer, _ incarnation: UInt32) -> GrocerySession {
+        var configuration = SyncedSessionConfiguration<Groceries, GroceryEvent>()
+        world.adapt(&configuration, incarnation: incarnation)
+        return GrocerySession(
+            sessionID: sessionID, featureID: "groceries", transport: world.transport(peer), initialState: Groceries(),
+            reducer: GroceryReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+    }
+
+    private func pair() async -> (GrocerySession, GrocerySession) {
+        let (here, there) = (session(phone, 1), session(watch, 2))
+        await world.meet()
+        for session in [here, there] { session.start() }
+        await world.settle(until: { here.isMember && there.isMember })
+        return (here, there)
+    }
+
+    @Test func `a model shows the list, the company and who is typing, and its observers follow`() async throws {
+        let (here, there) = await pair()
+        let (model, other) = (GroceryModel(here), GroceryModel(there))
+        let changes = Locked(0)
+        withObservationTracking {
+            _ = model.lines
+        } onChange: {
+            changes.withLock { $0 += 1 }
+        }
+        try other.type("mil")
+        await world.settle(until: { model.typing == ["watch: mil…"] })
+        #expect(changes.withLock { $0 } == 0, "no line has changed")
+        try other.add("milk")
+        await world.settle(until: { model.lines == ["milk"] && model.typing.isEmpty })
+        #expect(changes.withLock { $0 } == 1)
+        try there.submit(.buy("milk"))
+        await world.settle(until: { model.lines == ["✓ milk"] && model.company == ["watch is here"] })
+        world.network.partition([phone], [watch])
+        try model.add("bread")
+        await world.settle(until: { model.company == ["watch is away"] })
+        world.network.heal()
+        await world.settle(until: { model.company == ["watch is here"] && other.lines == ["✓ milk", "bread"] })
+    }
+
+    @Test func `a log tells each step in its order`() async throws {
+        let (here, there) = await pair()
+        let log = GroceryLog()
+        let task = Task { await log.follow(here.updates()) }
+        await world.step()
+        try here.submit(.add("milk"))
+        await world.settle(until: { here.confirmedCount == 1 })
+        try there.submit(.buy("milk"))
+        await world.settle(until: { here.confirmedCount == 2 })
+        await world.step()
+        #expect(
+            log.lines == [
+                "0 items, 0 steps not told", "phone: add(\"milk\")", "for good: add(\"milk\")", "watch: buy(\"milk\")",
+                "for good: buy(\"milk\")",
+            ])
+        task.cancel()
+        await task.value
+    }
+
+    #if canImport(Combine)
+        @Test func `a ticker shows the last step, and lets go of its session`() async throws {
+            let (here, there) = await pair()
+            var ticker: GroceryTicker? = GroceryTicker(here)
+            try there.submit(.add("milk"))
+            await world.settle(until: { ticker?.line == "watch: add(\"milk\")" })
+            weak let gone = ticker
+            ticker = nil
+            #expect(gone == nil)
+        }
+
+        @Test func `a subscriber has as many as it asks for, and the newest when it asks again`() async throws {
+            let (here, _) = await pair()
+            let reader = Reader()
+            here.statesPublisher().receive(subscriber: reader)
+            reader.subscription?.request(.max(1))
+            await world.settle(until: { reader.counts == [0] })
+            for item in ["milk", "bread", "tea"] { try here.submit(.add(item)) }
+            await world.run(.milliseconds(100))
+            #expect(reader.counts == [0])
+            reader.subscription?.request(.unlimited)
+            await world.settle(until: { reader.counts == [0, 3] })
+            let closing = Task { try await here.close() }
+            await world.settle(until: { reader.hasFinished })
+            try await closing.value
+        }
+
+        private final class Reader: Subscriber {
+            private(set) var subscription: (any Subscription)?
+            private(set) var counts: [Int] = []
+            private(set) var hasFinished = false
+
+            func receive(subscription: any Subscription) { self.subscription = subscription }
+            func receive(_ list: Groceries) -> Subscribers.Demand {
+                counts.append(list.items.count)
+                return .none
+            }
+            func receive(completion: Subscribers.Completion<Never>) { hasFinished = true }
+        }
+    #endif
+}

@@ -1,0 +1,183 @@
+import Foundation
+import MeshEngine
+import MeshIdentity
+import MeshScenarioTransport
+import MeshTransport
+import Testing
+
+@testable import MeshSession
+
+/// Who is here, how far behind, and who has gone and why.
+@MainActor @Suite struct PeersTests {
+    private static let peers = ["phone", "tablet", "watch"].map { name in
+        SessionPeer(id: name, deviceClass: .unknown, appInstanceID: "\(name).1", topology: .localNetwork)
+    }
+
+    private func three(in world: VirtualWorld) async -> [CounterSession] {
+        world.network.provePeers()
+        let members = Self.peers.enumerated().map { SessionSource(peerID: $1.id, incarnation: UInt32($0 + 1)) }
+        let sessions = Self.peers.enumerated().map { index, peer in
+            world.session(world.transport(peer), incarnation: UInt32(index + 1)) {
+                $0.members = members
+                $0.letsGoAfter = .seconds(30)
+            }
+        }
+        for session in sessions { session.start() }
+        await world.meet()
+        await world.run(.seconds(2))
+        return sessions
+    }
+
+    @Test func `a peer that is away is not here, and is behind by what happened since`() async throws {
+        let world = VirtualWorld(seed: 31)
+        let (here, there) = await world.pair()
+        try here.submit(.add(1))
+        await world.settle(until: { here.confirmedCount == 1 })
+        #expect(here.status(of: "watch")?.missingThereCount == 0)
+        let since = try #require(here.status(of: "watch")?.heardSince)
+        #expect(here.status(of: "watch")?.isHere == true)
+
+        world.network.partition([phone], [watch])
+        for _ in 0..<3 { try here.submit(.add(1)) }
+        try there.submit(.add(1))
+        await world.run(.seconds(60))
+        let away = try #require(here.status(of: "watch"))
+        #expect(!away.isHere)
+        #expect(away.missingThereCount == 3)
+        #expect(try #require(away.lastHeardAt).timeIntervalSince(since) < 30)
+        #expect(here.departures.isEmpty, "of two, only a user lets the other go")
+
+        world.network.heal()
+        await world.settle(until: { here.status(of: "watch")?.missingThereCount == 0 })
+        let back = try #require(here.status(of: "watch"))
+        #expect(back.isHere)
+        #expect(try #require(back.heardSince) > since.addingTimeInterval(60), "it has come back since")
+    }
+
+    @Test func `whoever is no member has been told nothing that it could lack`() async {
+        let world = VirtualWorld(seed: 32)
+        let here = world.session(world.transport(phone))
+        _ = world.transport(watch)
+        here.start()
+        await world.settle(until: { here.status(of: "watch") != nil })
+        #expect(here.status(of: "watch")?.missingThereCount == nil)
+        #expect(here.status(of: "watch")?.isHere == false)
+        #expect(here.status(of: "watch")?.heardSince == nil)
+    }
+
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func `of three, one that is silent is let go, and hears of it when it is back`(seed: UInt64) async throws {
+        let world = VirtualWorld(seed: seed, conditions: .rough)
+        let sessions = await three(in: world)
+        world.network.partition([Self.peers[0], Self.peers[1]], [Self.peers[2]])
+        let left = world.now
+        await world.settle(until: { sessions[..<2].allSatisfy { $0.memberIDs.count == 2 } })
+        for session in sessions[..<2] {
+            let departure = try #require(session.departures.first)
+            #expect(session.departures.count == 1)
+            #expect(departure.source == SessionSource(peerID: "watch", incarnation: 3))
+            #expect(departure.view == session.view)
+            guard case .silent(let since?) = departure.reason else {
+                Issue.record("\(departure.reason)")
+                continue
+            }
+            #expect(abs(since.timeIntervalSince(left)) < 15)
+            #expect(departure.moment.timeIntervalSince(since) >= 30)
+        }
+        #expect(sessions[2].departures.isEmpty)
+
+        world.network.heal()
+        await world.settle(until: { sessions[2].memberIDs.count == 3 && sessions[0].memberIDs.count == 3 })
+        // On a bad network its next life may be let go before it knows that it was taken in.
+        for session in sessions {
+            #expect(Set(session.departures.map(\.source)).count == session.departureCount, "seed \(seed): each once")
+            #expect(session.departures.first?.source == SessionSource(peerID: "watch", incarnation: 3))
+            #expect(session.departures.allSatisfy { $0.peerID == "watch" && $0.source != sessions[2].source })
+        }
+        #expect(sessions[2].departures.allSatisfy { $0.reason == .fenced })
+    }
+
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func `of three, one that leaves has said so`(seed: UInt64) async throws {
+        let world = VirtualWorld(seed: seed, conditions: .rough)
+        let sessions = await three(in: world)
+        let leaving = Task { await sessions[2].leave() }
+        await world.settle(until: {
+            sessions[2].phase == .closed && sessions[..<2].allSatisfy { $0.memberIDs.count == 2 }
+        })
+        await leaving.value
+        for session in sessions[..<2] { #expect(session.departures.map(\.reason) == [.left]) }
+    }
+
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func `of three, one that lost its store is replaced`(seed: UInt64) async throws {
+        let world = VirtualWorld(seed: seed, conditions: .rough)
+        let sessions = await three(in: world)
+        sessions[2].stop()
+        await sessions[2].transport.close()
+        let again = world.session(world.transport(Self.peers[2]), incarnation: 77) { $0.joins = true }
+        again.start()
+        await world.settle(until: { again.isMember && sessions[0].memberIDs.count == 3 && sessions[0].view > 0 })
+        await world.settle(until: { sessions[1].view == sessions[0].view })
+        for session in sessions[..<2] {
+            #expect(session.departures.map(\.reason) == [.replaced])
+            #expect(session.departures.first?.source.incarnation == 3)
+        }
+        #expect(again.departures.isEmpty)
+    }
+
+    @Test func `of two, one that lost its store is replaced`() async throws {
+        let world = VirtualWorld(seed: 36)
+        let (here, there) = await world.pair()
+        there.stop()
+        await there.transport.close()
+        let again = world.session(world.transport(watch), incarnation: 77)
+        again.start()
+        await world.settle(until: { again.isMember && here.status(of: "watch")?.sync == .upToDate })
+        #expect(here.departures.map(\.reason) == [.replaced])
+        #expect(here.departures.first?.source == SessionSource(peerID: "watch", incarnation: 2))
+    }
+
+    @Test func `of two, the word of a user is told on both sides`() async throws {
+        let world = VirtualWorld(seed: 37)
+        world.network.provePeers()
+        let (here, there) = await world.pair()
+        world.network.partition([phone], [watch])
+        try here.submit(.add(1))
+        await world.run(.seconds(5))
+        here.goOn(without: "watch")
+        await world.settle(until: { here.confirmedCount == 1 })
+        #expect(here.departures.map(\.reason) == [.goneOn(by: "phone")])
+        world.network.heal()
+        await world.settle(until: { there.confirmedCount == 1 && there.isMember })
+        #expect(there.departures.map(\.reason) == [.fenced])
+    }
+
+    @Test func `of three, the word of one user is told on the others`() async throws {
+        let world = VirtualWorld(seed: 38)
+        let sessions = await three(in: world)
+        world.network.partition([Self.peers[0], Self.peers[1]], [Self.peers[2]])
+        await world.run(.seconds(5))
+        for session in sessions[..<2] { session.goOn(without: "watch") }
+        await world.settle(until: { sessions[0].view == 1 && sessions[1].view == 1 })
+        for session in sessions[..<2] {
+            guard case .goneOn(let peerID)? = session.departures.first?.reason else {
+                Issue.record("\(session.departures)")
+                continue
+            }
+            #expect(["phone", "tablet"].contains(peerID))
+        }
+    }
+
+    @Test func `of departures the newest are kept, and all are counted`() {
+        var ledger = CompanyLedger()
+        for number in 1...100 {
+            ledger.record(
+                SessionDeparture(
+                    source: SessionSource(peerID: "\(number)", incarnation: 1), reason: .left, moment: .distantPast,
+                    view: UInt64(number)))
+        }
+        #expect(ledger.departures.map(\.peerID) == (37...100).map { "\($0)" })
+        #expect(ledger.departureCount == 100)
+    }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshScenarioTransport
+import MeshTransport
+import MeshWire
+import Observation
+import Testing
+
+@testable import MeshSession
+
+private enum Activity: String, Codable, Sendable { case looking, typing }
+/// What a newer version of the app knows.
+private enum NewerActivity: String, Codable, Sendable { case looking, typing, dictating }
+
+extension EphemeralKey<Activity> { fileprivate static let activity = EphemeralKey("activity") }
+extension EphemeralKey<NewerActivity> { fileprivate static let newer = EphemeralKey("activity") }
+extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("cursor") }
+
+/// Who looks, types and points where.
+@MainActor @Suite struct PresenceTests {
+    private typealias Sample = EphemeralLane<[UInt8]>.Sample
+
+    @Test func `everybody sees what everybody does, until they do it no longer`() async throws {
+        let world = VirtualWorld(seed: 41)
+        let (here, there) = await world.pair()
+        try here.show(.looking, as: .activity)
+        try there.show(.typing, as: .activity)
+        let both: [String: Activity] = ["phone": .looking, "watch": .typing]
+        await world.settle(until: { here.presence(of: .activity) == both && there.presence(of: .activity) == both })
+        there.hide(.activity)
+        #expect(there.presence(of: .activity) == ["phone": .looking])
+        await world.settle(until: { here.presence(of: .activity) == ["phone": .looking] })
+        #expect(here.shown(.activity)?.peerID == "phone", "the newest of those who show something")
+        #expect(here.shown(.activity, by: "watch") == nil)
+        try there.show(.looking, as: .activity)
+        await world.settle(until: { here.presence(of: .activity) == ["phone": .looking, "watch": .looking] })
+    }
+
+    @Test(arguments: 0..<10 as Range<UInt64>)
+    func `a word that is lost is made up for, and what was hidden does not come back`(seed: UInt64) async throws {
+        let world = VirtualWorld(seed: seed, conditions: .rough)
+        let (here, there) = await world.pair()
+        for number in 0..<10 {
+            try there.show(number, as: .cursor)
+            await world.settle(until: { here.presence(of: .cursor)["watch"] == number })
+            there.hide(.cursor)
+            await world.settle(until: { here.presence(of: .cursor).isEmpty })
+        }
+        await world.run(.seconds(30))
+        #expect(here.presence(of: .cursor).isEmpty, "seed \(seed)")
+    }
+
+    @Test func `a session that closes takes its own along, and shows nobody's any more`() async throws {
+        let world = VirtualWorld(seed: 42)
+        let (here, there) = await world.pair()
+        try here.show(1, as: .cursor)
+        try there.show(2, as: .cursor)
+        await world.settle(until: { here.presence(of: .cursor).count == 2 && there.presence(of: .cursor).count == 2 })
+        let start = world.now
+        let closing = Task { try await there.close() }
+        await world.settle(until: { there.phase == .closed && here.presence(of: .cursor) == ["phone": 1] })
+        try await closing.value
+        #expect(world.now.timeIntervalSince(start) < 5, "nobody had to miss it first")
+        #expect(there.presence(of: .cursor).isEmpty)
+        there.hide(.cursor)
+        #expect(throws: SessionSyncError.closed) { try there.show(3, as: .cursor) }
+    }
+
+    @Test func `a session that is stopped shows nobody's, and all of them when it goes on`() async throws {
+        let world = VirtualWorld(seed: 43)
+        let (here, there) = await world.pair()
+        try there.show(2, as: .cursor)
+        await world.settle(until: { here.presence(of: .cursor) == ["watch": 2] })
+        here.stop()
+        #expect(here.presence(of: .cursor).isEmpty)
+        here.start()
+        await world.settle(until: { here.presence(of: .cursor) == ["watch": 2] })
+    }
+
+    @Test func `what a peer showed that vanishes goes after its lease`() async throws {
+        let world = VirtualWorld(seed: 44)
+        // A transport that says nothing of who can be reached.
+        let here = world.session(MuteTransport(wrapped: world.transport(phone)), incarnation: 1)
+        let there = world.session(MuteTransport(wrapped: world.transport(watch)), incarnation: 2)
+        await world.meet()
+        for session in [here, there] { session.start() }
+        await world.settle(until: { here.isMember && there.isMember })
+        try there.show(2, as: .cursor)
+        await world.settle(until: { here.presence(of: .cursor) == ["watch": 2] })
+        await world.run(.seconds(120))
+        #expect(here.presence(of: .cursor) == ["watch": 2], "it is there as long as its peer is")
+        world.network.partition([phone], [watch])
+        let gone = world.now
+        await world.run(.seconds(15))
+        #expect(here.presence(of: .cursor) == ["watch": 2])
+        await world.settle(until: { here.presence(of: .cursor).isEmpty })
+        #expect((20...45).contains(world.now.timeIntervalSince(gone)))
+        world.network.heal()
+        await world.settle(until: { here.presence(of: .cursor) == ["watch": 2] })
+    }
+
+    @Test func `whom a group goes on without is not shown any more`() async throws {
+        let world = VirtualWorld(seed: 45)
+        let members = ["phone", "tablet", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
+        let sessions = [phone, tablet, watch].map { peer in
+            world.session(MuteTransport(wrapped: world.transport(peer))) { $0.members = members }
+        }
+        for session in sessions { session.start() }
+        try sessions[2].show(2, as: .cursor)
+        await world.settle(until: { sessions[0].presence(of: .cursor) == ["watch": 2] })
+        let leaving = Task { await sessions[2].leave() }
+        await world.settle(until: { sessions[0].view == 1 })
+        #expect(sessions[0].presence(of: .cursor).isEmpty)
+        await world.settle(until: { sessions[2].phase == .closed })
+        await leaving.value
+    }
+
+    @Test func `a cursor that moves all the time leaves ten times a second, and its last place arrives`() async throws {
+        let world = VirtualWorld(seed: 46)
+        let transport = CountingTransport(wrapped: world.transport(watch))
+        let here = world.session(world.transport(phone), incarnation: 1)
+        let there = world.session(transport, incarnation: 2)
+        await world.meet()
+        for session in [here, there] { session.start() }
+        await world.settle(until: { here.isMember && there.isMember })
+        for number in 1...400 {
+            try there.show(number, as: .cursor)
+            if number.isMultiple(of: 2) { await world.step() }
+        }
+        #expect((18...24).contains(transport.count), "2 seconds: \(transport.count)")
+        await world.run(.milliseconds(300))
+        #expect(here.presence(of: .cursor) == ["watch": 400])
+    }
+
+    @Test func `a view follows`() async throws {
+        let world = VirtualWorld(seed: 47)
+        let (here, there) = await world.pair()
+        let hasChanged = Locked(false)
+        withObservationTracking {
+            _ = here.presence(of: .cursor)
+        } onChange: {
+            hasChanged.withLock { $0 = true }
+        }
+        try there.show(1, as: .cursor)
+        await world.settle(until: { hasChanged.withLock { $0 } })
+    }
+
+    @Test func `what a newer version shows is left out, and read again when it is known`() async throws {
+        let world = VirtualWorld(seed: 48)
+        let (here, there) = await world.pair()
+        try there.show(.dictating, as: .newer)
+        await world.settle(until: { here.presence(of: .newer)["watch"] == .dictating })
+        #expect(here.presence(of: .activity).isEmpty)
+        #expect(here.presence(of: EphemeralKey<Int>("activity")).isEmpty)
+        #expect(here.statistics.rejected == 0)
+        try there.show(.typing, as: .newer)
+        await world.settle(until: { here.presence(of: .activity) == ["watch": .typing] })
+    }
+
+    @Test func `a liar that floods holds its own share and nobody else's`() async throws {
+        let world = VirtualWorld(seed: 49)
+        let here = world.session(world.transport(phone))
+        here.start()
+        let honest = try message([sample(1, by: "tablet")], world, from: "tablet")
+        here.turn { $0.receive([honest]) }
+        for round in 0..<200 as Range<UInt64> {
+            let samples = (0..<64).map {
+                Sample(
+                    source: SessionSource(peerID: "watch", incarnation: 2), key: "\(round).\($0)", sequence: round,
+                    stamp: HybridTimestamp(milliseconds: 1_700_000_000_000 + round, counter: 0),
+                    value: [UInt8](repeating: 7, count: EphemeralLimits.valueBytesMax))
+            }
+            let message = try message(samples, world)
+            here.turn { $0.receive([message]) }
+        }
+        #expect(here.core.ephemerals.samples(of: "watch").count == EphemeralLimits.keysMax)
+        for number in 0..<200 {
+            let message = try message([sample(5, by: "\(number)")], world, from: "\(number)")
+            here.turn { $0.receive([message]) }
+        }
+        #expect(here.presence(of: .cursor).count == EphemeralLimits.peersMax - 1)
+        #expect(here.presence(of: .cursor)["tablet"] == 1)
+        #expect(here.core.ephemerals.samples(of: "watch").count == EphemeralLimits.keysMax)
+        try here.show(3, as: .cursor)
+        #expect(here.presence(of: .cursor)["phone"] == 3)
+    }
+
+    // MARK: - What peers say
+
+    private func sample(_ value: Int, by peerID: String = "watch") -> Sample {
+        var lane = EphemeralLane<[UInt8]>(source: SessionSource(peerID: peerID, incarnation: 1))
+        return lane.record(bytes(value), for: "cursor", at: Date(timeIntervalSince1970: 1_767_225_600))
+    }
+
+    private func bytes(_ value: Int) -> [UInt8] { (try? CompactCodec().encode(value)) ?? [] }
+
+    private func message(
+        _ samples: [Sample], _ world: VirtualWorld, from peerID: String = "watch"
+    ) throws -> AnySessionSyncEnvelope {
+        let metadata = SessionSyncMetadata(
+            sessionID: sessionID, featureID: "counter", sourcePeerID: peerID, sequence: 0, causalTimestamp: world.now,
+            payloadType: EphemeralMessage.payloadType, incarnation: 2)
+        return try AnySessionSyncEnvelope(
+            SessionSyncEnvelope(metadata: metadata, payload: EphemeralMessage(samples: samples)))
+    }
+}
+
+/// Says nothing of who can be reached.
+private struct MuteTransport: WrappingTransport {
+    let wrapped: any SessionSyncTransport
+
+    func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
+        try await wrapped.send(envelope, mode: mode, to: peer)
+    }
+
+    func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { AsyncStream { _ in } }
+}
+
+/// Counts messages with values of which only the newest counts.
+private final class CountingTransport: WrappingTransport {
+    let wrapped: any SessionSyncTransport
+    private let counter = Locked(0)
+
+    init(wrapped: any SessionSyncTransport) { self.wrapped = wrapped }
+
+    var count: Int { counter.withLock { $0 } }
+
+    func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
+        if envelope.metadata.payloadType == EphemeralMessage.payloadType { counter.withLock { $0 += 1 } }
+        try await wrapped.send(envelope, mode: mode, to: peer)
+    }
+}
