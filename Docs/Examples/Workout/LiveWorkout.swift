@@ -21,88 +21,75 @@ public enum WorkoutTap: String, CaseIterable, Hashable, Sendable, Codable {
     }
 }
 
-/// The workout that all devices within reach share, whoever of them begins it, one after another.
-///
-/// Every device tells its name and the invitation that it goes with (`WorkoutInvitation`). Who taps start first opens a
-/// session and invites the devices that are connected then; each that hears of it joins. Who comes later watches: it shows
-/// the workout and takes no taps, unless the opener was alone until then. Where two have begun, one workout goes on and
-/// the other is left.
+/// The workout that all devices within reach share, whoever of them begins it, one after another: a `SessionLobby`, and
+/// what is a workout's about it.
 ///
 /// Lives on the main actor.
 @MainActor
 public final class LiveWorkout {
-    public enum Part: String, Hashable, Sendable, Codable { case none, member, spectator }
+    public typealias Part = SessionPart
+    public typealias Lobby = SessionLobby<WorkoutState, WorkoutEvent, WorkoutReducer, WorkoutPolicy>
 
-    public let name: String
-    public let transport: any SessionSyncTransport
-    /// The workout that this device goes with; nil before the first.
-    public internal(set) var invitation: WorkoutInvitation?
-    /// nil for a spectator, and before the first workout.
-    public internal(set) var session: WorkoutSession?
-    public internal(set) var part = Part.none
-    /// Why the workout could not be opened or kept; nil where nothing went wrong.
-    public internal(set) var storeError: (any Error)?
+    public let lobby: Lobby
     /// What has happened: the newest 256. For one reader.
     public let changes: AsyncStream<LiveWorkoutChange>
 
-    let configure: (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void
-    let base: SyncedSessionConfiguration<WorkoutState, WorkoutEvent>
-    let incarnation: UInt32
-    let membersMax: Int
-    let continuation: AsyncStream<LiveWorkoutChange>.Continuation
-    var notices: [String: WorkoutNotice] = [:]
-    var reachable: Set<String> = []
-    var watched = WorkoutState()
-    /// What `session` and `part` are of.
-    var followed: WorkoutInvitation?
-    var openedHere: WorkoutInvitation?
-    var following: Task<Void, Never>?
-    var listeners: [Task<Void, Never>] = []
-    var sessionListeners: [Task<Void, Never>] = []
-    var revision: UInt64 = 0
-    var isPublishing = false
-    var mustPublish = false
+    private let continuation: AsyncStream<LiveWorkoutChange>.Continuation
+    private let now: @Sendable () -> Date
+    private var listeners: [Task<Void, Never>] = []
 
     /// - Parameters:
     ///   - transport: not started yet, so that nothing is missed.
     ///   - membersMax: devices of one workout, 2 where not every device reaches every other.
     ///   - configure: the same as for a `WorkoutSession`; a store keeps the workout through a relaunch.
     public init(
-        name: String, transport: any SessionSyncTransport, membersMax: Int = WorkoutInvitation.membersMax,
+        name: String, transport: any SessionSyncTransport, membersMax: Int = SessionInvitation.membersMax,
         configure: @escaping (inout SyncedSessionConfiguration<WorkoutState, WorkoutEvent>) -> Void = { _ in }
     ) {
-        self.name = name
-        self.transport = transport
-        self.membersMax = max(2, min(membersMax, WorkoutInvitation.membersMax))
-        self.configure = configure
-        var base = SyncedSessionConfiguration<WorkoutState, WorkoutEvent>()
+        var base = Lobby.Configuration()
         configure(&base)
-        self.base = base
-        incarnation = base.incarnation ?? .random(in: 1 ... .max)
+        now = base.now
         (changes, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+        lobby = Lobby(
+            featureID: WorkoutSession.workoutFeatureID, name: name, over: transport, membersMax: membersMax,
+            configuration: base, isOver: \.isFinished
+        ) { sessionID, follow in
+            try await WorkoutSession.openWorkout(sessionID: sessionID, over: transport) {
+                configure(&$0)
+                follow(&$0)
+            }
+        }
+        lobby.onChange = { [weak self] in self?.tell($0) }
     }
 
     /// Begins to listen, and goes on with the workout that the store has.
-    public func start() async {
-        listen()
-        if let kept = await keptInvitation() { consider(kept) }
-        publish()
-        await following?.value
-    }
+    public func start() async { await lobby.start() }
+
+    public var name: String { lobby.name }
+    public var transport: any SessionSyncTransport { lobby.transport }
+    /// The workout that this device goes with; nil before the first.
+    public var invitation: SessionInvitation? { lobby.invitation }
+    /// nil for a spectator, and before the first workout.
+    public var session: WorkoutSession? { lobby.session }
+    public var part: Part { lobby.part }
+    /// Why the workout could not be opened or kept; nil where nothing went wrong.
+    public var storeError: (any Error)? { lobby.storeError }
 
     /// The workout as this device sees it.
     public var state: WorkoutState { session?.state ?? watched }
 
+    private var watched: WorkoutState { lobby.sighting?.state ?? WorkoutState() }
+
     /// Seconds without pauses, alike on every device.
-    public var elapsed: TimeInterval { session?.timer?.elapsed ?? watched.elapsed(at: base.now()) }
+    public var elapsed: TimeInterval { session?.timer?.elapsed ?? watched.elapsed(at: now()) }
 
     /// Devices that are here or have been here, in the order of their ids.
     public var companions: [WorkoutCompanion] {
-        notices.sorted { $0.key < $1.key }.map { peerID, notice in
+        lobby.devices.map { device in
             WorkoutCompanion(
-                peerID: peerID, name: notice.name, isReachable: reachable.contains(peerID),
-                isMember: invitation?.includes(peerID) ?? false, sync: session?.status(of: peerID)?.sync,
-                heartRate: session?.shown(.heartRate, by: peerID)?.value)
+                peerID: device.peerID, name: device.name, isReachable: device.isReachable, isMember: device.isMember,
+                sync: session?.status(of: device.peerID)?.sync,
+                heartRate: session?.shown(.heartRate, by: device.peerID)?.value)
         }
     }
 
@@ -110,11 +97,8 @@ public final class LiveWorkout {
     /// is none, or only a finished one.
     /// - Throws: `LiveWorkoutError`; what `WorkoutSession.submit` throws.
     public func tap(_ tap: WorkoutTap) async throws {
-        await following?.value
-        if tap == .start, invitation == nil || state.phase == .finished {
-            open()
-            await following?.value
-        }
+        await lobby.settled()
+        if tap == .start, invitation == nil || state.phase == .finished { await lobby.open() }
         guard let session else { throw part == .none ? LiveWorkoutError.notBegun : .spectates }
         let moment = session.now
         let event = tap.event(at: moment, session.totals.distance)
@@ -126,6 +110,7 @@ public final class LiveWorkout {
     /// when they can.
     /// - Throws: `LiveWorkoutError.nobodyIsAway`.
     public func goOn() throws {
+        let reachable = Set(lobby.devices.filter(\.isReachable).map(\.peerID))
         let absent = session?.memberIDs.filter { $0 != transport.localPeer.id && !reachable.contains($0) } ?? []
         guard !absent.isEmpty else { throw LiveWorkoutError.nobodyIsAway }
         for peerID in absent { session?.goOn(without: peerID) }
@@ -143,12 +128,48 @@ public final class LiveWorkout {
 
     /// Waits until the others have what was tapped here, at most two seconds, and ends. The transport stays open.
     public func stop() async {
+        await lobby.stop()
         for listener in listeners { listener.cancel() }
-        await following?.value
-        try? await session?.close()
-        for listener in sessionListeners { listener.cancel() }
         continuation.finish()
     }
+
+    private func tell(_ change: SessionLobbyChange) {
+        switch change {
+        case .devices, .sighted: continuation.yield(.status)
+        case .superseded: continuation.yield(.superseded)
+        case .opened, .joined:
+            listen()
+            continuation.yield(change == .opened ? .opened : .joined)
+        case .watching:
+            listen()
+            continuation.yield(.watching)
+        case .storeFailed: if let storeError { continuation.yield(.storeFailed(storeError)) }
+        }
+    }
+
+    /// To the session that is here now, if one is.
+    private func listen() {
+        for listener in listeners { listener.cancel() }
+        listeners = []
+        guard let session else { return }
+        let (states, statuses) = (session.states(), session.statuses())
+        let (events, alarms) = (session.remoteEvents(), session.alarms())
+        let heartRates = session.shownValues(.heartRate)
+        let changed = continuation
+        listeners = [
+            Task { for await _ in states { changed.yield(.status) } },
+            Task { for await _ in statuses { changed.yield(.status) } },
+            Task {
+                for await event in events { changed.yield(.tapped(event.payload, by: event.metadata.sourcePeerID)) }
+            },
+            Task { for await alarm in alarms { changed.yield(.alarm(alarm)) } },
+            Task { for await _ in heartRates { changed.yield(.status) } },
+        ]
+    }
+}
+
+extension WorkoutState {
+    fileprivate var isFinished: Bool { phase == .finished }
 }
 
 /// Another device that runs the same feature.

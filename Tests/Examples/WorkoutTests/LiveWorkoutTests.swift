@@ -179,8 +179,8 @@ struct LiveWorkoutTests {
     @Test("invitations have one order, and what makes no sense is not followed")
     func order() throws {
         let source = SessionSource(peerID: "phone", incarnation: 1)
-        func invitation(_ number: UInt32, _ second: Double, _ members: [SessionSource]) -> WorkoutInvitation {
-            WorkoutInvitation(
+        func invitation(_ number: UInt32, _ second: Double, _ members: [SessionSource]) -> SessionInvitation {
+            SessionInvitation(
                 sessionID: UUID(), number: number, openedAt: Date(timeIntervalSince1970: second), members: members)
         }
         #expect(invitation(1, 5, [source]) < invitation(2, 9, [source]), "a later workout")

@@ -4,6 +4,7 @@
     import MeshDelivery
     import MeshIdentity
     import MeshPipeTransport
+    import MeshSession
     import MeshToolOutput
     import WorkoutExample
 
@@ -48,7 +49,7 @@
                             deviceClass: name.deviceClass,
                             appInstanceID: UUID().uuidString
                         ).delivery,
-                        membersMax: WorkoutInvitation.membersMax)
+                        membersMax: SessionInvitation.membersMax)
                 #else
                     throw ToolError.needsUDP
                 #endif

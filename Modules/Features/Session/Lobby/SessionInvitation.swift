@@ -1,0 +1,65 @@
+public import Foundation
+public import MeshEngine
+
+/// Which session of a feature is under way, and whose devices take part in it.
+///
+/// Invitations have one order, and every device goes with the greatest that it has heard of. So devices that each began a
+/// session, at the same moment or out of each other's reach, end in one, whatever arrives first.
+public struct SessionInvitation: Codable, Hashable, Sendable {
+    /// Devices of one session, at most.
+    public static let membersMax = 16
+
+    public let sessionID: UUID
+    /// One more than that of the session before, as far as its opener knew.
+    public let number: UInt32
+    /// By the opener's clock.
+    public let openedAt: Date
+    /// In ascending order. One alone is the opener, which takes in the first that comes; several are a group from the
+    /// beginning.
+    public let members: [SessionSource]
+    /// Who was invited once the group was there, in ascending order; nil is nobody.
+    public let latecomers: [SessionSource]?
+
+    public init(
+        sessionID: UUID, number: UInt32, openedAt: Date, members: [SessionSource], latecomers: [SessionSource] = []
+    ) {
+        self.sessionID = sessionID
+        self.number = number
+        self.openedAt = openedAt
+        self.members = members.sorted()
+        self.latecomers = latecomers.isEmpty ? nil : latecomers.sorted()
+    }
+
+    public func includes(_ peerID: String) -> Bool { everybody.contains { $0.peerID == peerID } }
+
+    var everybody: [SessionSource] { members + (latecomers ?? []) }
+
+    /// The same session with one more device.
+    func adding(_ device: SessionSource) -> SessionInvitation {
+        let isGroup = members.count > 1
+        return SessionInvitation(
+            sessionID: sessionID, number: number, openedAt: openedAt, members: isGroup ? members : members + [device],
+            latecomers: (latecomers ?? []) + (isGroup ? [device] : []))
+    }
+
+    /// Whether it may be followed: it came from outside.
+    var isUsable: Bool {
+        let peerIDs = Set(everybody.map(\.peerID))
+        return !members.isEmpty && peerIDs.count == everybody.count && peerIDs.count <= Self.membersMax
+            && members == members.sorted() && latecomers != [] && (latecomers ?? []) == (latecomers ?? []).sorted()
+            && openedAt.timeIntervalSince1970.isFinite
+    }
+}
+
+extension SessionInvitation: Comparable {
+    /// The higher number is the greater: its opener had seen the one before. Of equal numbers it is the one that was opened
+    /// earlier, since more has happened in it; then the lower id. Of one session it is the larger group.
+    public static func < (left: Self, right: Self) -> Bool {
+        if left.number != right.number { return left.number < right.number }
+        if left.openedAt != right.openedAt { return left.openedAt > right.openedAt }
+        if left.sessionID != right.sessionID { return left.sessionID.uuidString > right.sessionID.uuidString }
+        if left.everybody.count != right.everybody.count { return left.everybody.count < right.everybody.count }
+        if left.members != right.members { return left.members.lexicographicallyPrecedes(right.members) }
+        return (left.latecomers ?? []).lexicographicallyPrecedes(right.latecomers ?? [])
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshTransport
+
+/// What devices tell each other before there is a session, and beside it.
+extension SessionLobby {
+    private var noticeFeatureID: String { "\(featureID).lobby" }
+
+    /// Notices belong to no session.
+    private nonisolated static var scope: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 1)) }
+
+    /// Devices that are told apart; of more than these nothing is known.
+    private nonisolated static var devicesMax: Int { 64 }
+
+    func listen() {
+        let snapshots = transport.receiveSnapshots()
+        let reachability = transport.reachabilityChanges()
+        listeners.hold([
+            Task { [weak self] in for await snapshot in snapshots { self?.receive(snapshot) } },
+            Task { [weak self] in for await change in reachability { self?.receive(change) } },
+        ])
+    }
+
+    private func receive(_ snapshot: AnySessionSyncSnapshot) {
+        let metadata = snapshot.metadata
+        guard metadata.sourcePeerID != transport.localPeer.id else { return }
+        // Who sends it is the transport's to say: a notice of another life, or a state of somebody who takes no part, is none.
+        if metadata.featureID == noticeFeatureID {
+            if let notice = try? snapshot.decodeState(as: LobbyNotice.self), notice.incarnation == metadata.incarnation
+            {
+                receive(notice, from: metadata.sourcePeerID)
+            }
+        } else if metadata.featureID == featureID, part == .spectator, let followed,
+            metadata.sessionID == followed.sessionID, followed.includes(metadata.sourcePeerID)
+        {
+            see(snapshot)
+        }
+    }
+
+    /// Of several members' states the one of most events is shown, and of one member's the latest.
+    private func see(_ snapshot: AnySessionSyncSnapshot) {
+        let peerID = snapshot.metadata.sourcePeerID
+        let eventCount = snapshot.peerSequenceVector.values.reduce(UInt64(0)) { sum, count in
+            let (next, overflows) = sum.addingReportingOverflow(count)
+            return overflows ? .max : next
+        }
+        if let sighting {
+            let isNext = sighting.peerID == peerID && sighting.revision < snapshot.revision
+            guard isNext || sighting.eventCount <= eventCount else { return }
+        }
+        guard let state = try? snapshot.decodeState(as: State.self) else { return }
+        sighting = SessionSighting(
+            sessionID: snapshot.metadata.sessionID, state: state, peerID: peerID, seenAt: base.now(),
+            revision: snapshot.revision, eventCount: eventCount)
+        onChange(.sighted)
+    }
+
+    private func receive(_ notice: LobbyNotice, from peerID: String) {
+        guard devices.count < Self.devicesMax || devices.contains(where: { $0.peerID == peerID }) else { return }
+        devices.removeAll { $0.peerID == peerID }
+        devices.append(
+            SessionDevice(
+                peerID: peerID, name: LobbyNotice.shown(notice.name), isReachable: reachable.contains(peerID),
+                isMember: false, source: SessionSource(peerID: peerID, incarnation: notice.incarnation)))
+        devices.sort { $0.peerID < $1.peerID }
+        nameMembers()
+        if let heard = notice.invitation { consider(heard) }
+        takeInFirst()
+        onChange(.devices)
+    }
+
+    private func receive(_ change: SessionPeerReachability) {
+        guard let peer = change.peer else { return }
+        if change.isReachable {
+            reachable.insert(peer.id)
+            // It may have been launched anew, and know nothing.
+            publish()
+        } else {
+            reachable.remove(peer.id)
+        }
+        if let index = devices.firstIndex(where: { $0.peerID == peer.id }) {
+            devices[index].isReachable = change.isReachable
+        }
+        takeInFirst()
+        onChange(.devices)
+    }
+
+    func nameMembers() {
+        for index in devices.indices {
+            devices[index].isMember = invitation?.includes(devices[index].peerID) ?? false
+        }
+    }
+
+    /// Tells every device, also those that come later.
+    func publish() {
+        mustPublish = true
+        guard !isPublishing else { return }
+        isPublishing = true
+        Task {
+            while mustPublish {
+                mustPublish = false
+                try? await transport.sendSnapshot(notice(), mode: .latestSnapshot, to: nil)
+            }
+            isPublishing = false
+        }
+    }
+
+    private func notice() throws -> AnySessionSyncSnapshot {
+        revision += 1
+        let metadata = SessionSyncMetadata(
+            sessionID: Self.scope, featureID: noticeFeatureID, sourcePeerID: transport.localPeer.id, sequence: revision,
+            causalTimestamp: base.now(), payloadType: "\(featureID).notice", incarnation: incarnation)
+        let notice = LobbyNotice(name: name, incarnation: incarnation, invitation: invitation)
+        return try AnySessionSyncSnapshot(
+            SessionSyncSnapshot(metadata: metadata, revision: revision, state: notice, peerSequenceVector: [:]))
+    }
+}

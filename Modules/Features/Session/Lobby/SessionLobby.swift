@@ -1,0 +1,200 @@
+public import Foundation
+import MeshBus
+public import MeshEngine
+public import MeshIdentity
+public import MeshTransport
+public import Observation
+
+/// The session of one feature that all devices within reach share, whoever of them begins it, one after another.
+///
+/// ```swift
+/// let lobby = WorkoutLobby(featureID: "workout", name: "Watch", over: transport) { sessionID, configure in
+///     try await WorkoutSession.openWorkout(sessionID: sessionID, over: transport, configure: configure)
+/// }
+/// await lobby.start()
+/// await lobby.open()                       // begins one here and on all devices that are connected
+/// try lobby.session?.submit(.start)
+/// lobby.sighting?.state                    // or what others show, where this device takes no part
+/// try lobby.invite("tablet")               // lets a latecomer in
+/// ```
+///
+/// Every device tells its name and the invitation that it goes with (`SessionInvitation`). Who opens first invites the
+/// devices that are connected then; each that hears of it joins. Who comes later watches, unless the opener was alone until
+/// then or a member invites it. Where two have begun, one session goes on and the other is left.
+///
+/// Lives on the main actor. Nothing it starts keeps it alive, but for the session while it closes.
+@MainActor @Observable
+public final class SessionLobby<State, Event, Reducer, ConflictPolicy>
+where
+    Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
+    State: Codable & Sendable, Event: Codable & Sendable
+{
+    public typealias Session = SyncedSession<State, Event, Reducer, ConflictPolicy>
+    public typealias Configuration = SyncedSessionConfiguration<State, Event>
+    /// Makes or opens the session of that id, with what the lobby adds to its configuration.
+    public typealias Opening =
+        @MainActor (_ sessionID: UUID, _ configure: (inout Configuration) -> Void) async throws -> Session
+
+    @ObservationIgnored public let featureID: String
+    /// As this device calls itself.
+    @ObservationIgnored public let name: String
+    @ObservationIgnored public let transport: any SessionSyncTransport
+    /// The session that this device goes with; nil before the first.
+    public internal(set) var invitation: SessionInvitation?
+    /// nil where this device only watches, and before the first session.
+    public internal(set) var session: Session?
+    public internal(set) var part = SessionPart.none
+    /// What members were seen to show, where this device only watches.
+    public internal(set) var sighting: SessionSighting<State>?
+    /// Other devices that are here or have been here, in the order of their ids; 64 at most are told apart.
+    public internal(set) var devices: [SessionDevice] = []
+    /// Why the session could not be opened or the invitation not kept; nil where nothing went wrong.
+    public internal(set) var storeError: (any Error)?
+
+    @ObservationIgnored let base: Configuration
+    @ObservationIgnored let membersMax: Int
+    @ObservationIgnored let isOver: @MainActor (State) -> Bool
+    @ObservationIgnored let opening: Opening
+    /// What has happened, at once: of a session that has been opened, before it starts.
+    @ObservationIgnored public var onChange: @MainActor (SessionLobbyChange) -> Void = { _ in }
+    /// Under which this device writes events of sessions that begin now.
+    @ObservationIgnored let incarnation: UInt32
+    @ObservationIgnored var reachable: Set<String> = []
+    /// What `session` and `part` are of.
+    @ObservationIgnored var followed: SessionInvitation?
+    @ObservationIgnored var openedHere: SessionInvitation?
+    @ObservationIgnored var following: Task<Void, Never>?
+    @ObservationIgnored let listeners = OwnedTasks()
+    @ObservationIgnored var revision: UInt64 = 0
+    @ObservationIgnored var isPublishing = false
+    @ObservationIgnored var mustPublish = false
+
+    /// - Parameters:
+    ///   - transport: not started yet, so that nothing is missed.
+    ///   - membersMax: devices of one session, 2 where not every device reaches every other.
+    ///   - configuration: its store keeps the invitation through a relaunch; its clock and incarnation are the lobby's too.
+    ///   - isOver: states in which a session has ended: it is closed when the next begins, not cut off.
+    ///   - opening: applies the closure that it is given to the session's configuration, last.
+    public init(
+        featureID: String, name: String, over transport: any SessionSyncTransport,
+        membersMax: Int = SessionInvitation.membersMax, configuration: Configuration = .init(),
+        isOver: @escaping @MainActor (State) -> Bool = { _ in false }, opening: @escaping Opening
+    ) {
+        self.featureID = featureID
+        self.name = name
+        self.transport = transport
+        self.membersMax = max(2, min(membersMax, SessionInvitation.membersMax))
+        base = configuration
+        self.isOver = isOver
+        self.opening = opening
+        incarnation = configuration.incarnation ?? .random(in: 1 ... .max)
+    }
+
+    /// Begins to listen, and goes on with the session that the store has.
+    public func start() async {
+        listen()
+        if let kept = await keptInvitation() { consider(kept) }
+        publish()
+        await settled()
+    }
+
+    /// Begins a session of this device and those that are connected, in place of one that is under way: that is how a
+    /// device takes over. Every device that hears of it goes along.
+    ///
+    /// - Returns: once the session is there, or `storeError` says why not.
+    public func open() async {
+        let number = (invitation?.number ?? 0).addingReportingOverflow(1)
+        let own = SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
+        let opened = SessionInvitation(
+            sessionID: UUID(), number: number.overflow ? .max : number.partialValue, openedAt: base.now(),
+            members: [own] + connectedSources.prefix(membersMax - 1))
+        openedHere = opened
+        consider(opened)
+        await settled()
+    }
+
+    /// Lets a device that came late take part in the session that is under way.
+    /// - Throws: `SessionLobbyError`.
+    public func invite(_ peerID: String) throws {
+        guard let session, let invitation, part == .member else { throw SessionLobbyError.takesNoPart }
+        guard let device = devices.first(where: { $0.peerID == peerID }) else {
+            throw SessionLobbyError.unknownDevice(peerID)
+        }
+        guard !invitation.includes(peerID) else { return }
+        guard invitation.everybody.count < membersMax else { throw SessionLobbyError.full(limit: membersMax) }
+        session.invite(peerID)
+        consider(invitation.adding(device.source))
+    }
+
+    /// Waits until this device has gone over to the session that it goes with.
+    public func settled() async { await following?.value }
+
+    /// Waits until the others have what was submitted here, at most `closePatience`, and ends. The transport stays open.
+    public func stop() async {
+        listeners.cancel()
+        await settled()
+        try? await session?.close()
+    }
+}
+
+/// What a device is to the session that is under way.
+public enum SessionPart: String, Hashable, Sendable, Codable {
+    /// There is none.
+    case none
+    case member
+    /// It shows the session and has no say in it.
+    case spectator
+}
+
+/// Another device that runs the same feature.
+public struct SessionDevice: Hashable, Sendable {
+    public let peerID: String
+    /// As it calls itself, made fit for a screen.
+    public let name: String
+    public internal(set) var isReachable: Bool
+    /// Whether it takes part in the session that is under way.
+    public internal(set) var isMember: Bool
+    /// How it signs the events of sessions that begin now.
+    let source: SessionSource
+}
+
+/// A state that a member of a session was seen to show: no engine is needed for it.
+public struct SessionSighting<State: Sendable>: Sendable {
+    public let sessionID: UUID
+    public let state: State
+    public let peerID: String
+    /// By this device's clock.
+    public let seenAt: Date
+    /// Which of the states of that peer's engine, and of how many events.
+    let revision: UInt64
+    let eventCount: UInt64
+}
+
+public enum SessionLobbyChange: Hashable, Sendable {
+    /// A device has come or gone, or takes part.
+    case devices
+    /// `sighting` is another one.
+    case sighted
+    case opened, joined, watching
+    /// Another device's session takes the place of the one that was under way here.
+    case superseded
+    /// `storeError` says why.
+    case storeFailed
+}
+
+public enum SessionLobbyError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// No session is under way here.
+    case takesNoPart
+    /// It has never been heard of.
+    case unknownDevice(String)
+    case full(limit: Int)
+
+    public var description: String {
+        switch self {
+        case .takesNoPart: "this device takes no part in a session: open one, or be invited"
+        case .unknownDevice(let peerID):
+            "no device '\(peerID)' has been heard of: it has to run the same feature within reach"
+        case .full(let limit): "the session has \(limit) devices, which is as many as it may have"
+        }
+    }
+}

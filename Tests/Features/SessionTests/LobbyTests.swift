@@ -1,0 +1,178 @@
+import Foundation
+import MeshEngine
+import MeshIdentity
+import MeshScenarioTransport
+import MeshSession
+import MeshStorage
+import MeshTransport
+import Testing
+
+typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingConflictPolicy<Counter, Tap>>
+
+/// Devices that agree on one session. The workout example has more of it (LiveWorkoutTests).
+@MainActor struct LobbyTests {
+    private static let five = ["desktop", "phone", "server", "tablet", "watch"]
+
+    @Test(arguments: 0..<60 as Range<UInt64>)
+    func `devices that begin at once end in one session, with what each has tapped in it`(seed: UInt64) async throws {
+        let names = seed.isMultiple(of: 2) ? ["phone", "watch"] : Self.five
+        let world = VirtualWorld(seed: seed, conditions: .rough)
+        let lobbies = await start(names, in: world)
+        for lobby in lobbies { await lobby.open() }
+        await world.settle(until: { isOne(lobbies) && lobbies.allSatisfy { $0.session?.isMember == true } })
+        for (index, lobby) in lobbies.enumerated() { try lobby.session?.submit(.add(index + 1), at: world.now) }
+        await world.settle(until: {
+            lobbies.allSatisfy { $0.session?.state.amounts.count == names.count }
+        })
+        #expect(Set(lobbies.map { $0.session?.state.amounts }).count == 1, "seed \(seed)")
+    }
+
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `a device takes over, and all go along`(seed: UInt64) async throws {
+        let world = VirtualWorld(seed: seed, conditions: .rough)
+        let lobbies = await start(["phone", "tablet", "watch"], in: world)
+        await lobbies[0].open()
+        await world.settle(until: { isOne(lobbies) })
+        let first = lobbies[0].invitation?.sessionID
+        var changes: [SessionLobbyChange] = []
+        lobbies[0].onChange = { changes.append($0) }
+        await lobbies[2].open()
+        await world.settle(until: { isOne(lobbies) && lobbies[0].invitation?.sessionID != first })
+        #expect(changes.contains(.superseded) && changes.contains(.joined), "seed \(seed)")
+        #expect(lobbies.allSatisfy { $0.invitation?.number == 2 })
+    }
+
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `who comes late sees the state without an engine, and takes part once it is invited`(seed: UInt64) async throws
+    {
+        let world = VirtualWorld(seed: seed, conditions: .rough)
+        let members = await start(["phone", "watch"], in: world)
+        await members[0].open()
+        await world.settle(until: { isOne(members) && members.allSatisfy { $0.session?.isMember == true } })
+        try members[1].session?.submit(.add(7), at: world.now)
+
+        let late = await start(["tablet"], in: world, isFirst: false)[0]
+        await world.settle(until: { late.sighting?.state.total == 7 })
+        #expect(late.part == .spectator && late.session == nil, "seed \(seed)")
+        #expect(members.map(\.transport.localPeer.id).contains(late.sighting?.peerID ?? ""))
+        let age = world.now.timeIntervalSince(late.sighting?.seenAt ?? .distantPast)
+        #expect((0...120).contains(age))
+        #expect(throws: SessionLobbyError.takesNoPart) { try late.invite("phone") }
+
+        await world.settle(until: { members[0].devices.contains { $0.peerID == "tablet" } })
+        try members[0].invite("tablet")
+        let all = members + [late]
+        await world.settle(until: { isOne(all) && all.allSatisfy { $0.session?.memberIDs.count == 3 } })
+        try late.session?.submit(.add(8), at: world.now)
+        await world.settle(until: { all.allSatisfy { $0.session?.state.amounts == [7, 8] } })
+        #expect(members[1].devices.contains { $0.peerID == "tablet" && $0.isMember })
+    }
+
+    @Test func `nobody is invited whom nobody knows, nor more than there is room for`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let lobbies = await start(["phone", "tablet", "watch"], in: world, membersMax: 2)
+        await lobbies[0].open()
+        await world.settle(until: { lobbies[2].part != .none && lobbies[1].part != .none })
+        #expect(lobbies[2].part == .spectator)
+        #expect(throws: SessionLobbyError.unknownDevice("nobody")) { try lobbies[0].invite("nobody") }
+        #expect(throws: SessionLobbyError.full(limit: 2)) { try lobbies[0].invite("watch") }
+    }
+
+    @Test func `a device that is launched again goes on with the session that its store has`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let store = MemoryStore()
+        let first = await start(["phone"], in: world, store: store)[0]
+        await first.open()
+        try first.session?.submit(.add(1), at: world.now)
+        let sessionID = first.invitation?.sessionID
+        await world.settle()
+        first.session?.stop()
+        let second = await start(["phone"], in: world, isFirst: false, store: store)[0]
+        #expect(second.invitation?.sessionID == sessionID && second.part == .member)
+        #expect(second.session?.state.total == 1)
+    }
+
+    @Test func `an invitation that makes no sense is not followed, and a notice of another life is none`() async throws
+    {
+        let world = VirtualWorld(seed: 1)
+        let lobby = await start(["phone"], in: world)[0]
+        let stranger = world.transport(tablet)
+        await world.meet()
+        let own = SessionSource(peerID: "tablet", incarnation: 9)
+        let at = Date(timeIntervalSince1970: 0)
+        let twice = SessionInvitation(sessionID: UUID(), number: 5, openedAt: at, members: [own, own])
+        let nobody = SessionInvitation(sessionID: UUID(), number: 5, openedAt: at, members: [])
+        let never = SessionInvitation(
+            sessionID: UUID(), number: 5, openedAt: Date(timeIntervalSince1970: .nan), members: [own])
+        for (number, invitation) in [twice, nobody, never].enumerated() {
+            try await stranger.sendSnapshot(
+                notice(invitation, UInt64(number + 1), incarnation: 9), mode: .latestSnapshot, to: nil)
+            await world.settle()
+            #expect(lobby.invitation == nil)
+        }
+        let sound = SessionInvitation(sessionID: UUID(), number: 5, openedAt: at, members: [own])
+        try await stranger.sendSnapshot(notice(sound, 8, incarnation: 3), mode: .latestSnapshot, to: nil)
+        await world.settle()
+        #expect(lobby.invitation == nil)
+        try await stranger.sendSnapshot(notice(sound, 9, incarnation: 9), mode: .latestSnapshot, to: nil)
+        await world.settle(until: { lobby.invitation == sound })
+        #expect(lobby.part == .spectator)
+        #expect(lobby.devices.map(\.name) == ["a\u{200C}b"], "what moves a screen is left out")
+    }
+
+    // MARK: - Devices
+
+    private struct Notice: Codable, Sendable {
+        let name: String
+        let incarnation: UInt32
+        let invitation: SessionInvitation?
+    }
+
+    /// - Parameter incarnation: what the notice says; its envelope is of life 9.
+    private func notice(
+        _ invitation: SessionInvitation, _ revision: UInt64, incarnation: UInt32
+    ) throws -> AnySessionSyncSnapshot {
+        let metadata = SessionSyncMetadata(
+            sessionID: UUID(), featureID: "counter.lobby", sourcePeerID: "tablet", sequence: revision,
+            causalTimestamp: Date(timeIntervalSince1970: 0), payloadType: "counter.notice", incarnation: 9)
+        let notice = Notice(name: "a\u{200C}b\u{1B}", incarnation: incarnation, invitation: invitation)
+        return try AnySessionSyncSnapshot(
+            SessionSyncSnapshot(metadata: metadata, revision: revision, state: notice, peerSequenceVector: [:]))
+    }
+
+    private func start(
+        _ names: [String], in world: VirtualWorld, isFirst: Bool = true, membersMax: Int = 16,
+        store: (any SessionStore)? = nil
+    ) async -> [CounterLobby] {
+        let lobbies = names.enumerated().map { index, name in
+            let peer = SessionPeer(
+                id: name, deviceClass: .unknown, appInstanceID: "\(name).1", topology: .localNetwork)
+            let transport = world.transport(peer)
+            let configuration = world.configuration(incarnation: UInt32(index + (isFirst ? 1 : 50))) {
+                $0.store = store
+                $0.audience = .everyPeer
+            }
+            return CounterLobby(
+                featureID: "counter", name: name, over: transport, membersMax: membersMax,
+                configuration: configuration, isOver: \.isOver
+            ) { sessionID, follow in
+                var configuration = configuration
+                follow(&configuration)
+                return try await CounterSession.open(
+                    sessionID: sessionID, featureID: "counter", transport: transport, initialState: Counter(),
+                    reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+            }
+        }
+        for lobby in lobbies { await lobby.start() }
+        guard isFirst, names.count > 1 else { return lobbies }
+        await world.settle(until: {
+            lobbies.allSatisfy { $0.devices.count { $0.isReachable } == names.count - 1 }
+        })
+        return lobbies
+    }
+
+    private func isOne(_ lobbies: [CounterLobby]) -> Bool {
+        lobbies.allSatisfy { $0.session != nil && $0.part == .member }
+            && Set(lobbies.map { $0.session?.sessionID }).count == 1
+    }
+}
