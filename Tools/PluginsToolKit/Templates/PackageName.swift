@@ -51,13 +51,13 @@ struct PackageName: Equatable {
     /// that the package imports.
     private static let reserved: Set<String> = [
         "Benchmarks", "Bus", "CBOR", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery",
-        "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GPX", "GroceriesExample", "Identity", "JSON",
-        "JSONCodec", "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport", "Payload", "Pipe", "PipeTransport",
-        "PluginsTool", "PluginsToolKit", "Requests", "Scenario", "ScenarioTransport", "Security", "Series", "Session",
-        "SessionMesh", "SessionMeshWatchConnectivity", "SharedState", "SimulatedWatch", "Simulation", "SQLite",
-        "SQLiteStorage", "Storage", "Testing", "TestSupport", "TimerAnchor", "ToolOutput", "Transport", "UDP",
-        "UDPTransport", "VirtualTime", "WatchConnectivity", "WatchConnectivityTransport", "Wire", "WorkoutExample",
-        "CDNSSD", "CZlib", "CLibdeflate", "CSQLite",
+        "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GPX", "GroceriesExample", "Identity",
+        "JSON", "JSONCodec", "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport", "Payload", "Pipe",
+        "PipeTransport", "PluginsTool", "PluginsToolKit", "Requests", "Scenario", "ScenarioTransport", "Security",
+        "Series", "Session", "SessionMesh", "SessionMeshWatchConnectivity", "SharedState", "SimulatedWatch",
+        "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TestSupport", "TimerAnchor", "ToolOutput",
+        "Transport", "UDP", "UDPTransport", "VirtualTime", "WatchConnectivity", "WatchConnectivityTransport", "Wire",
+        "WorkoutExample", "CDNSSD", "CZlib", "CLibdeflate", "CSQLite",
         "Any", "Foundation", "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest",
         "ArgumentParser", "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "TextTable", "X509",
     ]
