@@ -1,6 +1,7 @@
 import Foundation
 import MeshBus
 import MeshConnection
+import MeshTransport
 
 /// What becomes of a request's bytes.
 enum RequestOutcome: Sendable {
@@ -79,15 +80,9 @@ extension RequestCoding {
         if let type = failures.first(where: { $0 == Swift.type(of: error) }), let value = error as? any Encodable,
             let bytes = try? encoder(value)
         {
-            return .handlerFailure(name: TypeName.nested(type), bytes, description: Self.text(of: error))
+            return .handlerFailure(name: TypeName.nested(type), bytes, description: error.shownText)
         }
-        return .failure(.handlerError(description: Self.text(of: error)))
-    }
-
-    /// What the app would show: its own text, where it has given one.
-    private static func text(of error: any Error) -> String {
-        if let text = (error as? any LocalizedError)?.errorDescription { return text }
-        return Swift.type(of: error) is NSError.Type ? error.localizedDescription : "\(error)"
+        return .failure(.handlerError(description: error.shownText))
     }
 
     /// What an answer is to the caller.

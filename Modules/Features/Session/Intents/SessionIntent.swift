@@ -1,0 +1,74 @@
+public import Foundation
+public import MeshEngine
+
+/// Something that one device asks another to do, as every device sees it.
+public struct SessionIntent<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable, Identifiable {
+    /// The id of the event that asked.
+    public let id: UUID
+    public let intent: Intent
+    /// The peer that asked.
+    public let asker: String
+    /// The only device that may do it, in the life that it had then.
+    public let designated: SessionSource
+    /// By the session's clock.
+    public let askedAt: Date
+    /// It is not begun after this moment of the session's clock.
+    public let lapsesAt: Date
+    public internal(set) var progress = SessionIntentProgress<Answer>.asked
+
+    /// Neither done nor given up.
+    public var isOpen: Bool {
+        switch progress {
+        case .asked, .begun: true
+        case .settled: false
+        }
+    }
+}
+
+extension SessionIntent: Equatable where Intent: Equatable, Answer: Equatable {}
+extension SessionIntent: Hashable where Intent: Hashable, Answer: Hashable {}
+
+public enum SessionIntentProgress<Answer: Codable & Sendable>: Codable, Sendable {
+    case asked
+    /// The designated device has begun: it does not do so a second time.
+    case begun
+    case settled(SessionIntentOutcome<Answer>)
+}
+
+extension SessionIntentProgress: Equatable where Answer: Equatable {}
+extension SessionIntentProgress: Hashable where Answer: Hashable {}
+
+public enum SessionIntentOutcome<Answer: Codable & Sendable>: Codable, Sendable {
+    case answered(Answer)
+    /// The handler threw; the text is that of its error.
+    case failed(String)
+    /// It was begun, or may have been, and nobody will say how it ended: the process that did it, or the device, has gone.
+    case interrupted
+    /// Its age was over before it was begun, as far as the device knew that says so.
+    case lapsed
+
+    /// Whether the designated device has done what was asked.
+    var isWordOfDoer: Bool {
+        switch self {
+        case .answered, .failed: true
+        case .interrupted, .lapsed: false
+        }
+    }
+}
+
+extension SessionIntentOutcome: Equatable where Answer: Equatable {}
+extension SessionIntentOutcome: Hashable where Answer: Hashable {}
+
+/// What happens to the owner and to intents: the payload of a feature's one event for them. `SessionIntentService` and
+/// `SyncedSession.ask` submit these.
+public enum SessionIntentStep<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable {
+    /// Whoever says so becomes the owner, if that term is the next one at its place in the order.
+    case takeOver(term: UInt64)
+    /// Asks that device; the event's id becomes the intent's.
+    case ask(Intent, of: SessionSource, lapsesAt: Date)
+    case begin(id: UUID)
+    case settle(id: UUID, SessionIntentOutcome<Answer>)
+}
+
+extension SessionIntentStep: Equatable where Intent: Equatable, Answer: Equatable {}
+extension SessionIntentStep: Hashable where Intent: Hashable, Answer: Hashable {}

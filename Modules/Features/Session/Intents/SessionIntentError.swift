@@ -1,0 +1,31 @@
+public import Foundation
+
+/// Why an intent has no answer.
+public enum SessionIntentError: Error, Hashable, Sendable {
+    /// No device serves, or the one that did has gone from the group.
+    case nobodyServes
+    /// The state has not taken it: this device has too many open ones, or the feature's policy rejects it now.
+    case refused
+    /// It was not begun within its age, as far as this device has heard.
+    case lapsed
+    /// It may have been done: the device that was to do it has gone, or its process ended in the midst of it.
+    case interrupted
+    /// The handler threw; the text is that of its error.
+    case failed(String)
+}
+
+extension SessionIntentError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .nobodyServes: "no device in the session does what is asked: open the app on one that does"
+        case .refused: "the session takes no further intent now: wait until one that is open has been answered"
+        case .lapsed: "the device that was to do it did not begin in time: ask again when it is within reach"
+        case .interrupted: "the device that was to do it has gone, and may have done it: look before asking again"
+        case .failed(let text): text
+        }
+    }
+}
+
+extension SessionIntentError: LocalizedError {
+    public var errorDescription: String? { description }
+}

@@ -1,0 +1,337 @@
+import Foundation
+import MeshBus
+import MeshEngine
+import MeshIdentity
+import MeshScenarioTransport
+import MeshStorage
+import MeshTransport
+import Testing
+
+@testable import MeshSession
+
+struct Training: Codable, Sendable, Equatable, SessionIntentState {
+    var step = 0
+    var intents = SessionIntents<Ask, Int>()
+}
+
+struct Ask: Codable, Sendable, Hashable {
+    var text = "next step"
+}
+
+enum TrainingEvent: Codable, Sendable, SessionIntentEvent {
+    case intents(SessionIntentStep<Ask, Int>)
+}
+
+struct TrainingReducer: SessionSyncReducer {
+    func reduce(state: inout Training, event: TrainingEvent, context: SessionEventContext) {
+        switch event {
+        case .intents(let step):
+            if state.intents.apply(step, context: context) != nil { state.step += 1 }
+        }
+    }
+}
+
+typealias TrainingSession = SyncedSession<
+    Training, TrainingEvent, TrainingReducer, AcceptingConflictPolicy<Training, TrainingEvent>
+>
+typealias TrainingService = SessionIntentService<
+    Training, TrainingEvent, TrainingReducer, AcceptingConflictPolicy<Training, TrainingEvent>
+>
+
+/// One device is asked, and does it once.
+@MainActor @Suite struct IntentTests {
+    // MARK: - Asking
+
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `the owner does what another device asks, once, and its answer arrives`(seed: UInt64) async throws {
+        let world = TrainingWorld(seed: seed, conditions: .rough)
+        let (here, there) = try await world.pair()
+        let service = world.serve(there)
+        await world.settle(until: { here.state.intents.owner == there.source })
+        #expect(service.isOwner)
+        for number in 1...3 {
+            let answer = try await world.waiting { try await here.ask(Ask()) }
+            #expect(answer == number, "seed \(seed)")
+        }
+        await world.settle(until: { here.state == there.state && here.state.step == 3 })
+        #expect(world.beginnings.values.allSatisfy { $0 == 1 } && world.beginnings.count == 3)
+    }
+
+    @Test func `the owner asks itself while nobody is there`() async throws {
+        let world = TrainingWorld(seed: 1)
+        let alone = try await world.open(phone, incarnation: 1)
+        let service = world.serve(alone)
+        let answer = try await world.waiting { try await alone.ask(Ask()) }
+        #expect(answer == 1 && service.isOwner && alone.state.step == 1)
+    }
+
+    @Test func `nobody is asked where nobody serves`() async throws {
+        let world = TrainingWorld(seed: 2)
+        let (here, _) = try await world.pair()
+        await #expect(throws: SessionIntentError.nobodyServes) { try await here.ask(Ask()) }
+        #expect(here.state.intents.entries.isEmpty)
+    }
+
+    @Test func `what the handler throws arrives as it was written`() async throws {
+        let world = TrainingWorld(seed: 3)
+        let (here, there) = try await world.pair()
+        let service = there.serve { _ in throw NoStepLeft() }
+        await world.settle(until: { here.state.intents.owner == service.session.source })
+        await #expect(throws: SessionIntentError.failed("Keine Übung übrig")) {
+            try await world.waiting { try await here.ask(Ask()) }
+        }
+        #expect(here.state.step == 0)
+    }
+
+    @Test func `an intent lapses with its age, and is not begun later`() async throws {
+        let world = TrainingWorld(seed: 4)
+        let (here, there) = try await world.pair()
+        let service = world.serve(there)
+        await world.settle(until: { here.state.intents.owner == service.session.source })
+        world.network.partition([phone], [watch])
+        await #expect(throws: SessionIntentError.lapsed) {
+            try await world.waiting { try await here.ask(Ask(), lapsesAfter: .seconds(5)) }
+        }
+        world.network.heal()
+        await world.settle(until: { there.state.intents.entries.count == 1 && here.state == there.state })
+        #expect(world.beginnings.isEmpty)
+        #expect(there.state.intents.entries.first?.progress == .settled(.lapsed))
+    }
+
+    @Test func `who no longer wants an answer withdraws the intent`() async throws {
+        let world = TrainingWorld(seed: 5)
+        let (here, there) = try await world.pair()
+        let service = world.serve(there)
+        await world.settle(until: { here.state.intents.owner == service.session.source })
+        world.network.partition([phone], [watch])
+        let asking = Task { try await here.ask(Ask()) }
+        await world.settle(until: { here.state.intents.entries.count == 1 })
+        asking.cancel()
+        await world.settle(until: { here.state.intents.entries.first?.isOpen == false })
+        await #expect(throws: CancellationError.self) { try await asking.value }
+        world.network.heal()
+        await world.settle(until: { here.state == there.state })
+        #expect(world.beginnings.isEmpty)
+    }
+
+    @Test func `what is asked waits for its turn, sixteen at a time`() async throws {
+        let world = TrainingWorld(seed: 6)
+        let (here, there) = try await world.pair()
+        let service = world.serve(there, takes: .seconds(1))
+        await world.settle(until: { here.state.intents.owner == service.session.source })
+        let asked = (0..<16).map { _ in Task { try await here.ask(Ask(), lapsesAfter: .seconds(60)) } }
+        await world.settle(until: { here.state.intents.openCount(of: "phone") == 16 })
+        await #expect(throws: SessionIntentError.refused) { try await here.ask(Ask()) }
+        await world.settle(until: { here.state.step == 16 })
+        var answers: [Int] = []
+        for task in asked { answers.append(try await task.value) }
+        #expect(answers == Array(1...16), "in the order of asking")
+    }
+
+    // MARK: - Owners
+
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `of devices that take over at once one is the owner, and is asked from then on`(seed: UInt64) async throws {
+        let world = TrainingWorld(seed: seed, conditions: .rough)
+        let (here, there) = try await world.pair()
+        let services = [world.serve(here), world.serve(there)]
+        await world.settle(until: { services.count(where: \.isOwner) == 1 && here.state == there.state })
+        for service in services { try service.takeOver() }
+        await world.run(.seconds(3))
+        await world.settle(until: { here.state == there.state && services.count(where: \.isOwner) == 1 })
+        let owner = try #require(here.state.intents.owner)
+        for session in [here, there] { _ = try await world.waiting { try await session.ask(Ask()) } }
+        #expect(world.doers == [owner, owner], "seed \(seed)")
+        let other = try #require(services.first { !$0.isOwner })
+        try other.takeOver()
+        await world.settle(until: { here.state == there.state && other.isOwner })
+        _ = try await world.waiting { try await here.ask(Ask()) }
+        #expect(world.doers.last == other.session.source, "seed \(seed)")
+    }
+
+    @Test func `where the owner is let go another serves, and what it was asked is told as interrupted`() async throws {
+        let world = TrainingWorld(seed: 7)
+        let names = [phone, tablet, watch]
+        let sources = names.enumerated().map { SessionSource(peerID: $1.id, incarnation: UInt32($0 + 1)) }
+        var sessions: [TrainingSession] = []
+        for (index, peer) in names.enumerated() {
+            sessions.append(
+                try await world.open(peer, incarnation: UInt32(index + 1)) {
+                    $0.members = sources
+                    $0.letsGoAfter = .seconds(30)
+                })
+        }
+        await world.settle(until: { sessions.allSatisfy { $0.isMember && $0.memberIDs.count == 3 } })
+        let owning = world.serve(sessions[2], takes: .seconds(600))
+        await world.settle(until: { sessions.allSatisfy { $0.state.intents.owner == sources[2] } })
+        let standby = world.serve(sessions[1])
+        #expect(owning.isOwner && !standby.isOwner)
+        let asked = Task { try await sessions[0].ask(Ask()) }
+        await world.settle(until: { sessions[0].state.intents.entries.first?.progress == .begun })
+        world.network.partition([phone, tablet], [watch])
+        await world.settle(until: { sessions[0].state.intents.owner == sources[1] })
+        await #expect(throws: SessionIntentError.interrupted) { try await world.waiting { try await asked.value } }
+        let answer = try await world.waiting { try await sessions[0].ask(Ask()) }
+        #expect(world.doers == [sources[2], sources[1]] && answer == 2)
+        world.network.heal()
+        await world.settle(until: { sessions[2].state.intents.owner == sources[1] && !owning.isOwner })
+    }
+
+    // MARK: - Crashes
+
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func `an intent is begun once at most, however often the device that was asked dies`(seed: UInt64) async throws {
+        let world = TrainingWorld(seed: seed, conditions: .rough)
+        var random = SplitMix64(seed: seed)
+        let store = MemoryStore()
+        let here = try await world.open(phone, incarnation: 1)
+        var there = try await world.open(watch, incarnation: 2) { $0.store = store }
+        var service: TrainingService? = world.serve(there, takes: .milliseconds(200))
+        await world.settle(until: { here.isMember && there.isMember && here.state.intents.owner == there.source })
+        var outcomes: [Result<Int, any Error>] = []
+        for _ in 0..<4 {
+            let asking = Task { try await here.ask(Ask(), lapsesAfter: .seconds(20)) }
+            await world.run(.milliseconds(10 * Int64(random.next() % 60)))
+            there.stop()
+            service = nil
+            there = try await world.open(watch, incarnation: UInt32(outcomes.count + 3)) { $0.store = store }
+            service = world.serve(there, takes: .milliseconds(200))
+            outcomes.append(try await world.waiting { await asking.result })
+        }
+        await world.settle(until: { here.state == there.state })
+        #expect(service?.isOwner == true)
+        #expect(world.beginnings.values.allSatisfy { $0 == 1 }, "seed \(seed)")
+        let answered = outcomes.count { (try? $0.get()) != nil }
+        #expect(here.state.step == answered && answered <= world.beginnings.count, "seed \(seed)")
+        for case .failure(let error) in outcomes {
+            #expect(error as? SessionIntentError == .interrupted, "seed \(seed): nothing was out of reach for so long")
+        }
+    }
+
+    // MARK: - The reducer's part
+
+    @Test func `only whom it concerns has a say, and terms follow each other`() {
+        var intents = SessionIntents<Ask, Int>()
+        let (watch, phone) = (SessionSource(peerID: "watch", incarnation: 2), SessionSource(peerID: "phone"))
+        for term in [0, 2, .max] as [UInt64] { intents.apply(.takeOver(term: term), context: context("phone", 1)) }
+        #expect(intents.owner == nil && intents.term == 0)
+        intents.apply(.takeOver(term: 1), context: context("watch", 1, incarnation: 2))
+        intents.apply(.takeOver(term: 1), context: context("phone", 2))
+        #expect(intents.owner == watch && intents.term == 1)
+
+        let never = Date(timeIntervalSince1970: .nan)
+        intents.apply(.ask(Ask(), of: watch, lapsesAt: never), context: context("phone", 3))
+        #expect(intents.entries.isEmpty)
+        let asked = context("phone", 4)
+        intents.apply(.ask(Ask(), of: watch, lapsesAt: .distantFuture), context: asked)
+        let id = asked.metadata.eventID
+        intents.apply(.begin(id: id), context: context("phone", 5))
+        intents.apply(.settle(id: id, .answered(9)), context: context("phone", 6))
+        intents.apply(.settle(id: id, .lapsed), context: context("tablet", 1))
+        #expect(intents[id]?.progress == .asked)
+        intents.apply(.begin(id: id), context: context("watch", 2))
+        intents.apply(.settle(id: id, .lapsed), context: context("phone", 7))
+        #expect(intents[id]?.progress == .begun, "what has begun does not lapse")
+        intents.apply(.settle(id: id, .interrupted), context: context("phone", 8))
+        #expect(intents[id]?.progress == .settled(.interrupted))
+        #expect(intents.apply(.settle(id: id, .answered(7)), context: context("watch", 3))?.id == id)
+        #expect(intents.apply(.settle(id: id, .answered(8)), context: context("watch", 4)) == nil)
+        #expect(intents[id]?.progress == .settled(.answered(7)), "the doer's first word is the truth")
+        intents.apply(.settle(id: UUID(), .answered(8)), context: context("watch", 5))
+        #expect(intents.openCount(of: phone.peerID) == 0)
+    }
+
+    @Test func `a peer has sixteen open ones, and the oldest settled one makes room`() {
+        var intents = SessionIntents<Ask, Int>()
+        let watch = SessionSource(peerID: "watch")
+        for asker in 0..<17 {
+            for number in 1...17 {
+                intents.apply(
+                    .ask(Ask(), of: watch, lapsesAt: .distantFuture), context: context("\(asker)", UInt64(number)))
+            }
+        }
+        #expect(intents.entries.count == 256 && intents.openCount(of: "15") == 16 && intents.openCount(of: "16") == 0)
+        let (first, second) = (intents.entries[0].id, intents.entries[1].id)
+        intents.apply(.settle(id: second, .lapsed), context: context("0", 20))
+        intents.apply(.ask(Ask(), of: watch, lapsesAt: .distantFuture), context: context("16", 21))
+        #expect(intents[second] == nil && intents[first] != nil && intents.openCount(of: "16") == 1)
+    }
+
+    private func context(_ peerID: String, _ sequence: UInt64, incarnation: UInt32 = 0) -> SessionEventContext {
+        SessionEventContext(
+            metadata: SessionSyncMetadata(
+                sessionID: sessionID, featureID: "training", sourcePeerID: peerID, sequence: sequence,
+                causalTimestamp: Date(timeIntervalSince1970: 0), payloadType: "training.event",
+                incarnation: incarnation))
+    }
+}
+
+private struct NoStepLeft: LocalizedError {
+    var errorDescription: String? { "Keine Übung übrig" }
+}
+
+/// Devices of a training, and what they have done.
+@MainActor private final class TrainingWorld {
+    private let world: VirtualWorld
+    /// How often an intent was begun.
+    private(set) var beginnings: [UUID: Int] = [:]
+    private(set) var doers: [SessionSource] = []
+
+    init(seed: UInt64, conditions: ScenarioConditions = .calm) {
+        world = VirtualWorld(seed: seed, conditions: conditions)
+    }
+
+    var network: ScenarioNetwork { world.network }
+
+    func open(
+        _ peer: SessionPeer, incarnation: UInt32,
+        configure: (inout SyncedSessionConfiguration<Training, TrainingEvent>) -> Void = { _ in }
+    ) async throws -> TrainingSession {
+        var configuration = SyncedSessionConfiguration<Training, TrainingEvent>()
+        world.adapt(&configuration, incarnation: incarnation)
+        configure(&configuration)
+        let session = try await TrainingSession.open(
+            sessionID: sessionID, featureID: "training", transport: world.transport(peer), initialState: Training(),
+            reducer: TrainingReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+        session.start()
+        return session
+    }
+
+    func pair() async throws -> (TrainingSession, TrainingSession) {
+        let sessions = (try await open(phone, incarnation: 1), try await open(watch, incarnation: 2))
+        await settle(until: { sessions.0.isMember && sessions.1.isMember })
+        return sessions
+    }
+
+    /// Answers with the number of what has been done.
+    func serve(_ session: TrainingSession, takes duration: Duration = .zero) -> TrainingService {
+        session.serve { [self] intent in
+            beginnings[intent.id, default: 0] += 1
+            doers.append(session.source)
+            let count = doers.count
+            if duration > .zero { try await world.sleep(duration) }
+            return count
+        }
+    }
+
+    func run(_ duration: Duration) async { await world.run(duration) }
+
+    func settle(until condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
+        await world.settle(until: condition, sourceLocation: sourceLocation)
+    }
+
+    /// Lets time pass until that has ended.
+    func waiting<Value: Sendable>(_ body: @escaping @MainActor () async throws -> Value) async throws -> Value {
+        let hasEnded = Flag()
+        let task = Task { @MainActor in
+            defer { hasEnded.isSet = true }
+            return try await body()
+        }
+        await settle(until: { hasEnded.isSet })
+        return try await task.value
+    }
+}
+
+@MainActor private final class Flag {
+    var isSet = false
+}
