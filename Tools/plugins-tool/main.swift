@@ -1,4 +1,5 @@
 import MeshBenchmarks
+import MeshResume
 import MeshSimulatedWatch
 import MeshSimulation
 import MeshTesting
@@ -50,6 +51,7 @@ await PluginsTool.main {
     RequestsPlugin()
     SharedStatePlugin()
     FileTransferPlugin()
+    ResumePlugin()
     WatchConnectivityTransportPlugin()
     WatchConnectivityPlugin()
     SimulatedWatchPlugin()
