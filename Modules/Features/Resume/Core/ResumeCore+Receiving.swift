@@ -97,18 +97,12 @@ extension ResumeCore {
         return reception
     }
 
-    /// nil where others before it are missing.
+    /// nil where others before it are missing: what the app is given is in order, also while a replay is under way.
     private mutating func takeNext(_ sequence: UInt64) -> Reception? {
-        guard let received = session?.received else { return nil }
-        if sequence - received.floor == 1 {
-            let reception = receptionInOrder(sequence)
-            if reception == .live || !has(.replayMovesNothing) { session?.received.raise(to: sequence) }
-            return reception
-        }
-        guard let ceiling = openCeiling, sequence > ceiling, sequence - max(ceiling, received.last) == 1,
-            session?.received.insert(sequence...sequence) == true
-        else { return nil }
-        return .live
+        guard let floor = session?.received.floor, sequence - floor == 1 else { return nil }
+        let reception = receptionInOrder(sequence)
+        if reception == .live || !has(.replayMovesNothing) { session?.received.raise(to: sequence) }
+        return reception
     }
 
     /// Until Resumed has come everything counts as replayed.
