@@ -215,6 +215,9 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
             "MeshTestSupport",
         ]),
+    Module(
+        "MeshResumeGateway", "Modules/Features/ResumeGateway", floor: 5, uses: ["MeshBus", "MeshResume"],
+        tests: ["MeshBus", "MeshResume", "MeshVirtualTime"]),
 
     // Lab: what tests, proves and measures
     Module(
@@ -295,7 +298,7 @@ let modules: [Module] = [
             "PluginsToolKit", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "SessionMesh",
             "SessionMeshWatchConnectivity",
             "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation",
-            "MeshLocalNetworkLab", "MeshResume", "WorkoutExample",
+            "MeshLocalNetworkLab", "MeshResume", "MeshResumeGateway", "WorkoutExample",
         ], needs: nio + [security]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,

@@ -1,5 +1,6 @@
 import MeshBenchmarks
 import MeshResume
+import MeshResumeGateway
 import MeshSimulatedWatch
 import MeshSimulation
 import MeshTesting
@@ -52,6 +53,7 @@ await PluginsTool.main {
     SharedStatePlugin()
     FileTransferPlugin()
     ResumePlugin()
+    ResumeGatewayPlugin()
     WatchConnectivityTransportPlugin()
     WatchConnectivityPlugin()
     SimulatedWatchPlugin()
