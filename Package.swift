@@ -179,7 +179,7 @@ let modules: [Module] = [
         tests: ["MeshBus", "MeshWire", "MeshStorage"]),
     Module(
         "MeshResume", "Modules/Features/Resume", floor: 4, uses: ["MeshBus", "MeshStorage"],
-        tests: ["MeshBus", "MeshStorage", "MeshTestSupport"]),
+        tests: ["MeshBus", "MeshStorage", "MeshSQLiteStorage", "MeshTestSupport"]),
     Module(
         "MeshSession", "Modules/Features/Session", floor: 5,
         uses: [
