@@ -152,6 +152,11 @@ struct BrokenBuffer: ReplayBuffer {
         ] {
             #expect(throws: ReplayBufferError.self) { try ReplayEvent(type: type, json: Array(json.utf8)) }
         }
+        let long = "\"" + String(repeating: "x", count: ReplayEvent.jsonBytesMax) + "\""
+        for json in [[0x31, 0], [0, 0x31], [0xef, 0xbb, 0xbf, 0x31], [0x22, 0xff, 0x22], Array(long.utf8)] as [[UInt8]]
+        {
+            #expect(throws: ReplayBufferError.self) { try ReplayEvent(type: "E", json: json) }
+        }
     }
 }
 

@@ -148,6 +148,26 @@ import Testing
         #expect(world.stored?.lastSeq == 6)
     }
 
+    @Test func `K17 a store that does not return is asked for no second write of the cursor`() {
+        var core = ResumeCore(
+            .init(configuration: .init(autoHeartbeat: false), properties: properties, writeDelay: .milliseconds(250)),
+            seed: 1)
+        core.open()
+        core.loaded(.success(nil), connection: 1)
+        core.tokenReturned("token", connection: 1, .zero)
+        _ = core.receive(.ready(sessionId: "s", initialSeq: 0), .zero)
+        var writes = 0
+        for second in 1...100 {
+            _ = core.receive(.pushEvent(seq: UInt64(second)), .seconds(second))
+            core.tick(.seconds(second) + .milliseconds(500))
+            for case .write in core.takeDirectives() { writes += 1 }
+        }
+        #expect(writes == 1)
+        core.wrote(nil, .seconds(200))
+        core.tick(.seconds(201))
+        #expect(core.takeDirectives() == [.write(SessionSnapshot(sessionId: "s", lastSeq: 100))])
+    }
+
     @Test func `K18 no token, a handshake that fails and a fresh start are told`() {
         prove(.failsSilently) { world in
             world.token = nil

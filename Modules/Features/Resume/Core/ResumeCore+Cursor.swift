@@ -30,10 +30,17 @@ extension ResumeCore {
     mutating func writeNow() {
         writeDue = nil
         written = .some(snapshot)
+        writesUnderWay += 1
         direct(.write(snapshot))
     }
 
+    /// Time has come for a write. A store that takes longer than that gets no other one meanwhile.
+    mutating func writeDueMoves(_ now: Duration) {
+        if writesUnderWay == 0 { writeNow() } else { writeDue = now + max(settings.writeDelay, .milliseconds(250)) }
+    }
+
     mutating func wrote(_ failure: ResumeError?, _ now: Duration) {
+        writesUnderWay -= 1
         guard let failure else { return writeBackoff.reset() }
         written = nil
         writeDue = now + writeBackoff.next()

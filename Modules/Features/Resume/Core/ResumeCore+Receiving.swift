@@ -43,6 +43,7 @@ extension ResumeCore {
         if !isContiguous { begun.received.raise(to: begun.received.last) }
         session = begun
         storedIsVoid = false
+        freshStart = .noSession
         acknowledgeReceived()
         writeNow()
         goLive(now)

@@ -12,7 +12,7 @@ extension ResumeCore {
 
     /// Does what is due.
     mutating func tick(_ now: Duration) {
-        if let due = writeDue, due <= now { writeNow() }
+        if let due = writeDue, due <= now { writeDueMoves(now) }
         if let due = connection?.handshakeDue, due <= now { fail(.handshakeTimedOut) }
         if case .replaying(let replay) = connection?.phase, replay.due <= now, !has(.endsByCountOnly) {
             endReplay(.timedOut)

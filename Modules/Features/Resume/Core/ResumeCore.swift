@@ -34,6 +34,8 @@ struct ResumeCore: Sendable {
     var writeDue: Duration?
     /// What the last write was to leave behind; nil when nothing was written or it failed.
     var written: SessionSnapshot??
+    /// Writes that were asked for and have not returned.
+    var writesUnderWay = 0
     var writeBackoff = Backoff(from: .seconds(1), to: .seconds(60))
     private var directives: [ResumeDirective] = []
 

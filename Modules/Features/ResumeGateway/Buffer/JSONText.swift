@@ -1,8 +1,12 @@
 import Foundation
 
 enum JSONText {
+    /// In UTF-8 without a mark: Foundation's reader takes other encodings too, which no frame can hold.
     static func isValid(_ bytes: [UInt8]) -> Bool {
-        (try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)) != nil
+        guard !bytes.contains(0), !bytes.starts(with: [0xef, 0xbb, 0xbf]),
+            String(bytes: bytes, encoding: .utf8) != nil
+        else { return false }
+        return (try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)) != nil
     }
 
     /// A string with its quotes.

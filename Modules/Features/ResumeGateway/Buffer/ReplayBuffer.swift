@@ -22,10 +22,14 @@ public protocol ReplayBuffer: Sendable {
 
 /// An app's event: what it is called, and its payload, which is JSON.
 public struct ReplayEvent: Hashable, Sendable {
+    public static let jsonBytesMax = 64 << 10
+
     public let type: String
     public let json: [UInt8]
 
-    /// - Parameter type: 1 to 64 of A–Z, a–z, 0–9, `_`, `-` and `.`; neither READY nor RESUMED.
+    /// - Parameters:
+    ///   - type: 1 to 64 of A–Z, a–z, 0–9, `_`, `-` and `.`; neither READY nor RESUMED.
+    ///   - json: at most `jsonBytesMax` bytes, in UTF-8.
     /// - Throws: `ReplayBufferError.Code.invalidEvent`, also for what is no JSON.
     public init(type: String, json: [UInt8]) throws(ReplayBufferError) {
         let isName = type.utf8.allSatisfy { byte in
@@ -38,6 +42,10 @@ public struct ReplayEvent: Hashable, Sendable {
         }
         guard isName, (1...64).contains(type.utf8.count), type != "READY", type != "RESUMED" else {
             throw ReplayBufferError(.invalidEvent, "'\(type)' cannot name an event")
+        }
+        guard json.count <= Self.jsonBytesMax else {
+            throw ReplayBufferError(
+                .invalidEvent, "\(json.count) bytes of '\(type)'; the limit is \(Self.jsonBytesMax)")
         }
         guard JSONText.isValid(json) else {
             throw ReplayBufferError(.invalidEvent, "the payload of '\(type)' is no JSON")
