@@ -210,6 +210,29 @@ private struct Desk {
         #expect(seen.last == #"{"op":0,"s":500,"t":"E","d":{}}"#)
     }
 
+    @Test func `A page that comes late for another session skips nothing`() throws {
+        var buffer = ReplayContents(ReplayLimits(), seed: 1)
+        for _ in 0..<20 { _ = buffer.append(try ReplayEvent(type: "E", json: Array("{}".utf8)), to: "u", .zero) }
+        let standing = buffer.standing(of: "u", .zero)
+        var connection = GatewayConnection(GatewaySettings(), seed: 1, .zero)
+        let id = GatewaySessionID(epoch: standing.epoch, stream: "u", nonce: 1).text
+        let resume = #"{"op":6,"d":{"token":"u","session_id":"\#(id)","seq":3}}"#
+        connection.receive(Array(resume.utf8), .zero)
+        connection.admitted()
+        connection.authenticated("u", .zero)
+        connection.located(standing, .zero)
+        let late = buffer.page(of: "u", after: .init(epoch: standing.epoch, sequence: 9), limit: 5, .zero)
+        let own = buffer.page(of: "u", after: .init(epoch: standing.epoch, sequence: 3), limit: 100, .zero)
+        _ = connection.takeDirectives()
+        connection.read(late, .zero)
+        #expect(
+            connection.takeDirectives() == [
+                .read(stream: "u", after: .init(epoch: standing.epoch, sequence: 3), limit: 100)
+            ])
+        connection.read(own, .zero)
+        #expect(connection.takeDirectives().count == 17)
+    }
+
     @Test func `A notice that was lost is made up for by the next`() throws {
         var desk = Desk()
         _ = desk.identify(1)

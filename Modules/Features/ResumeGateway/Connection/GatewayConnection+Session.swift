@@ -100,8 +100,11 @@ extension GatewayConnection {
         guard case .entries(let entries, let standing) = page else {
             return refuse("what comes next is not kept any more", now)
         }
+        guard standing.epoch == reader.sent.epoch else { return refuse("the stream began anew", now) }
         reader.newest = max(reader.newest, standing.newest)
+        // A page that a session before this one has asked for may begin elsewhere.
         for entry in entries where entry.sequence > reader.sent.sequence {
+            guard entry.sequence - reader.sent.sequence == 1 else { break }
             reader.sent.sequence = entry.sequence
             send(ServerText.event(entry))
         }
