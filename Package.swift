@@ -178,6 +178,9 @@ let modules: [Module] = [
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage"],
         tests: ["MeshBus", "MeshWire", "MeshStorage"]),
     Module(
+        "MeshResume", "Modules/Features/Resume", floor: 4, uses: ["MeshBus", "MeshStorage"],
+        tests: ["MeshBus", "MeshStorage", "MeshSQLiteStorage", "MeshTestSupport"]),
+    Module(
         "MeshSession", "Modules/Features/Session", floor: 5,
         uses: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
@@ -212,6 +215,9 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
             "MeshTestSupport",
         ]),
+    Module(
+        "MeshResumeGateway", "Modules/Features/ResumeGateway", floor: 5, uses: ["MeshBus", "MeshResume"],
+        tests: ["MeshBus", "MeshResume", "MeshVirtualTime"]),
 
     // Lab: what tests, proves and measures
     Module(
@@ -292,7 +298,7 @@ let modules: [Module] = [
             "PluginsToolKit", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "SessionMesh",
             "SessionMeshWatchConnectivity",
             "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation",
-            "MeshLocalNetworkLab", "WorkoutExample",
+            "MeshLocalNetworkLab", "MeshResume", "MeshResumeGateway", "WorkoutExample",
         ], needs: nio + [security]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
@@ -321,7 +327,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// Tests and searches break the engine's rules on purpose (EngineMutation). No product can: the switches are compiled in
+// Tests and searches break rules on purpose (EngineMutation, ResumeMutation). No product can: the switches are compiled in
 // where the environment says so, as Tools/test, Tools/soak and .ci/run do.
 let mutations: [SwiftSetting] = Context.environment["MESH_MUTATIONS"] == "1" ? [.define("MUTATIONS")] : []
 
@@ -329,7 +335,7 @@ func targets(of module: Module) -> [Target] {
     let dependencies = module.uses.map { Target.Dependency.byName(name: $0) } + module.needs
     // The floor travels as a define, so that `plugins-tool graph` reads it from `swift package dump-package`.
     var swiftSettings = settings + [.define("FLOOR_\(module.floor)")]
-    if module.name == "MeshEngine" { swiftSettings += mutations }
+    if ["MeshEngine", "MeshResume"].contains(module.name) { swiftSettings += mutations }
     let target: Target =
         switch module.form {
         case .systemLibrary(let pkgConfig, let apt, let brew):

@@ -1,4 +1,6 @@
 import MeshBenchmarks
+import MeshResume
+import MeshResumeGateway
 import MeshSimulatedWatch
 import MeshSimulation
 import MeshTesting
@@ -50,6 +52,8 @@ await PluginsTool.main {
     RequestsPlugin()
     SharedStatePlugin()
     FileTransferPlugin()
+    ResumePlugin()
+    ResumeGatewayPlugin()
     WatchConnectivityTransportPlugin()
     WatchConnectivityPlugin()
     SimulatedWatchPlugin()

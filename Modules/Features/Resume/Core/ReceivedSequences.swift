@@ -1,0 +1,51 @@
+/// Which events of a session have come: all up to the floor, and a few ranges above it.
+///
+/// What lies above the floor came live while older ones were still being replayed. At most `rangesMax` ranges; of more,
+/// nothing is taken. O(ranges).
+struct ReceivedSequences: Hashable, Sendable {
+    static let rangesMax = 64
+
+    /// Everything up to here has come, or never will.
+    private(set) var floor: UInt64
+    /// In order, apart from one another and from the floor.
+    private(set) var ahead: [ClosedRange<UInt64>] = []
+
+    init(floor: UInt64 = 0) { self.floor = floor }
+
+    var last: UInt64 { ahead.last?.upperBound ?? floor }
+
+    func contains(_ sequence: UInt64) -> Bool {
+        sequence <= floor || ahead.contains { $0.contains(sequence) }
+    }
+
+    mutating func raise(to floor: UInt64) {
+        guard floor > self.floor else { return }
+        self.floor = floor
+        while let first = ahead.first, first.lowerBound <= self.floor || first.lowerBound - self.floor == 1 {
+            self.floor = max(self.floor, first.upperBound)
+            ahead.removeFirst()
+        }
+    }
+
+    /// - Returns: false where there is no room for one more range.
+    mutating func insert(_ range: ClosedRange<UInt64>) -> Bool {
+        if range.lowerBound <= floor || range.lowerBound - floor == 1 {
+            raise(to: range.upperBound)
+            return true
+        }
+        var (lower, upper) = (range.lowerBound, range.upperBound)
+        var others: [ClosedRange<UInt64>] = []
+        for other in ahead {
+            let isApart = other.upperBound < lower - 1 || (upper < .max && other.lowerBound > upper + 1)
+            if isApart {
+                others.append(other)
+            } else {
+                (lower, upper) = (min(lower, other.lowerBound), max(upper, other.upperBound))
+            }
+        }
+        guard others.count < Self.rangesMax else { return false }
+        others.append(lower...upper)
+        ahead = others.sorted { $0.lowerBound < $1.lowerBound }
+        return true
+    }
+}

@@ -1,0 +1,120 @@
+import MeshBus
+
+// MARK: - From the open to the handshake
+
+extension ResumeCore {
+    mutating func open() {
+        endConnection(.connectionClosed)
+        connectionCount += 1
+        connection = ResumeConnection(number: connectionCount)
+        if storedIsVoid {
+            askToken()
+        } else {
+            direct(.load(connection: connectionCount))
+        }
+    }
+
+    /// What is in memory is newer than what is stored, unless somebody else has changed that.
+    mutating func loaded(_ result: Result<SessionSnapshot?, ResumeError>, connection number: UInt64) {
+        guard isCurrent(number), case .loading = connection?.phase else { return }
+        switch result {
+        case .success(let stored):
+            let isNews = stored?.sessionId != session?.id && (session == nil || written == .some(snapshot))
+            if isNews {
+                session = stored.map { ResumeSession(id: $0.sessionId, floor: $0.lastSeq) }
+                written = .some(stored)
+            }
+        case .failure(let error):
+            if session == nil { freshStart = .storageFailed }
+            tell(.storageFailed(error.description))
+        }
+        askToken()
+    }
+
+    private mutating func askToken() {
+        guard let connection else { return }
+        self.connection?.phase = .awaitingToken
+        direct(.askToken(connection: connection.number))
+    }
+
+    mutating func tokenReturned(_ token: String?, connection number: UInt64, _ now: Duration) {
+        guard isCurrent(number), let connection else { return }
+        if case .awaitingToken = connection.phase {} else if !has(.trustsLateReturns) { return }
+        guard let token else {
+            self.connection = nil
+            enter(.disconnected)
+            if !has(.failsSilently) { tell(.tokenUnavailable) }
+            return
+        }
+        let kind: HandshakeRequest.Kind
+        if let snapshot, let session {
+            kind = .resume(sessionId: snapshot.sessionId, lastSeq: snapshot.lastSeq)
+            self.connection?.phase = .resuming(floor: session.received.floor)
+            self.connection?.replayedEarly.last = snapshot.lastSeq
+        } else {
+            kind = .identify(settings.properties)
+            self.connection?.phase = .identifying
+            if !has(.failsSilently) { tell(.startedFresh(freshStart)) }
+        }
+        enter(.handshaking)
+        self.connection?.handshakeDue = now + .bounded(settings.configuration.handshakeTimeout)
+        if !has(.beatsOnlyWhenLive) { beginHeartbeats(now) }
+        direct(.sendHandshake(HandshakeRequest(kind: kind, token: token), connection: connection.number))
+    }
+
+    mutating func handshakeReturned(_ failure: String?, connection number: UInt64) {
+        guard let failure, isCurrent(number), !has(.failsSilently) else { return }
+        fail(.handshakeFailed(failure))
+    }
+
+    private func isCurrent(_ number: UInt64) -> Bool { connection?.number == number || has(.trustsLateReturns) }
+}
+
+// MARK: - Ends
+
+extension ResumeCore {
+    mutating func close() {
+        endConnection(.connectionClosed)
+        if writeDue != nil { writeNow() }
+    }
+
+    /// Logout. What was asked before belongs to the user who has gone.
+    mutating func clear() {
+        if !has(.leavesStateAtLogout) { endConnection(.cleared, keeps: has(.trustsLateFrames)) }
+        forget(.cleared)
+        tell(.sessionCleared)
+    }
+
+    mutating func invalidate(reason: String?, resumable: Bool) {
+        endConnection(.invalidated)
+        if resumable, !has(.ignoresResumable) {
+            if writeDue != nil { writeNow() }
+        } else {
+            forget(.rejected)
+        }
+        tell(.sessionInvalidated(reason: reason, resumable: resumable))
+    }
+
+    private mutating func forget(_ reason: FreshStart) {
+        session = nil
+        storedIsVoid = true
+        freshStart = reason
+        writeNow()
+    }
+
+    /// The connection is dead, or never lived.
+    mutating func fail(_ reason: ReconnectReason) {
+        endConnection(.connectionClosed)
+        if writeDue != nil { writeNow() }
+        tell(.reconnectNeeded(reason))
+    }
+
+    private mutating func endConnection(_ interruption: ReplayInterruption, keeps: Bool = false) {
+        if case .replaying(let replay) = connection?.phase, !has(.leavesBracketOpen) {
+            tell(.replayInterrupted(interruption))
+            tell(.replayFinished(replayedCount: replay.received))
+        }
+        if !keeps { connection = nil }
+        enter(.disconnected)
+    }
+}

@@ -1,0 +1,81 @@
+// MARK: - The replay
+
+extension ResumeCore {
+    /// Resumed.
+    mutating func resume(count: Int, ceiling: UInt64, _ now: Duration) -> Reception {
+        guard let connection, case .resuming(let floor) = connection.phase else { return .stale }
+        if isContiguous, ceiling < floor, !has(.acceptsRegression) {
+            invalidate(
+                reason: "the server is at event \(ceiling), and this client had \(floor): the stream began anew",
+                resumable: false)
+            return .live
+        }
+        self.connection?.ceiling = ceiling
+        self.connection?.handshakeDue = nil
+        var replay = ResumeReplay(
+            expected: max(0, count), ceiling: ceiling, received: connection.replayedEarly.count,
+            last: connection.replayedEarly.last, due: now + .bounded(settings.configuration.replayTimeout))
+        if has(.countsWhatComesAfterResumed) { replay.received = 0 }
+        tell(.replayStarted)
+        if isComplete(replay) {
+            let isShort = isContiguous && session?.received.floor ?? 0 < ceiling
+            if !has(.replayMovesNothing) { session?.received.raise(to: ceiling) }
+            acknowledgeReceived()
+            goLive(now)
+            cursorMoved(now)
+            if isShort { tell(.replayInterrupted(.incomplete)) }
+            tell(.replayFinished(replayedCount: replay.received))
+        } else {
+            self.connection?.phase = .replaying(replay)
+            enter(.replaying(expected: replay.expected, received: replay.received))
+            if self.connection?.heartbeatDue == nil, !has(.beatsOnlyWhenLive) { beginHeartbeats(now) }
+        }
+        return .live
+    }
+
+    /// A sequence counts once, also one that the app has had before.
+    mutating func advanceReplay(_ sequence: UInt64, isNew: Bool, _ now: Duration) {
+        if case .resuming = connection?.phase, let last = connection?.replayedEarly.last, sequence > last {
+            connection?.replayedEarly.count += 1
+            connection?.replayedEarly.last = sequence
+        }
+        guard case .replaying(var replay) = connection?.phase else { return }
+        guard sequence <= replay.ceiling || has(.countsWhatComesAfterResumed) else { return }
+        guard sequence > replay.last || has(.countsDuplicates) else { return }
+        replay.last = max(replay.last, sequence)
+        replay.received += 1
+        replay.due = now + .bounded(settings.configuration.replayTimeout)
+        connection?.phase = .replaying(replay)
+        if isComplete(replay) {
+            endReplay(nil, now)
+        } else {
+            enter(.replaying(expected: replay.expected, received: replay.received))
+        }
+    }
+
+    /// By count only where numbers may be skipped; by the ceiling always. A server that counts nothing and is ahead all the
+    /// same has no more to send.
+    private func isComplete(_ replay: ResumeReplay) -> Bool {
+        let isCounted = replay.received >= replay.expected && (!isContiguous || replay.expected == 0)
+        if has(.endsByCountOnly) || has(.countsWhatComesAfterResumed) || has(.replayMovesNothing) {
+            return replay.received >= replay.expected
+        }
+        return isCounted || session?.received.floor ?? 0 >= replay.ceiling
+    }
+
+    mutating func endReplay(_ interruption: ReplayInterruption?, _ now: Duration? = nil) {
+        guard let connection, case .replaying(let replay) = connection.phase else { return }
+        if let interruption {
+            tell(.replayInterrupted(interruption))
+        } else if !has(.replayMovesNothing), !has(.endsByCountOnly) {
+            session?.received.raise(to: replay.ceiling)
+            acknowledgeReceived()
+            if let now { cursorMoved(now) }
+        }
+        tell(.replayFinished(replayedCount: replay.received))
+        goLive(now ?? replay.due)
+        if isContiguous, let floor = session?.received.floor, floor < replay.ceiling {
+            tellGap(from: floor + 1, to: replay.ceiling)
+        }
+    }
+}

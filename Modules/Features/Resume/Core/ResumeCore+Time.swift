@@ -1,0 +1,60 @@
+import MeshBus
+
+// MARK: - Time
+
+extension ResumeCore {
+    /// When something is due; nil when time changes nothing.
+    var deadline: Duration? {
+        var times = [writeDue, connection?.heartbeatDue, connection?.handshakeDue]
+        if case .replaying(let replay) = connection?.phase, !has(.endsByCountOnly) { times.append(replay.due) }
+        return times.compactMap(\.self).min()
+    }
+
+    /// Does what is due.
+    mutating func tick(_ now: Duration) {
+        if let due = writeDue, due <= now { writeDueMoves(now) }
+        if let due = connection?.handshakeDue, due <= now { fail(.handshakeTimedOut) }
+        if case .replaying(let replay) = connection?.phase, replay.due <= now, !has(.endsByCountOnly) {
+            endReplay(.timedOut)
+        }
+        if let due = connection?.heartbeatDue, due <= now { beat(now) }
+    }
+
+    // MARK: Heartbeats
+
+    /// From the handshake on: a replay may take longer than the server waits for a sign of life.
+    mutating func beginHeartbeats(_ now: Duration) {
+        guard settings.configuration.autoHeartbeat, connection != nil else { return }
+        let share = isInStep ? 1 : random.fraction()
+        connection?.heartbeatDue = now + heartbeatInterval * share
+    }
+
+    private var isInStep: Bool { settings.configuration.heartbeatJitter == 0 || has(.beatsInStep) }
+
+    private mutating func beat(_ now: Duration) {
+        guard let connection else { return }
+        let limit = max(1, settings.configuration.missedAckLimit)
+        if connection.unacknowledgedBeats >= limit, !has(.ignoresMissingAcks) {
+            return fail(.zombie(missedAcks: connection.unacknowledgedBeats))
+        }
+        let jitter = min(max(settings.configuration.heartbeatJitter, 0), 1)
+        let early = isInStep ? 0 : jitter * random.fraction()
+        self.connection?.heartbeatDue = now + heartbeatInterval * (1 - early)
+        self.connection?.unacknowledgedBeats += 1
+        direct(.sendHeartbeat(HeartbeatRequest(lastSeq: snapshot?.lastSeq ?? 0), connection: connection.number))
+    }
+
+    mutating func heartbeatReturned(_ failure: String?, connection number: UInt64) {
+        guard let failure, connection?.number == number, connection?.hasToldHeartbeat == false else { return }
+        connection?.hasToldHeartbeat = true
+        tell(.reconnectNeeded(.heartbeatFailed(failure)))
+    }
+
+    mutating func greet(_ interval: Double, _ now: Duration) -> Reception {
+        guard interval > 0, interval.isFinite else { return connection == nil ? .stale : .live }
+        heartbeatInterval = .bounded(interval)
+        if case .live = connection?.phase, has(.ignoresLateHello) { return .live }
+        if connection?.heartbeatDue != nil { beginHeartbeats(now) }
+        return connection == nil ? .stale : .live
+    }
+}

@@ -1,0 +1,99 @@
+public import Foundation
+
+/// What a client says to a gateway: a JSON text frame. Fields that a reader does not know are ignored.
+public enum ClientFrame: Hashable, Sendable {
+    case heartbeat(lastSeq: UInt64?)
+    case identify(token: String, properties: ClientProperties)
+    case resume(token: String, sessionId: String, lastSeq: UInt64)
+
+    public init(_ request: HandshakeRequest) {
+        self =
+            switch request.kind {
+            case .identify(let properties): .identify(token: request.token, properties: properties)
+            case .resume(let id, let last): .resume(token: request.token, sessionId: id, lastSeq: last)
+            }
+    }
+
+    public init(_ request: HeartbeatRequest) { self = .heartbeat(lastSeq: request.lastSeq) }
+
+    /// - Throws: `FrameError` with `unknownOpcode` or `decodeError`.
+    public init(json: some Sequence<UInt8>) throws(FrameError) {
+        do {
+            self = try JSONDecoder().decode(ClientFrame.self, from: Data(json))
+        } catch let error as FrameError {
+            throw error
+        } catch {
+            throw FrameError(.decodeError, "this is no frame: \(error)")
+        }
+    }
+
+    public func json() throws -> Data { try JSONEncoder().encode(self) }
+}
+
+extension ClientFrame: Codable {
+    private struct Identify: Codable {
+        let token: String
+        let properties: Properties?
+    }
+
+    /// By the names that clients of chat gateways send.
+    private struct Properties: Codable {
+        var os, osVersion, appVersion, device, deviceID: String?
+
+        enum CodingKeys: String, CodingKey {
+            case os, device
+            case osVersion = "os_version"
+            case appVersion = "app_version"
+            case deviceID = "device_id"
+        }
+    }
+
+    private struct Resume: Codable {
+        let token: String
+        let sessionID: String
+        let seq: UInt64
+
+        enum CodingKeys: String, CodingKey {
+            case token, seq
+            case sessionID = "session_id"
+        }
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let frame = try decoder.container(keyedBy: FrameKey.self)
+        let number = try frame.decode(Int.self, forKey: .op)
+        switch FrameOperation(rawValue: number) {
+        case .heartbeat: self = .heartbeat(lastSeq: try frame.decodeIfPresent(UInt64.self, forKey: .d))
+        case .identify:
+            let identify = try frame.decode(Identify.self, forKey: .d)
+            let told = identify.properties
+            self = .identify(
+                token: identify.token,
+                properties: ClientProperties(
+                    platform: told?.os ?? "unknown", appVersion: told?.appVersion ?? "",
+                    osVersion: told?.osVersion ?? "", deviceName: told?.device ?? "", deviceId: told?.deviceID))
+        case .resume:
+            let resume = try frame.decode(Resume.self, forKey: .d)
+            self = .resume(token: resume.token, sessionId: resume.sessionID, lastSeq: resume.seq)
+        default: throw FrameError(.unknownOpcode, "a client does not send operation \(number)")
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var frame = encoder.container(keyedBy: FrameKey.self)
+        switch self {
+        case .heartbeat(let last):
+            try frame.encode(FrameOperation.heartbeat.rawValue, forKey: .op)
+            try frame.encode(last, forKey: .d)
+        case .identify(let token, let properties):
+            try frame.encode(FrameOperation.identify.rawValue, forKey: .op)
+            let told = Properties(
+                os: properties.platform, osVersion: properties.osVersion, appVersion: properties.appVersion,
+                device: properties.deviceName, deviceID: properties.deviceId)
+            try frame.encode(Identify(token: token, properties: told), forKey: .d)
+        case .resume(let token, let id, let last):
+            try frame.encode(FrameOperation.resume.rawValue, forKey: .op)
+            try frame.encode(Resume(token: token, sessionID: id, seq: last), forKey: .d)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// The operations of frames, by the numbers that chat gateways made common (Docs/Resume.md).
+package enum FrameOperation: Int, Sendable {
+    case dispatch = 0
+    case heartbeat = 1
+    case identify = 2
+    case resume = 6
+    case reconnect = 7
+    case invalidSession = 9
+    case hello = 10
+    case heartbeatAck = 11
+}
+
+/// Why a frame cannot be read. A gateway closes with `closeCode`.
+public struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
+    public let closeCode: CloseCode
+    public let message: String
+
+    package init(_ closeCode: CloseCode, _ message: String) {
+        self.closeCode = closeCode
+        self.message = message
+    }
+
+    public var description: String { message }
+}
+
+enum FrameKey: String, CodingKey {
+    case op, d, s, t
+    /// Ours: why a session is invalid.
+    case reason
+}

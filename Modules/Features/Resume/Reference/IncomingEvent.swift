@@ -1,0 +1,35 @@
+public import Foundation
+
+/// What a server says, as far as the coordinator has to know it. Payloads stay with the app.
+public enum IncomingEvent: Hashable, Sendable {
+    /// How often it wants a heartbeat, in seconds. What is not above 0 says nothing; 10 ms to a day count.
+    case hello(heartbeatInterval: TimeInterval)
+    /// A session has begun: every event up to `initialSeq` is older than it.
+    case ready(sessionId: String, initialSeq: UInt64)
+    /// A session goes on: so many events are replayed, up to `currentSeq`.
+    case resumed(replayedCount: Int, currentSeq: UInt64)
+    /// The handshake is refused, or the session has ended. A resumable one keeps its cursor.
+    case invalidSession(reason: String?, resumable: Bool)
+    case heartbeatAck
+    /// One event of the session's.
+    case pushEvent(seq: UInt64)
+    /// The server wants this client on another connection, and the session to go on there.
+    case reconnect
+}
+
+/// What the app does with what it has just told the coordinator.
+public enum Reception: String, Hashable, Sendable {
+    /// New: process it, and alert whoever is to be alerted. Also every frame without a sequence that was in its place.
+    case live
+    /// New here, though it happened while the client was away: process it quietly.
+    case replayed
+    /// The app has had it.
+    case duplicate
+    /// Others before it are missing (`Sequencing.contiguous`). Do not process it: it comes again after the reconnect.
+    case gap
+    /// From a connection or a session that is over. Do not process it.
+    case stale
+
+    /// Whether the payload is new and in its place.
+    public var isToBeProcessed: Bool { self == .live || self == .replayed }
+}

@@ -1,0 +1,65 @@
+/// Where a session stands.
+public enum SessionState: Hashable, Sendable {
+    case disconnected
+    case handshaking
+    /// Events of the client's absence are coming in: so many are expected, so many different ones have come.
+    case replaying(expected: Int, received: Int)
+    case live(sessionId: String)
+}
+
+/// What a coordinator tells whoever watches it.
+public enum SessionEvent: Hashable, Sendable {
+    /// Only when it is another one. A new subscriber gets the current one first.
+    case stateChanged(SessionState)
+    case replayStarted
+    /// Follows every `replayStarted`. So many different events were replayed: all, unless `replayInterrupted` came just
+    /// before.
+    case replayFinished(replayedCount: Int)
+    /// The replay ends without all that was promised.
+    case replayInterrupted(ReplayInterruption)
+    case sessionInvalidated(reason: String?, resumable: Bool)
+    /// `clearSession()`: the next connection identifies afresh.
+    case sessionCleared
+    /// A session begins that knows nothing of events before it: load what the app needs by other means.
+    case startedFresh(FreshStart)
+    /// The connection is of no more use: close it, and open another when `ReconnectPolicy` says so.
+    case reconnectNeeded(ReconnectReason)
+    /// The app has no token: nothing was sent. Open again when there is one.
+    case tokenUnavailable
+    /// The cursor could not be read or written. It is kept in memory, and written again later.
+    case storageFailed(String)
+}
+
+/// Why a replay ended early. What is missing comes with the next resume, unless it says otherwise.
+public enum ReplayInterruption: String, Hashable, Sendable {
+    case connectionClosed
+    /// Nothing has come for `Configuration.replayTimeout`.
+    case timedOut
+    case invalidated
+    case cleared
+    /// The server no longer has all of it and said so: what is missing will not come.
+    case incomplete
+}
+
+/// Why a session begins without the events before it.
+public enum FreshStart: String, Hashable, Sendable {
+    case noSession
+    /// The server refused the cursor.
+    case rejected
+    case cleared
+    case storageFailed
+}
+
+/// Why a connection is to be replaced.
+public enum ReconnectReason: Hashable, Sendable {
+    /// So many heartbeats in a row were not acknowledged: the socket looks open, and nobody is there.
+    case zombie(missedAcks: Int)
+    /// These events are missing. A resume brings them.
+    case gap(first: UInt64, last: UInt64)
+    /// The transport's own words.
+    case handshakeFailed(String)
+    case handshakeTimedOut
+    case heartbeatFailed(String)
+    /// It wants this client elsewhere.
+    case serverAsked
+}

@@ -1,0 +1,37 @@
+/// A session of a server's, and the last of its events that this client needs no more.
+public struct SessionSnapshot: Codable, Hashable, Sendable {
+    public let sessionId: String
+    public let lastSeq: UInt64
+
+    public init(sessionId: String, lastSeq: UInt64) {
+        self.sessionId = sessionId
+        self.lastSeq = lastSeq
+    }
+}
+
+/// Where a session outlives its process, in steps that cannot fail. `ResumeStore` can, and replaces a session at once.
+public protocol SessionStorage: Sendable {
+    func load() async -> SessionSnapshot?
+    /// Begins a session, at `lastSeq` 0.
+    func save(sessionId: String) async
+    /// Moves forward only. Does nothing where no session is stored.
+    func updateLastSeq(_ lastSeq: UInt64) async
+    func clear() async
+}
+
+/// Gone with the process.
+public actor InMemorySessionStorage: SessionStorage {
+    private var snapshot: SessionSnapshot?
+
+    public init(initial: SessionSnapshot? = nil) { snapshot = initial }
+
+    public func load() -> SessionSnapshot? { snapshot }
+    public func save(sessionId: String) { snapshot = SessionSnapshot(sessionId: sessionId, lastSeq: 0) }
+
+    public func updateLastSeq(_ lastSeq: UInt64) {
+        guard let stored = snapshot, lastSeq > stored.lastSeq else { return }
+        snapshot = SessionSnapshot(sessionId: stored.sessionId, lastSeq: lastSeq)
+    }
+
+    public func clear() { snapshot = nil }
+}

@@ -1,0 +1,38 @@
+import MeshBus
+
+/// A buffer that is gone with its process, after which every stream has another epoch. Copies of one buffer share what they
+/// hold. Notices: 4096 for each subscriber, of more the oldest go.
+public struct MemoryReplayBuffer: ReplayBuffer {
+    private let contents: Locked<ReplayContents>
+    private let topic = Topic<ReplayNotice>(bufferLimit: 4096)
+    private let now: @Sendable () -> Duration
+
+    public init(_ limits: ReplayLimits = ReplayLimits()) {
+        let start = ContinuousClock.now
+        self.init(limits, seed: .random(in: 0 ... .max), now: { start.duration(to: .now) })
+    }
+
+    package init(_ limits: ReplayLimits, seed: UInt64, now: @escaping @Sendable () -> Duration) {
+        contents = Locked(ReplayContents(limits, seed: seed))
+        self.now = now
+    }
+
+    public func append(_ event: ReplayEvent, to stream: String) async -> ReplayPosition {
+        let (notice, handover) = contents.withLock { contents in
+            let notice = contents.append(event, to: stream, now())
+            return (notice, topic.enqueue(notice))
+        }
+        handover.complete()
+        return ReplayPosition(epoch: notice.epoch, sequence: notice.entry.sequence)
+    }
+
+    public func standing(of stream: String) async -> ReplayStanding {
+        contents.withLock { $0.standing(of: stream, now()) }
+    }
+
+    public func page(of stream: String, after position: ReplayPosition, limit: Int) async -> ReplayPage {
+        contents.withLock { $0.page(of: stream, after: position, limit: limit, now()) }
+    }
+
+    public func notices() -> AsyncStream<ReplayNotice> { topic.subscribe() }
+}

@@ -1,0 +1,157 @@
+/// The last events of every stream, numbered. The plugin point for stores of a gateway; `ReplayBufferRules` says whether one
+/// keeps this contract.
+///
+/// A stream belongs to a user, and is there as soon as somebody asks. Its events are numbered from 1 without a gap, and the
+/// numbers of one epoch are never given twice. To the implementer:
+/// - The store numbers, in one step with keeping: of two processes that append at once, each gets its own number.
+/// - An append that has returned is in every later answer of every process, until limits trim it. One that throws may have
+///   happened.
+/// - A store that cannot continue a stream's numbers (it is new, empty, or behind what it has said) gives that stream an
+///   epoch that it never had.
+/// - Every throw is a `ReplayBufferError`.
+public protocol ReplayBuffer: Sendable {
+    /// - Returns: the event's number.
+    func append(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition
+    func standing(of stream: String) async throws -> ReplayStanding
+    /// What comes after a position, at most so many; none when there is nothing newer.
+    func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage
+    /// New events of all streams, whichever process has appended them. A stream of its own for each call; a notice may be
+    /// dropped, and is never early: the event can be read when it comes.
+    func notices() -> AsyncStream<ReplayNotice>
+}
+
+/// An app's event: what it is called, and its payload, which is JSON.
+public struct ReplayEvent: Hashable, Sendable {
+    public static let jsonBytesMax = 64 << 10
+
+    public let type: String
+    public let json: [UInt8]
+
+    /// - Parameters:
+    ///   - type: 1 to 64 of A–Z, a–z, 0–9, `_`, `-` and `.`; neither READY nor RESUMED.
+    ///   - json: at most `jsonBytesMax` bytes, in UTF-8.
+    /// - Throws: `ReplayBufferError.Code.invalidEvent`, also for what is no JSON.
+    public init(type: String, json: [UInt8]) throws(ReplayBufferError) {
+        let isName = type.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        guard isName, (1...64).contains(type.utf8.count), type != "READY", type != "RESUMED" else {
+            throw ReplayBufferError(.invalidEvent, "'\(type)' cannot name an event")
+        }
+        guard json.count <= Self.jsonBytesMax else {
+            throw ReplayBufferError(
+                .invalidEvent, "\(json.count) bytes of '\(type)'; the limit is \(Self.jsonBytesMax)")
+        }
+        guard JSONText.isValid(json) else {
+            throw ReplayBufferError(.invalidEvent, "the payload of '\(type)' is no JSON")
+        }
+        self.type = type
+        self.json = json
+    }
+
+    public var byteCount: Int { type.utf8.count + json.count }
+}
+
+/// A place in a stream.
+public struct ReplayPosition: Hashable, Sendable {
+    public var epoch: UInt64
+    public var sequence: UInt64
+
+    public init(epoch: UInt64, sequence: UInt64) {
+        self.epoch = epoch
+        self.sequence = sequence
+    }
+}
+
+public struct ReplayEntry: Hashable, Sendable {
+    public var sequence: UInt64
+    public var event: ReplayEvent
+
+    public init(sequence: UInt64, event: ReplayEvent) {
+        self.sequence = sequence
+        self.event = event
+    }
+}
+
+/// What is held of a stream.
+public struct ReplayStanding: Hashable, Sendable {
+    public var epoch: UInt64
+    /// The first that is held; the one after the newest where nothing is.
+    public var oldest: UInt64
+    /// 0 before the first event.
+    public var newest: UInt64
+
+    public init(epoch: UInt64, oldest: UInt64, newest: UInt64) {
+        self.epoch = epoch
+        self.oldest = oldest
+        self.newest = newest
+    }
+}
+
+public enum ReplayPage: Hashable, Sendable {
+    case entries([ReplayEntry], ReplayStanding)
+    /// Some of what comes next was trimmed.
+    case gone(ReplayStanding)
+    /// The position is of another epoch, or beyond the newest event.
+    case foreign(ReplayStanding)
+}
+
+public struct ReplayNotice: Hashable, Sendable {
+    public var stream: String
+    public var epoch: UInt64
+    public var entry: ReplayEntry
+
+    public init(stream: String, epoch: UInt64, entry: ReplayEntry) {
+        self.stream = stream
+        self.epoch = epoch
+        self.entry = entry
+    }
+}
+
+/// What a buffer keeps of each stream. What exceeds any of them goes, oldest first; the newest event stays until it is too
+/// old.
+public struct ReplayLimits: Hashable, Sendable {
+    public var count: Int
+    public var bytes: Int
+    public var age: Duration
+    /// Of more streams the one that was used least recently goes as a whole.
+    public var streams: Int
+
+    public init(count: Int = 1000, bytes: Int = 1 << 20, age: Duration = .seconds(3600), streams: Int = 100_000) {
+        self.count = max(1, count)
+        self.bytes = max(0, bytes)
+        self.age = age
+        self.streams = max(1, streams)
+    }
+}
+
+public struct ReplayBufferError: Error, Sendable, CustomStringConvertible {
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        enum Value: String { case invalidEvent, unavailable }
+
+        let value: Value
+
+        public static let invalidEvent = Code(value: .invalidEvent)
+        /// The store did not answer. An append may have happened.
+        public static let unavailable = Code(value: .unavailable)
+
+        public var description: String { value.rawValue }
+    }
+
+    public let code: Code
+    public let message: String
+    public let cause: (any Error)?
+
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    public var description: String { "\(code): \(message)" }
+}

@@ -1,0 +1,125 @@
+import MeshResume
+
+// MARK: - From the handshake on
+
+extension GatewayConnection {
+    mutating func admitted() {
+        guard case .admitting(let frame) = phase else { return }
+        phase = .authenticating(frame)
+        switch frame {
+        case .identify(let token, let properties): direct(.authenticate(token: token, properties))
+        case .resume(let token, _, _): direct(.authenticate(token: token, nil))
+        case .heartbeat: break
+        }
+    }
+
+    /// Too many come at once.
+    mutating func postponed(_ wait: Duration) {
+        send(ServerText.reconnect(after: wait))
+        close(.rateLimited, "many connect at this time: come again later")
+    }
+
+    mutating func authenticated(_ stream: String?, _ now: Duration) {
+        guard case .authenticating(let frame) = phase else { return }
+        guard let stream else { return close(.authenticationFailed, "the token is not accepted") }
+        if case .resume(_, let id, _) = frame, GatewaySessionID(id)?.isOf(stream) != true {
+            return refuse("there is no such session of this user's", now)
+        }
+        phase = .locating(stream: stream, frame)
+        direct(.locate(stream: stream))
+    }
+
+    mutating func located(_ standing: ReplayStanding, _ now: Duration) {
+        guard case .locating(let stream, let frame) = phase else { return }
+        if case .resume(_, let text, let last) = frame, let session = GatewaySessionID(text) {
+            resume(session, stream, after: last, standing, now)
+        } else {
+            let session = GatewaySessionID(epoch: standing.epoch, stream: stream, nonce: random.next())
+            phase = .streaming(
+                GatewayReader(
+                    session: session, stream: stream,
+                    sent: ReplayPosition(epoch: standing.epoch, sequence: standing.newest), newest: standing.newest))
+            send(ServerText.ready(session, newest: standing.newest))
+        }
+    }
+
+    private mutating func resume(
+        _ session: GatewaySessionID, _ stream: String, after last: UInt64, _ standing: ReplayStanding, _ now: Duration
+    ) {
+        guard session.epoch == standing.epoch else { return refuse("the stream began anew since", now) }
+        guard last <= standing.newest else { return refuse("the stream is not as far as this cursor", now) }
+        let count = standing.newest - last
+        guard last >= standing.oldest - 1, count <= UInt64(max(0, settings.replayMax)) else {
+            return refuse("too much was missed to be replayed", now)
+        }
+        phase = .streaming(
+            GatewayReader(
+                session: session, stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: last),
+                newest: standing.newest))
+        send(ServerText.resumed(replayed: count, newest: standing.newest))
+        readOn(now)
+    }
+
+    /// Another connection goes on with the session.
+    mutating func replaced() { close(.sessionTimedOut, "another connection goes on with this session") }
+
+    /// The gateway ends: its clients come again elsewhere, resumably.
+    mutating func shutDown(retryAfter wait: Duration) {
+        guard !isClosed else { return }
+        send(ServerText.reconnect(after: wait))
+        close(.unknownError, "this gateway ends: resume")
+    }
+
+    /// The app or the buffer has no answer now.
+    mutating func failed(_ reason: String) {
+        guard !isClosed else { return }
+        send(ServerText.invalidSession(reason, resumable: true))
+        close(.unknownError, "try again later")
+    }
+}
+
+// MARK: - The stream
+
+extension GatewayConnection {
+    mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
+        guard case .streaming(var reader) = phase, notice.stream == reader.stream else { return }
+        guard notice.epoch == reader.sent.epoch else { return refuse("the stream began anew", now) }
+        reader.newest = max(reader.newest, notice.entry.sequence)
+        let isNext = notice.entry.sequence > reader.sent.sequence && notice.entry.sequence - reader.sent.sequence == 1
+        if isNext, !reader.isReading, unsentBytes < settings.unsentBytesMax {
+            reader.sent.sequence = notice.entry.sequence
+            send(ServerText.event(notice.entry))
+        }
+        phase = .streaming(reader)
+        readOn(now)
+    }
+
+    mutating func read(_ page: ReplayPage, _ now: Duration) {
+        guard case .streaming(var reader) = phase, reader.isReading else { return }
+        reader.isReading = false
+        guard case .entries(let entries, let standing) = page else {
+            return refuse("what comes next is not kept any more", now)
+        }
+        guard standing.epoch == reader.sent.epoch else { return refuse("the stream began anew", now) }
+        reader.newest = max(reader.newest, standing.newest)
+        // A page that a session before this one has asked for may begin elsewhere.
+        for entry in entries where entry.sequence > reader.sent.sequence {
+            guard entry.sequence - reader.sent.sequence == 1 else { break }
+            reader.sent.sequence = entry.sequence
+            send(ServerText.event(entry))
+        }
+        phase = .streaming(reader)
+        readOn(now)
+    }
+
+    /// The next page, where there is one and the socket has room.
+    mutating func readOn(_ now: Duration) {
+        watchRoom(now)
+        guard case .streaming(var reader) = phase, !reader.isReading, reader.sent.sequence < reader.newest,
+            unsentBytes < settings.unsentBytesMax
+        else { return }
+        reader.isReading = true
+        phase = .streaming(reader)
+        direct(.read(stream: reader.stream, after: reader.sent, limit: max(1, settings.pageEntries)))
+    }
+}

@@ -1,0 +1,132 @@
+import MeshBus
+import MeshResume
+
+/// One connection of a gateway's as a value: frames, answers and times go in; frames and directives come out.
+///
+/// It reads its user's stream as far as the socket takes it: what is live comes by notice when it is the next one, and from
+/// the buffer else. So nothing is skipped, nothing comes twice, and a slow client holds no more than a page.
+struct GatewayConnection: Sendable {
+    enum Phase: Sendable {
+        case awaitingHandshake
+        case admitting(ClientFrame)
+        case authenticating(ClientFrame)
+        case locating(stream: String, ClientFrame)
+        case streaming(GatewayReader)
+        case closed
+    }
+
+    let settings: GatewaySettings
+    var random: SplitMix64
+    var phase = Phase.awaitingHandshake
+    private(set) var directives: [GatewayDirective] = []
+    private var identifyDue: Duration
+    private var heardAt: Duration
+    private var frames: TokenBucket
+    var unsentBytes = 0
+    private var stalledSince: Duration?
+
+    init(_ settings: GatewaySettings, seed: UInt64, _ now: Duration) {
+        self.settings = settings
+        random = SplitMix64(seed: seed)
+        identifyDue = now + settings.identifyTimeout
+        heardAt = now
+        frames = TokenBucket(
+            perSecond: Double(settings.framesPerMinute) / 60, atOnce: settings.framesAtOnce, horizon: .zero)
+        send(ServerText.hello(settings.heartbeatInterval))
+    }
+
+    mutating func takeDirectives() -> [GatewayDirective] {
+        defer { directives = [] }
+        return directives
+    }
+
+    mutating func direct(_ directive: GatewayDirective) { directives.append(directive) }
+
+    mutating func send(_ frame: [UInt8]) {
+        unsentBytes += frame.count
+        direct(.send(frame))
+    }
+
+    mutating func close(_ code: CloseCode, _ reason: String) {
+        if case .closed = phase { return }
+        phase = .closed
+        direct(.close(code, reason: reason))
+    }
+
+    /// The client may identify on the same connection.
+    mutating func refuse(_ reason: String, _ now: Duration) {
+        send(ServerText.invalidSession(reason, resumable: false))
+        phase = .awaitingHandshake
+        identifyDue = now + settings.identifyTimeout
+    }
+
+    var session: GatewaySessionID? {
+        if case .streaming(let reader) = phase { reader.session } else { nil }
+    }
+    var stream: String? {
+        if case .streaming(let reader) = phase { reader.stream } else { nil }
+    }
+    var isClosed: Bool { if case .closed = phase { true } else { false } }
+}
+
+/// A client's place in its user's stream.
+struct GatewayReader: Hashable, Sendable {
+    let session: GatewaySessionID
+    let stream: String
+    /// The last that was sent.
+    var sent: ReplayPosition
+    /// That is known of.
+    var newest: UInt64
+    var isReading = false
+}
+
+// MARK: - Frames and time
+
+extension GatewayConnection {
+    mutating func receive(_ bytes: some Collection<UInt8>, _ now: Duration) {
+        guard !isClosed else { return }
+        guard bytes.count <= settings.frameBytesMax else {
+            return close(.decodeError, "a frame has at most \(settings.frameBytesMax) bytes")
+        }
+        guard frames.take(now) == nil else {
+            return close(.rateLimited, "at most \(settings.framesPerMinute) frames a minute")
+        }
+        do throws(FrameError) {
+            let frame = try ClientFrame(json: bytes)
+            heardAt = now
+            switch frame {
+            case .heartbeat: send(ServerText.heartbeatAck)
+            case .identify, .resume:
+                guard case .awaitingHandshake = phase else {
+                    return close(.alreadyAuthenticated, "a session has begun on this connection")
+                }
+                phase = .admitting(frame)
+            }
+        } catch {
+            close(error.closeCode, error.message)
+        }
+    }
+
+    mutating func tick(_ now: Duration) {
+        switch phase {
+        case .closed: return
+        case .awaitingHandshake where identifyDue <= now: close(.notAuthenticated, "identify or resume in time")
+        default: break
+        }
+        if now - heardAt >= settings.heartbeatInterval * 2 { close(.unknownError, "no heartbeat: resume") }
+        if let since = stalledSince, now - since >= settings.stallTimeout {
+            close(.unknownError, "this client reads too slowly: resume")
+        }
+    }
+
+    mutating func flushed(_ count: Int, _ now: Duration) {
+        unsentBytes = max(0, unsentBytes - count)
+        readOn(now)
+    }
+
+    /// Marks since when the socket takes nothing.
+    mutating func watchRoom(_ now: Duration) {
+        let isFull = unsentBytes >= settings.unsentBytesMax
+        stalledSince = isFull ? stalledSince ?? now : nil
+    }
+}

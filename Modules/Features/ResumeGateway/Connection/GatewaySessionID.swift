@@ -1,0 +1,37 @@
+import MeshBus
+
+/// A session's id, opaque to clients: the stream's epoch, a mark of the stream, and what tells sessions apart.
+///
+/// So any process can take up any session, a stream that began anew refuses what was before (K20), and a cursor in one
+/// user's stream is not taken for one in another's. It is no secret and lets nobody in: the token does.
+struct GatewaySessionID: Hashable, Sendable {
+    let epoch: UInt64
+    let mark: UInt64
+    let nonce: UInt64
+
+    init(epoch: UInt64, stream: String, nonce: UInt64) {
+        (self.epoch, mark, self.nonce) = (epoch, Self.mark(of: stream), nonce)
+    }
+
+    init?(_ text: String) {
+        guard text.utf8.count == 50 else { return nil }
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { $0.utf8.count == 16 ? UInt64($0, radix: 16) : nil }
+        guard parts.count == 3, numbers.count == 3 else { return nil }
+        (epoch, mark, nonce) = (numbers[0], numbers[1], numbers[2])
+    }
+
+    var text: String { [epoch, mark, nonce].map(Self.hexadecimal).joined(separator: "-") }
+
+    func isOf(_ stream: String) -> Bool { mark == Self.mark(of: stream) }
+
+    private static func hexadecimal(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// FNV-1a, the same in every process.
+    private static func mark(of stream: String) -> UInt64 {
+        stream.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+}

@@ -1,0 +1,38 @@
+public import MeshResume
+
+/// What a gateway grants a connection.
+public struct GatewaySettings: Sendable {
+    /// Told in hello. A client that says nothing for twice as long is closed, resumably.
+    public var heartbeatInterval = Duration.seconds(30)
+    /// From hello, or from an invalid session, to identify or resume.
+    public var identifyTimeout = Duration.seconds(10)
+    /// Of one frame of a client's.
+    public var frameBytesMax = 4096
+    /// Frames of a client's: so many at once, and so many a minute.
+    public var framesAtOnce = 120
+    public var framesPerMinute = 120
+    /// A resume that would replay more is refused: the client loads afresh.
+    public var replayMax = 10_000
+    /// Read from the buffer at a time.
+    public var pageEntries = 100
+    /// Bytes that wait for the socket, beyond which nothing more is read for it; one page more at most.
+    public var unsentBytesMax = 256 << 10
+    /// How long that many may wait before the connection is closed, resumably.
+    public var stallTimeout = Duration.seconds(30)
+
+    public init() {}
+}
+
+/// What a connection wants done, in this order.
+public enum GatewayDirective: Hashable, Sendable {
+    /// A text frame. `GatewayCore.flushed` says when it has left.
+    case send([UInt8])
+    /// Ask the app whose token it is: `authenticated`.
+    case authenticate(token: String, ClientProperties?)
+    /// Ask the buffer: `located`.
+    case locate(stream: String)
+    /// Ask the buffer: `read`.
+    case read(stream: String, after: ReplayPosition, limit: Int)
+    /// Nothing follows.
+    case close(CloseCode, reason: String)
+}

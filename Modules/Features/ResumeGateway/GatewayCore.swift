@@ -1,0 +1,137 @@
+import MeshBus
+
+/// Who comes when everybody comes: so many handshakes at once, and so many a second. Others are told to come again, each at
+/// a time of its own, within a minute.
+public struct GatewayAdmission: Hashable, Sendable {
+    public var perSecond: Double
+    public var atOnce: Int
+
+    public init(perSecond: Double = 500, atOnce: Int = 500) {
+        self.perSecond = perSecond
+        self.atOnce = atOnce
+    }
+
+    /// Everybody at once.
+    public static let unlimited = GatewayAdmission(perSecond: 1e12, atOnce: 1 << 30)
+}
+
+/// The connections of one gateway process as a value: what sockets, the app and the buffer say goes in, each with a time
+/// since the same beginning; frames and directives for each connection come out. No I/O, no clock.
+///
+/// Every call is for the connection with that key. Whoever drives the core draws a new one for each connection and never uses
+/// one again: an answer that comes late would be taken for the next user's. What is said of an unknown key does nothing. A session has one connection, the newest. A user may have
+/// any number of sessions. A call costs O(1), a notice O(connections of its user), `tick` O(connections).
+public struct GatewayCore: Sendable {
+    private let settings: GatewaySettings
+    private var admission: TokenBucket
+    private var random: SplitMix64
+    private var connections: [Int: GatewayConnection] = [:]
+    private var sessions: [GatewaySessionID: Int] = [:]
+    /// By stream, in the order in which they came.
+    private var audience: [String: [Int]] = [:]
+    private var directives: [(key: Int, directive: GatewayDirective)] = []
+
+    public init(_ settings: GatewaySettings = .init(), admission: GatewayAdmission = .init(), seed: UInt64) {
+        self.settings = settings
+        self.admission = TokenBucket(
+            perSecond: admission.perSecond, atOnce: admission.atOnce, horizon: .seconds(60))
+        random = SplitMix64(seed: seed)
+    }
+
+    public var connectionCount: Int { connections.count }
+
+    public mutating func takeDirectives() -> [(key: Int, directive: GatewayDirective)] {
+        defer { directives = [] }
+        return directives
+    }
+
+    // MARK: Sockets
+
+    public mutating func open(_ key: Int, _ now: Duration) {
+        remove(key)
+        connections[key] = GatewayConnection(settings, seed: random.next(), now)
+        with(key, now) { _ in }
+    }
+
+    public mutating func receive(_ bytes: some Collection<UInt8>, on key: Int, _ now: Duration) {
+        with(key, now) { $0.receive(bytes, now) }
+    }
+
+    /// So many bytes of what was to be sent have left.
+    public mutating func flushed(_ count: Int, on key: Int, _ now: Duration) {
+        with(key, now) { $0.flushed(count, now) }
+    }
+
+    /// The socket has gone.
+    public mutating func remove(_ key: Int) {
+        guard let connection = connections.removeValue(forKey: key) else { return }
+        detach(key, connection.session, connection.stream)
+    }
+
+    public mutating func tick(_ now: Duration) {
+        for key in connections.keys.sorted() { with(key, now) { $0.tick(now) } }
+    }
+
+    /// Tells every client to come again, each at a time of its own within `spread`.
+    public mutating func shutDown(spread: Duration, _ now: Duration) {
+        for key in connections.keys.sorted() {
+            let wait = spread * random.fraction()
+            with(key, now) { $0.shutDown(retryAfter: wait) }
+        }
+    }
+
+    // MARK: Answers
+
+    /// - Parameter stream: the user's, whatever the app calls it; nil where the token is not accepted.
+    public mutating func authenticated(_ stream: String?, on key: Int, _ now: Duration) {
+        with(key, now) { $0.authenticated(stream, now) }
+    }
+
+    public mutating func located(_ standing: ReplayStanding, on key: Int, _ now: Duration) {
+        with(key, now) { $0.located(standing, now) }
+    }
+
+    public mutating func read(_ page: ReplayPage, on key: Int, _ now: Duration) {
+        with(key, now) { $0.read(page, now) }
+    }
+
+    /// What was asked for has no answer now. The client keeps its cursor and comes again.
+    public mutating func failed(_ reason: String, on key: Int, _ now: Duration) {
+        with(key, now) { $0.failed(reason) }
+    }
+
+    /// From the buffer: somebody has appended.
+    public mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
+        for key in audience[notice.stream] ?? [] { with(key, now) { $0.noticed(notice, now) } }
+    }
+}
+
+extension GatewayCore {
+    private mutating func with(_ key: Int, _ now: Duration, _ body: (inout GatewayConnection) -> Void) {
+        // Taken out, so that what it holds is not copied.
+        guard var connection = connections.removeValue(forKey: key) else { return }
+        let (session, stream) = (connection.session, connection.stream)
+        body(&connection)
+        if case .admitting = connection.phase {
+            if let wait = admission.take(now) { connection.postponed(wait) } else { connection.admitted() }
+        }
+        for directive in connection.takeDirectives() { directives.append((key, directive)) }
+        let (next, isClosed) = (connection.session, connection.isClosed)
+        if session != next { detach(key, session, stream) }
+        if !isClosed { connections[key] = connection }
+        if let next, session != next { attach(key, next, connection.stream, now) }
+    }
+
+    private mutating func attach(_ key: Int, _ session: GatewaySessionID, _ stream: String?, _ now: Duration) {
+        if let older = sessions[session], older != key { with(older, now) { $0.replaced() } }
+        sessions[session] = key
+        if let stream { audience[stream, default: []].append(key) }
+    }
+
+    private mutating func detach(_ key: Int, _ session: GatewaySessionID?, _ stream: String?) {
+        if let session, sessions[session] == key { sessions[session] = nil }
+        guard let stream else { return }
+        audience[stream]?.removeAll { $0 == key }
+        if audience[stream]?.isEmpty == true { audience[stream] = nil }
+    }
+}

@@ -1,0 +1,13 @@
+public import MeshBus
+
+/// Registers MeshResumeGateway.
+public struct ResumeGatewayPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "feature.resume-gateway", kind: .feature, module: "MeshResumeGateway", version: "0.1.0",
+            summary: "The server's half of resumable streams: a connection's core, and buffers that number events",
+            requires: ["feature.resume"])
+    }
+}

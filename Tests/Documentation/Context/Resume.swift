@@ -1,0 +1,12 @@
+import Foundation
+import MeshResume
+import MeshResumeGateway
+
+struct Message: Codable, Sendable { let text: String }
+let folder = "/folder"
+let now = Duration.zero
+let text = ""
+func process(_ message: Message, alerts: Bool) async throws {}
+func write(_ bytes: [UInt8], to key: Int) {}
+func end(_ key: Int, _ code: CloseCode, _ reason: String) {}
+func user(of token: String) async -> String? { nil }

@@ -1,0 +1,236 @@
+import MeshBus
+import Testing
+
+@testable import MeshResume
+
+/// What went wrong in the reference with connections, heartbeats and the store.
+@Suite struct ConnectionFaultTests {
+    @Test func `K8 a resumable invalidation keeps the cursor`() {
+        prove(.ignoresResumable) { world in
+            world.begin(at: 5)
+            world.receive(.invalidSession(reason: "moved", resumable: true))
+            let told = world.told
+            world.relaunch()
+            world.open()
+            return differs(
+                told, [.stateChanged(.disconnected), .sessionInvalidated(reason: "moved", resumable: true)], "told")
+                ?? differs(world.handshakes.last, .resume(sessionId: "s", lastSeq: 5), "asked")
+        }
+    }
+
+    @Test func `K8 a cursor that was refused is never used again, even if it cannot be removed`() {
+        var world = ResumeWorld()
+        world.begin(at: 5)
+        world.storeFails = true
+        world.receive(.invalidSession(reason: nil, resumable: false))
+        world.open()
+        #expect(world.handshakes.last == .identify(properties))
+        world.storeFails = false
+        world.advance(by: .seconds(2), acknowledging: true)
+        #expect(world.stored == nil)
+    }
+
+    @Test func `K9 a Ready that comes after the logout saves nobody`() {
+        prove(.trustsLateFrames) { world in
+            world.open()
+            world.clear()
+            let late = world.receive(.ready(sessionId: "first user", initialSeq: 3))
+            world.relaunch()
+            world.open()
+            return differs(late, .stale, "received") ?? differs(world.handshakes.last, .identify(properties), "asked")
+        }
+    }
+
+    @Test func `K10 a logout is a change of state, and told`() {
+        prove(.leavesStateAtLogout) { world in
+            world.begin(at: 5)
+            world.clear()
+            return differs(world.told, [.stateChanged(.disconnected), .sessionCleared], "told")
+                ?? differs(world.push(6), [.stale], "received")
+        }
+    }
+
+    @Test func `K11 of two opens that wait for their tokens one sends a handshake`() {
+        prove(.trustsLateReturns) { world in
+            world.tokensWait = true
+            world.open()
+            world.open()
+            world.returnToken("first")
+            world.returnToken("second")
+            return differs(world.handshakes.count, 1, "handshakes")
+        }
+    }
+
+    @Test func `K11 a token for a connection that has closed sends nothing`() {
+        var world = ResumeWorld()
+        world.tokensWait = true
+        world.open()
+        world.close()
+        world.returnToken("late")
+        #expect(world.handshakes.isEmpty)
+        #expect(world.told.isEmpty)
+    }
+
+    @Test func `K12 heartbeats go on while a slow replay comes in`() {
+        prove(.beatsOnlyWhenLive, configuration: .init(replayTimeout: 1000)) { world in
+            world.begin(at: 5)
+            world.close()
+            world.open()
+            world.receive(.resumed(replayedCount: 3, currentSeq: 8))
+            world.advance(by: .seconds(100), acknowledging: true)
+            return world.heartbeats.count >= 3 ? nil : "\(world.heartbeats.count) heartbeats"
+        }
+    }
+
+    @Test func `K13 a socket that answers no heartbeat is told dead`() {
+        prove(.ignoresMissingAcks) { world in
+            world.begin(at: 5)
+            world.advance(by: .seconds(100))
+            return differs(
+                world.told, [.stateChanged(.disconnected), .reconnectNeeded(.zombie(missedAcks: 2))], "told")
+        }
+    }
+
+    @Test func `K13 clients that connect together beat apart`() {
+        func firstBeats(_ mutations: ResumeMutations) -> Set<Duration> {
+            Set(
+                (0..<20 as Range<UInt64>).map { seed in
+                    var world = ResumeWorld(seed: seed, mutations)
+                    world.open()
+                    world.advance(by: .seconds(30), acknowledging: true)
+                    return world.heartbeats.first?.at ?? .zero
+                })
+        }
+        #expect(firstBeats([]).count == 20)
+        if ResumeMutations.areCompiledIn { #expect(firstBeats([.beatsInStep]).count == 1) }
+    }
+
+    @Test func `K14 a hello that comes after Ready sets the pace`() {
+        prove(.ignoresLateHello) { world in
+            world.begin(at: 5)
+            world.receive(.hello(heartbeatInterval: 1))
+            world.advance(by: .seconds(20), acknowledging: true)
+            return world.heartbeats.count >= 19 ? nil : "\(world.heartbeats.count) heartbeats"
+        }
+    }
+
+    @Test(arguments: [0, -1, .nan, .infinity, 1e-300, 1e300])
+    func `K14 no interval of a server's freezes or floods`(interval: Double) {
+        var world = ResumeWorld()
+        world.receive(.hello(heartbeatInterval: interval))
+        world.begin(at: 5)
+        world.receive(.hello(heartbeatInterval: interval))
+        world.advance(by: .seconds(1), acknowledging: true)
+        #expect(world.heartbeats.count <= 200)
+    }
+
+    @Test func `K17 a thousand events are few writes`() {
+        prove(.writesEveryEvent, writeDelay: .milliseconds(250)) { world in
+            world.begin(at: 0)
+            for sequence in 1...1000 as ClosedRange<UInt64> {
+                world.push(sequence)
+                world.advance(by: .milliseconds(1), acknowledging: true)
+            }
+            world.close()
+            return differs(world.stored?.lastSeq, 1000, "stored")
+                ?? (world.writeCount <= 10 ? nil : "\(world.writeCount) writes")
+        }
+    }
+
+    @Test func `K17 a write that failed is told, and made again`() {
+        var world = ResumeWorld()
+        world.begin(at: 5)
+        world.storeFails = true
+        world.push(6)
+        #expect(world.told == [.storageFailed("unavailable: no store")])
+        world.storeFails = false
+        world.advance(by: .seconds(1), acknowledging: true)
+        #expect(world.stored?.lastSeq == 6)
+    }
+
+    @Test func `K17 a store that does not return is asked for no second write of the cursor`() {
+        var core = ResumeCore(
+            .init(configuration: .init(autoHeartbeat: false), properties: properties, writeDelay: .milliseconds(250)),
+            seed: 1)
+        core.open()
+        core.loaded(.success(nil), connection: 1)
+        core.tokenReturned("token", connection: 1, .zero)
+        _ = core.receive(.ready(sessionId: "s", initialSeq: 0), .zero)
+        var writes = 0
+        for second in 1...100 {
+            _ = core.receive(.pushEvent(seq: UInt64(second)), .seconds(second))
+            core.tick(.seconds(second) + .milliseconds(500))
+            for case .write in core.takeDirectives() { writes += 1 }
+        }
+        #expect(writes == 1)
+        core.wrote(nil, .seconds(200))
+        core.tick(.seconds(201))
+        #expect(core.takeDirectives() == [.write(SessionSnapshot(sessionId: "s", lastSeq: 100))])
+    }
+
+    @Test func `K18 no token, a handshake that fails and a fresh start are told`() {
+        prove(.failsSilently) { world in
+            world.token = nil
+            world.open()
+            let first = world.told
+            world.forgetTold()
+            world.token = "token"
+            world.handshakeFails = true
+            world.open()
+            return differs(first, [.tokenUnavailable], "told without a token")
+                ?? differs(
+                    world.told,
+                    [
+                        .startedFresh(.noSession), .stateChanged(.handshaking), .stateChanged(.disconnected),
+                        .reconnectNeeded(.handshakeFailed("no socket")),
+                    ], "told")
+        }
+    }
+
+    @Test func `K18 the hole that a refused cursor leaves is told`() {
+        var world = ResumeWorld()
+        world.begin(at: 5)
+        world.receive(.invalidSession(reason: nil, resumable: false))
+        world.open()
+        #expect(world.told.contains(.startedFresh(.rejected)))
+    }
+
+    @Test func `A handshake that nobody answers is told`() {
+        var world = ResumeWorld(.init(autoHeartbeat: false))
+        world.open()
+        world.advance(by: .seconds(31))
+        #expect(world.told.suffix(2) == [.stateChanged(.disconnected), .reconnectNeeded(.handshakeTimedOut)])
+    }
+
+    @Test func `Nothing that a server says in any order traps, and the cursor never goes back`() {
+        let extremes: [UInt64] = [0, 1, 2, .max - 1, .max]
+        var events: [IncomingEvent] = [
+            .hello(heartbeatInterval: 1), .heartbeatAck, .reconnect, .invalidSession(reason: nil, resumable: true),
+            .resumed(replayedCount: .min, currentSeq: 3), .resumed(replayedCount: .max, currentSeq: .max),
+        ]
+        events += extremes.map { .pushEvent(seq: $0) }
+        events += extremes.map { .ready(sessionId: "s", initialSeq: $0) }
+        for seed in 0..<500 as Range<UInt64> {
+            for configuration in [SessionCoordinator.Configuration(), contiguous] {
+                var random = SplitMix64(seed: seed)
+                var world = ResumeWorld(configuration)
+                world.begin(at: 1)
+                var last: UInt64 = 0
+                for _ in 0..<40 {
+                    if random.upTo(5) == 0 {
+                        world.close()
+                        world.open()
+                    }
+                    let event = events[Int(random.upTo(UInt64(events.count - 1)))]
+                    world.receive(event)
+                    world.advance(by: .seconds(Int(random.upTo(4))), acknowledging: true)
+                    // A Ready begins anew, by right.
+                    if case .ready = event { last = 0 }
+                    if case .resumed = event { last = min(last, world.cursor ?? 0) }
+                    #expect(world.cursor ?? .max >= last, "seed \(seed), \(event)")
+                    last = world.cursor ?? 0
+                }
+            }
+        }
+    }
+}

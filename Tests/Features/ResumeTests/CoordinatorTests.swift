@@ -1,0 +1,161 @@
+import MeshBus
+import MeshStorage
+import MeshTestSupport
+import Testing
+
+@testable import MeshResume
+
+private final class Socket: SessionTransport {
+    let sent = Locked((handshakes: [HandshakeRequest](), heartbeats: [HeartbeatRequest]()))
+    /// What heartbeats wait for.
+    let gate: Gate?
+
+    init(gate: Gate? = nil) { self.gate = gate }
+
+    func sendHandshake(_ request: HandshakeRequest) async throws { sent.withLock { $0.handshakes.append(request) } }
+
+    func sendHeartbeat(_ request: HeartbeatRequest) async throws {
+        sent.withLock { $0.heartbeats.append(request) }
+        await gate?.pass()
+    }
+
+    var handshakes: [HandshakeRequest] { sent.withLock { $0.handshakes } }
+    var heartbeatCount: Int { sent.withLock { $0.heartbeats.count } }
+}
+
+/// The actor around the core: what it waits for, and what it tells whom.
+@Suite struct CoordinatorTests {
+    private let clock = ManualTime()
+
+    private func coordinator(
+        _ socket: Socket, store: any ResumeStore = InMemoryResumeStore(), mutations: ResumeMutations = [],
+        configuration: SessionCoordinator.Configuration = .init(),
+        token: @escaping @Sendable () async -> String? = { "token" }
+    ) -> SessionCoordinator {
+        SessionCoordinator(
+            transport: socket, store: store, token: token, clientProperties: properties, configuration: configuration,
+            time: clock.time, seed: 1, mutations: mutations)
+    }
+
+    @Test func `K11 a close or a second open while the token is awaited leaves one handshake`() async {
+        func handshakes(_ mutations: ResumeMutations) async -> Int {
+            let (socket, gate) = (Socket(), Gate())
+            let coordinator = coordinator(socket, mutations: mutations) {
+                await gate.pass()
+                return "token"
+            }
+            async let first: Void = coordinator.connectionDidOpen()
+            async let second: Void = coordinator.connectionDidOpen()
+            await eventually { gate.waiterCount == 2 }
+            gate.open()
+            _ = await (first, second)
+            return socket.handshakes.count
+        }
+        #expect(await handshakes([]) == 1)
+        if ResumeMutations.areCompiledIn { #expect(await handshakes([.trustsLateReturns]) == 2) }
+    }
+
+    @Test func `K13 heartbeats that never return do not hide a dead socket`() async {
+        let gate = Gate()
+        let socket = Socket(gate: gate)
+        let coordinator = coordinator(socket)
+        let events = coordinator.events
+        await coordinator.connectionDidOpen()
+        await coordinator.didReceive(.ready(sessionId: "s", initialSeq: 0))
+        let watcher = Task {
+            for await event in events {
+                if case .reconnectNeeded(let reason) = event { return reason }
+            }
+            return .serverAsked
+        }
+        for count in 1...2 {
+            await eventually { clock.nextDue != nil }
+            clock.advance(to: clock.nextDue ?? .zero)
+            await eventually { socket.heartbeatCount == count }
+        }
+        await eventually { clock.nextDue != nil }
+        clock.advance(to: clock.nextDue ?? .zero)
+        #expect(await watcher.value == .zombie(missedAcks: 2))
+        #expect(await coordinator.state == .disconnected)
+        gate.open()
+    }
+
+    @Test func `K16 a late subscriber begins with the current state`() async {
+        func first(_ mutations: ResumeMutations) async -> SessionEvent? {
+            let coordinator = coordinator(Socket(), mutations: mutations)
+            await coordinator.connectionDidOpen()
+            await coordinator.didReceive(.ready(sessionId: "s", initialSeq: 0))
+            let events = coordinator.events
+            await coordinator.clearSession()
+            for await event in events { return event }
+            return nil
+        }
+        #expect(await first([]) == .stateChanged(.live(sessionId: "s")))
+        if ResumeMutations.areCompiledIn {
+            #expect(await first([.startsStreamsEmpty]) == .stateChanged(.disconnected))
+        }
+    }
+
+    @Test func `Every subscriber gets every event in one order`() async {
+        let coordinator = coordinator(Socket())
+        let streams = (0..<3).map { _ in coordinator.events }
+        await coordinator.connectionDidOpen()
+        await coordinator.didReceive(.ready(sessionId: "s", initialSeq: 0))
+        await coordinator.clearSession()
+        for stream in streams {
+            var told: [SessionEvent] = []
+            for await event in stream {
+                told.append(event)
+                if event == .sessionCleared { break }
+            }
+            #expect(
+                told == [
+                    .stateChanged(.disconnected), .startedFresh(.noSession), .stateChanged(.handshaking),
+                    .stateChanged(.live(sessionId: "s")), .stateChanged(.disconnected), .sessionCleared,
+                ])
+        }
+    }
+
+    @Test func `K9 an old socket does not speak for a new one`() async {
+        let coordinator = coordinator(Socket())
+        let (old, new) = (SessionCoordinator.ConnectionID(), SessionCoordinator.ConnectionID())
+        await coordinator.connectionDidOpen(old)
+        await coordinator.clearSession()
+        await coordinator.connectionDidOpen(new)
+        #expect(await coordinator.didReceive(.ready(sessionId: "first user", initialSeq: 1), on: old) == .stale)
+        await coordinator.connectionDidClose(on: old)
+        #expect(await coordinator.state == .handshaking)
+        #expect(await coordinator.didReceive(.ready(sessionId: "second user", initialSeq: 1), on: new) == .live)
+        // Without a name it counts as the present one's, as in the reference.
+        let twin = self.coordinator(Socket())
+        await twin.connectionDidOpen()
+        await twin.clearSession()
+        await twin.connectionDidOpen()
+        #expect(await twin.didReceive(.ready(sessionId: "first user", initialSeq: 1)) == .live)
+    }
+
+    @Test func `K17 the cursor is in the store when its time has come or the connection has closed`() async throws {
+        let store = SessionResumeStore(MemoryStore())
+        let coordinator = coordinator(Socket(), store: store, configuration: .init(autoHeartbeat: false))
+        await coordinator.connectionDidOpen()
+        await coordinator.didReceive(.ready(sessionId: "s", initialSeq: 1))
+        #expect(try await store.load()?.lastSeq == 1)
+        await coordinator.didReceive(.pushEvent(seq: 2))
+        await coordinator.didReceive(.pushEvent(seq: 3))
+        #expect(try await store.load()?.lastSeq == 1)
+        await coordinator.connectionDidClose()
+        #expect(try await store.load()?.lastSeq == 3)
+        #expect(await coordinator.currentSnapshot() == SessionSnapshot(sessionId: "s", lastSeq: 3))
+    }
+
+    @Test func `What only the app keeps is let go with it`() async {
+        var coordinator: SessionCoordinator? = coordinator(Socket())
+        weak let remembered = coordinator
+        await coordinator?.connectionDidOpen()
+        let events = coordinator?.events
+        coordinator = nil
+        await eventually { remembered == nil }
+        #expect(remembered == nil)
+        if let events { for await _ in events {} }
+    }
+}

@@ -1,0 +1,158 @@
+import MeshBus
+import Testing
+
+@testable import MeshResume
+
+/// A core in virtual time, with a store, a socket and an app around it that do at once what it asks for, unless they are
+/// told to wait.
+struct ResumeWorld {
+    private(set) var core: ResumeCore
+    private(set) var now = Duration.zero
+    /// What a new process would find.
+    var stored: SessionSnapshot?
+    var storeFails = false
+    var token: String? = "token"
+    var handshakeFails = false
+    /// Tokens are asked for, and come with `returnToken`.
+    var tokensWait = false
+    private(set) var waitingTokens: [UInt64] = []
+    private(set) var told: [SessionEvent] = []
+    private(set) var handshakes: [HandshakeRequest.Kind] = []
+    private(set) var heartbeats: [(at: Duration, lastSeq: UInt64)] = []
+    private(set) var writeCount = 0
+    let settings: ResumeCore.Settings
+    let seed: UInt64
+
+    init(
+        _ configuration: SessionCoordinator.Configuration = .init(), writeDelay: Duration = .zero, seed: UInt64 = 1,
+        _ mutations: ResumeMutations = []
+    ) {
+        settings = ResumeCore.Settings(
+            configuration: configuration, properties: properties, writeDelay: writeDelay, mutations: mutations)
+        self.seed = seed
+        core = ResumeCore(settings, seed: seed)
+    }
+
+    var cursor: UInt64? { core.snapshot?.lastSeq }
+
+    // MARK: Inputs
+
+    mutating func open() {
+        core.open()
+        carryOut()
+    }
+
+    mutating func close() {
+        core.close()
+        carryOut()
+    }
+
+    mutating func clear() {
+        core.clear()
+        carryOut()
+    }
+
+    mutating func acknowledge(_ sequence: UInt64) {
+        core.acknowledge(through: sequence, now)
+        carryOut()
+    }
+
+    @discardableResult
+    mutating func receive(_ event: IncomingEvent) -> Reception {
+        let reception = core.receive(event, now)
+        carryOut()
+        return reception
+    }
+
+    @discardableResult
+    mutating func push(_ sequences: UInt64...) -> [Reception] { sequences.map { receive(.pushEvent(seq: $0)) } }
+
+    mutating func returnToken(_ token: String?) {
+        guard !waitingTokens.isEmpty else { return }
+        core.tokenReturned(token, connection: waitingTokens.removeFirst(), now)
+        carryOut()
+    }
+
+    /// Another process, with what this one has stored.
+    mutating func relaunch() {
+        core = ResumeCore(settings, seed: seed)
+        told = []
+    }
+
+    /// Acknowledges every heartbeat at once where told so.
+    mutating func advance(by duration: Duration, acknowledging: Bool = false) {
+        let end = now + duration
+        while let due = core.deadline, due <= end {
+            now = max(now, due)
+            let count = heartbeats.count
+            core.tick(now)
+            carryOut()
+            if acknowledging, heartbeats.count > count { receive(.heartbeatAck) }
+        }
+        now = end
+    }
+
+    mutating func forgetTold() { told = [] }
+
+    /// Live at that sequence.
+    mutating func begin(_ id: String = "s", at sequence: UInt64) {
+        open()
+        receive(.ready(sessionId: id, initialSeq: sequence))
+        forgetTold()
+    }
+
+    // MARK: Directives
+
+    private mutating func carryOut() {
+        var directives = core.takeDirectives()
+        while !directives.isEmpty {
+            let directive = directives.removeFirst()
+            switch directive {
+            case .publish(let event): told.append(event)
+            case .load(let number):
+                core.loaded(
+                    storeFails ? .failure(ResumeError(.unavailable, "no store")) : .success(stored), connection: number)
+            case .askToken(let number):
+                if tokensWait {
+                    waitingTokens.append(number)
+                } else {
+                    core.tokenReturned(token, connection: number, now)
+                }
+            case .sendHandshake(let request, let number):
+                handshakes.append(request.kind)
+                core.handshakeReturned(handshakeFails ? "no socket" : nil, connection: number)
+            case .sendHeartbeat(let request, _): heartbeats.append((now, request.lastSeq))
+            case .write(let snapshot):
+                writeCount += 1
+                if !storeFails { stored = snapshot }
+                core.wrote(storeFails ? ResumeError(.unavailable, "no store") : nil, now)
+            }
+            directives += core.takeDirectives()
+        }
+    }
+}
+
+let properties = ClientProperties(platform: "test", appVersion: "1", osVersion: "1", deviceName: "t", deviceId: "d")
+let contiguous = SessionCoordinator.Configuration(sequencing: .contiguous)
+
+/// A story that must end without complaint, and with one where a rule is broken.
+func prove(
+    _ mutations: ResumeMutation..., configuration: SessionCoordinator.Configuration = .init(),
+    writeDelay: Duration = .zero, sourceLocation: SourceLocation = #_sourceLocation,
+    _ story: (inout ResumeWorld) -> String?
+) {
+    var world = ResumeWorld(configuration, writeDelay: writeDelay)
+    let complaint = story(&world)
+    #expect(complaint == nil, "\(world.told)", sourceLocation: sourceLocation)
+    guard ResumeMutations.areCompiledIn else { return }
+    for mutation in mutations {
+        var twin = ResumeWorld(configuration, writeDelay: writeDelay, [mutation])
+        let complaint = story(&twin)
+        #expect(complaint != nil, "\(mutation) passes: \(twin.told)", sourceLocation: sourceLocation)
+    }
+}
+
+/// What was found in place of what must be, for a complaint.
+func differs<Value: Equatable>(_ found: Value, _ expected: Value, _ what: String) -> String? {
+    found == expected ? nil : "\(what): \(found) instead of \(expected)"
+}

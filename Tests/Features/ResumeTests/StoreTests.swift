@@ -1,0 +1,101 @@
+import Foundation
+import MeshBus
+import MeshStorage
+import Testing
+
+@testable import MeshResume
+
+/// What a store of a cursor owes, whichever it is.
+@Suite struct StoreTests {
+    private static let first = SessionSnapshot(sessionId: "first \"user\" ✓", lastSeq: .max)
+    private static let second = SessionSnapshot(sessionId: "second", lastSeq: 0)
+
+    /// Nothing, a session, another, and nothing again; each as it was saved.
+    private func complaint(_ store: any ResumeStore) async throws -> String? {
+        for snapshot in [nil, Self.first, Self.second, Self.first, nil, nil] {
+            try await store.save(snapshot)
+            let loaded = try await store.load()
+            if loaded != snapshot { return "\(loaded as Any) instead of \(snapshot as Any)" }
+        }
+        return nil
+    }
+
+    private func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "resume-\(UUID())")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder.path(percentEncoded: false))
+    }
+
+    @Test func `K17 every store gives back the session it was given, and no mixture`() async throws {
+        /// Forgets to begin at 0 again, as storage that updates by steps may.
+        actor Mixing: ResumeStore {
+            private var snapshot: SessionSnapshot?
+
+            func load() -> SessionSnapshot? { snapshot }
+
+            func save(_ next: SessionSnapshot?) {
+                snapshot = next.map {
+                    SessionSnapshot(sessionId: $0.sessionId, lastSeq: max($0.lastSeq, snapshot?.lastSeq ?? 0))
+                }
+            }
+        }
+        #expect(try await complaint(InMemoryResumeStore()) == nil)
+        #expect(try await complaint(SessionStorageAdapter(InMemorySessionStorage())) == nil)
+        #expect(try await complaint(SessionResumeStore(MemoryStore())) == nil)
+        try await withFolder { folder in
+            let file = try FileResumeStore(path: folder + "/cursor")
+            #expect(try await complaint(file) == nil)
+        }
+        #expect(try await complaint(Mixing()) != nil)
+    }
+
+    @Test func `K17 a file is this user's alone, and its folder holds nothing else`() async throws {
+        try await withFolder { folder in
+            let store = try FileResumeStore(path: folder + "/cursor")
+            try await store.save(Self.first)
+            try await store.save(Self.second)
+            #expect(FileAccess(path: store.path)?.mode == 0o600)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["cursor"])
+        }
+    }
+
+    @Test func `K17 what a crash leaves beside the file changes nothing`() async throws {
+        try await withFolder { folder in
+            let store = try FileResumeStore(path: folder + "/cursor")
+            try await store.save(Self.first)
+            let torn = try Self.second.stored().dropLast(7)
+            try Data(torn).write(to: URL(filePath: store.path + ".new-torn"))
+            #expect(try await store.load() == Self.first)
+            // A store that writes in place leaves this.
+            try Data(torn).write(to: URL(filePath: store.path))
+            await #expect { try await store.load() } throws: { ($0 as? ResumeError)?.code == .damaged }
+            try await store.save(Self.second)
+            #expect(try await store.load() == Self.second)
+        }
+    }
+
+    @Test func `A file that others may read, a link and a missing folder are refused`() async throws {
+        try await withFolder { folder in
+            let store = try FileResumeStore(path: folder + "/cursor")
+            try await store.save(Self.first)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: store.path)
+            await #expect { try await store.load() } throws: { ($0 as? ResumeError)?.code == .foreign }
+            let link = try FileResumeStore(path: folder + "/link")
+            try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: store.path)
+            await #expect(throws: ResumeError.self) { try await link.load() }
+            let nowhere = try FileResumeStore(path: folder + "/none/cursor")
+            await #expect(throws: ResumeError.self) { try await nowhere.save(Self.first) }
+        }
+    }
+
+    @Test func `A store that is closed says so`() async throws {
+        let below = MemoryStore()
+        let store = SessionResumeStore(below)
+        below.close()
+        await #expect { try await store.load() } throws: {
+            (($0 as? ResumeError)?.cause as? StorageError)?.code == .closed
+        }
+    }
+}
