@@ -14,5 +14,6 @@ struct PluginsToolKitPlugin: Plugin {
         registry.add(LinkBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(SeriesBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(StateBenchmark.benchmarkCase, to: .benchmarks)
+        registry.add(WayBenchmark.benchmarkCase, to: .benchmarks)
     }
 }

@@ -128,17 +128,43 @@ extension EventLog {
             && known.eventID == entry.eventID
     }
 
-    /// Those that are there. O(entries up to the last of them), as the sequences of a source rise in the log.
+    /// Those that are there. O(entries from the first of them on), as the sequences of a source rise in the log.
     /// - Parameter sequences: in order.
     func entries(of slot: Int, _ sequences: [UInt64]) -> [LogEntry<Event>] {
-        var found: [LogEntry<Event>] = []
-        var next = 0
-        for index in entries.indices where entries[index].slot == slot {
-            while next < sequences.count, sequences[next] < entries[index].sequence { next += 1 }
-            guard next < sequences.count else { break }
-            if sequences[next] == entries[index].sequence { found.append(entries[index]) }
+        guard let lowest = sequences.first, let start = firstPlace(of: slot, notBelow: lowest) else { return [] }
+        return withHeaders { header in
+            var found: [LogEntry<Event>] = []
+            var next = 0
+            for place in start..<entries.count where header(place).slot == slot {
+                while next < sequences.count, sequences[next] < header(place).sequence { next += 1 }
+                guard next < sequences.count else { break }
+                if sequences[next] == header(place).sequence { found.append(entries[place]) }
+            }
+            return found
         }
-        return found
+    }
+
+    /// The first entry of that slot with that sequence or a higher one. O(entries from there on): what somebody lacks is
+    /// near the end.
+    func firstPlace(of slot: Int, notBelow sequence: UInt64) -> Int? {
+        withHeaders { header in
+            var found: Int?
+            for place in entries.indices.reversed() where header(place).slot == slot {
+                guard header(place).sequence >= sequence else { break }
+                found = place
+            }
+            return found
+        }
+    }
+
+    /// Headers by their places, looked at where they lie: code that is compiled for no event type in particular would be
+    /// given a copy of each entry, and ask for the layout each time.
+    func withHeaders<Result>(_ body: ((Int) -> EntryHeader) -> Result) -> Result {
+        let stride = MemoryLayout<LogEntry<Event>>.stride
+        return entries.withUnsafeBytes { bytes in
+            // An entry begins with its header.
+            body { bytes.load(fromByteOffset: $0 * stride, as: EntryHeader.self) }
+        }
     }
 
     /// O(n).

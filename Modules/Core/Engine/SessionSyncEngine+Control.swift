@@ -208,15 +208,20 @@ extension SessionSyncEngine {
         let wants = control.wants.filter { $0.source == source }
         let lacks = control.isDigest ? control.held[source] : .max
         guard lacks < sources[0].held || !wants.isEmpty else { return }
-        var found: [UInt64] = []
-        for index in log.entries.indices where log.entries[index].slot == 0 {
-            let sequence = log.entries[index].sequence
-            guard sequence > lacks || wants.contains(where: { $0.first <= sequence && sequence <= $0.last }) else {
-                continue
+        let lowest = wants.reduce(lacks == .max ? .max : lacks + 1) { min($0, $1.first) }
+        guard let start = log.firstPlace(of: 0, notBelow: lowest) else { return }
+        let found = log.withHeaders { header in
+            var found: [UInt64] = []
+            for place in start..<log.entries.count where header(place).slot == 0 {
+                let sequence = header(place).sequence
+                guard sequence > lacks || wants.contains(where: { $0.first <= sequence && sequence <= $0.last }) else {
+                    continue
+                }
+                found.append(sequence)
+                // What is asked for first is the oldest, at the beginning of a long log.
+                if found.count >= options.rangeMax { break }
             }
-            found.append(sequence)
-            // What is asked for first is the oldest, at the beginning of a long log.
-            if found.count >= options.rangeMax { break }
+            return found
         }
         pending.answer(sources[slot].source.peerID, found, limit: options.rangeMax)
     }

@@ -101,11 +101,16 @@ extension SessionSyncEngine {
     public mutating func takeApplied() -> [SessionAppliedEvent<Event>] {
         keepLastApplied()
         defer { forgetApplied() }
-        return applied.compactMap { applied in
-            envelope(of: applied.entry).map {
-                SessionAppliedEvent(envelope: $0, outcome: applied.outcome, replayedCount: applied.replayedCount)
-            }
+        var events: [SessionAppliedEvent<Event>] = []
+        events.reserveCapacity(applied.count)
+        // No closures: where nothing is known of the types, each call of one would copy the engine.
+        for applied in applied {
+            guard let envelope = envelope(of: applied.entry) else { continue }
+            events.append(
+                SessionAppliedEvent(
+                    envelope: envelope, outcome: applied.outcome, replayedCount: applied.replayedCount))
         }
+        return events
     }
 
     /// The side effects of confirmed events up to and including this position have run; only with

@@ -42,7 +42,7 @@ extension SyncedSession {
     /// Members need not be paired with each other: the transport lets in whom one of them has introduced, for this session
     /// alone. Who has left a group, or was let go, keeps what it said last until it is a member again.
     func nameGuests() {
-        guard phase == .running, let companions = core.companions else { return }
+        guard isRunning, let companions = core.companions else { return }
         guests.name(companions)
     }
 }

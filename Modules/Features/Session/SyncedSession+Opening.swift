@@ -14,12 +14,13 @@ extension SyncedSession {
     ///   `SessionSyncError.tooManySources` for an image that no engine made.
     public static func open(
         sessionID: UUID, featureID: String, transport: any SessionSyncTransport, initialState: State, reducer: Reducer,
-        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event>
+        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event>,
+        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy> = .init()
     ) async throws -> SyncedSession {
         func new() -> SyncedSession {
             SyncedSession(
                 sessionID: sessionID, featureID: featureID, transport: transport, initialState: initialState,
-                reducer: reducer, conflictPolicy: conflictPolicy, configuration: configuration)
+                reducer: reducer, conflictPolicy: conflictPolicy, configuration: configuration, hotPath: hotPath)
         }
         guard let store = configuration.store else { return new() }
         let writer = StoreWriter(store)
@@ -36,7 +37,10 @@ extension SyncedSession {
                 return (archive, engine, series)
             }
             let session =
-                engine.map { SyncedSession(restored: $0, transport: transport, configuration: configuration) } ?? new()
+                engine.map {
+                    SyncedSession(
+                        restored: $0, transport: transport, configuration: configuration, hotPath: hotPath)
+                } ?? new()
             session.keep(in: archive, writer)
             session.core.series = series
             return session
@@ -57,10 +61,11 @@ extension SyncedSession {
     /// - Throws: `SessionSyncError.tooManySources` for an image that no engine made.
     public convenience init(
         restoring image: SessionEngineImage<State, Event>, transport: any SessionSyncTransport, reducer: Reducer,
-        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init()
+        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init(),
+        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy> = .init()
     ) throws {
         let engine = try Self.engine(restoring: image, reducer, conflictPolicy, configuration)
-        self.init(restored: engine, transport: transport, configuration: configuration)
+        self.init(restored: engine, transport: transport, configuration: configuration, hotPath: hotPath)
     }
 
     nonisolated private static func engine(
@@ -74,9 +79,10 @@ extension SyncedSession {
 
     private convenience init(
         restored engine: Core.Engine, transport: any SessionSyncTransport,
-        configuration: SyncedSessionConfiguration<State, Event>
+        configuration: SyncedSessionConfiguration<State, Event>,
+        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
     ) {
-        self.init(engine: engine, transport: transport, configuration: configuration)
+        self.init(engine: engine, transport: transport, configuration: configuration, hotPath: hotPath)
         core.indexOwnEvents()
         core.deliveries.accept(through: engine.held[engine.source])
         core.queueEffectsDue()

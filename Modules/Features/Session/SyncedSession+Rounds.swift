@@ -9,7 +9,7 @@ import MeshTransport
 /// Carries out the core's rounds: write, then send.
 extension SyncedSession {
     func beginRounds() {
-        guard phase == .running, !isDraining else { return }
+        guard isRunning, !isDraining else { return }
         isDraining = true
         // Writes must not overlap, not even after a stop and a start.
         let task = Task { [weak self, earlier = drain] in
@@ -26,7 +26,7 @@ extension SyncedSession {
 
     /// Returns when everything that waits has been handed to the transport.
     func drained() async {
-        while phase == .running, isDraining { await drain?.value }
+        while isRunning, isDraining { await drain?.value }
     }
 
     private func nextRound() async -> OutgoingRound<State, Event>? {
@@ -153,7 +153,8 @@ extension SyncedSession {
             let terms = OfferedCopy.Terms(checkpoint)
             if turn({ $0.offersAgain(on: terms, to: peerID) }) { return }
             await attempt(counting: \.copiesSent) {
-                let bytes = try await Self.bytes(of: checkpoint, core.checkpoints)
+                let checkpoints = core.checkpoints
+                let bytes = try await Self.bytes(of: checkpoint, checkpoints)
                 do {
                     try await send(bytes, metadata, to: peer(peerID))
                 } catch SessionSyncError.payloadTooLarge {
@@ -284,7 +285,7 @@ extension SyncedSession {
     ) async -> Bool {
         do {
             try await send()
-            if isVital, lastSendError != nil { lastSendError = nil }
+            if isVital { forgetSendError() }
             if let count { turn { $0.statistics[keyPath: count] += 1 } }
             return true
         } catch {

@@ -39,11 +39,7 @@ where
 
     typealias Core = SessionCore<State, Event, Reducer, ConflictPolicy>
 
-    /// The feature's state as this peer sees it now, local events included.
-    public private(set) var state: State
     public private(set) var phase = Phase.stopped
-    /// How every known peer stands, in the order of their ids.
-    public private(set) var peers: [SessionPeerStatus] = []
     /// Members that the session has gone on without since it was opened here, this device itself included, in the order in which
     /// that became known: the newest 64. Who has come back is in `memberIDs`.
     public private(set) var departures: [SessionDeparture] = []
@@ -59,8 +55,6 @@ where
     public private(set) var copyProgress: SessionCopyProgress?
     /// Counts the changes of membership since the group began.
     public private(set) var view: UInt64 = 0
-    /// Events whose place will never change, since the group began.
-    public private(set) var confirmedCount: UInt64 = 0
     /// Peers that the transport calls reachable.
     public private(set) var reachablePeerIDs: Set<String> = []
     /// Why the last send did not succeed; nil after one that did.
@@ -70,20 +64,23 @@ where
     public internal(set) var storeError: (any Error)?
     /// What an accepted event survives.
     public internal(set) var durability = StoreDurability.memory
-    public private(set) var statistics = SessionStatistics()
-    /// Moves on when `delivery(of:)` may say something else.
-    private var deliveryTurn: UInt64 = 0
     /// Moves on when `shown` may say something else.
     private(set) var ephemeralTurn: UInt64 = 0
     /// Moves on when series may have grown.
     private(set) var seriesTurn: UInt64 = 0
 
+    /// `state`, `peers`, `statistics` and what else nearly every turn changes; see `ShownValues`.
+    @ObservationIgnored var shown: ShownValues<State>
+    @ObservationIgnored let shownPaths = ShownPaths<SyncedSession, State>(
+        state: \.state, peers: \.peers, confirmedCount: \.confirmedCount, statistics: \.statistics,
+        deliveryTurn: \.deliveryTurn)
+
     @ObservationIgnored public let transport: any SessionSyncTransport
     @ObservationIgnored public let configuration: SyncedSessionConfiguration<State, Event>
-    /// What is decided, is decided there.
-    @ObservationIgnored var core: Core { didSet { coreVersion &+= 1 } }
+    /// See `core`.
+    @ObservationIgnored var heldCore: Core
     /// Another one after each change of the core.
-    @ObservationIgnored private var coreVersion: UInt64 = 0
+    @ObservationIgnored var coreVersion: UInt64 = 0
     @ObservationIgnored private var turnsAside = 0
     @ObservationIgnored var writer: StoreWriter?
     /// For series, where the session has no store.
@@ -122,9 +119,11 @@ where
     @ObservationIgnored private var isRoomAwaited = false
 
     /// A session with nothing in it, in memory. One that has a store is opened with `open`.
+    /// - Parameter hotPath: see `SessionHotPath`.
     public convenience init(
         sessionID: UUID, featureID: String, transport: any SessionSyncTransport, initialState: State, reducer: Reducer,
-        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init()
+        conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event> = .init(),
+        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy> = .init()
     ) {
         let engine = Core.Engine(
             sessionID: sessionID, featureID: featureID, localPeerID: transport.localPeer.id,
@@ -133,20 +132,21 @@ where
             initialState: initialState, reducer: reducer, conflictPolicy: conflictPolicy,
             incarnation: configuration.incarnation ?? .random(in: 1 ... .max), seed: configuration.randomSeed(),
             members: configuration.members, options: configuration.engineOptions)
-        self.init(engine: engine, transport: transport, configuration: configuration)
+        self.init(engine: engine, transport: transport, configuration: configuration, hotPath: hotPath)
     }
 
     init(
         engine: Core.Engine, transport: any SessionSyncTransport,
-        configuration: SyncedSessionConfiguration<State, Event>
+        configuration: SyncedSessionConfiguration<State, Event>,
+        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
     ) {
         self.transport = transport
         self.configuration = configuration
         guests = SessionGuests(transport, sessionID: engine.sessionID, featureID: engine.featureID)
-        core = Core(
+        heldCore = Core(
             engine: engine, configuration: configuration,
-            at: Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers))
-        state = engine.state
+            at: Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers), hotPath: hotPath)
+        shown = ShownValues(state: engine.state)
         showStatus()
     }
 
@@ -257,7 +257,7 @@ where
     ///   sequence is taken then.
     @discardableResult
     public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
-        guard phase != .closed else { throw SessionSyncError.closed }
+        guard _phase != .closed else { throw SessionSyncError.closed }
         return try turn { try $0.submit(event, at: moment) }
     }
 
@@ -346,8 +346,8 @@ extension SyncedSession {
         defer { turnsAside -= 1 }
         for _ in 0..<3 {
             core.moment = Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers)
-            let version = coreVersion
-            let (changed, result) = await Self.apply(body, to: core)
+            let (version, earlier) = (coreVersion, heldCore)
+            let (changed, result) = await Self.apply(body, to: earlier)
             guard version == coreVersion else { continue }
             core = changed
             carryOut(core.takeDirectives())
@@ -365,13 +365,15 @@ extension SyncedSession {
     }
 
     private func carryOut(_ directives: Core.Directives) {
+        // Observers are told before the core is looked at again, and may call the session.
         if directives.showsState {
-            state = core.engine.state
+            let state = core.engine.state
+            show(state: state)
             stateTopic.publish(state)
         }
-        // Each access of an observed property of a generic class costs microseconds.
-        if statistics != core.statistics { statistics = core.statistics }
-        if directives.showsDeliveries { deliveryTurn &+= 1 }
+        let statistics = core.statistics
+        show(statistics)
+        if directives.showsDeliveries { showDeliveries() }
         if directives.showsEphemerals { ephemeralTurn &+= 1 }
         if directives.showsSeries { showSeries() }
         if directives.showsStatus { showStatus() }
@@ -423,7 +425,7 @@ extension SyncedSession {
 
     private func set(_ timer: OwnedTasks, _ delay: Duration, _ body: @escaping @MainActor (inout Core) -> Void) {
         timer.cancel()
-        guard phase == .running else { return }
+        guard isRunning else { return }
         timer.hold([
             Task { [weak self, wait = configuration.wait] in
                 try? await wait(delay)
@@ -434,7 +436,7 @@ extension SyncedSession {
 
     /// In slices, between which the main actor does other things.
     private func catchUp(in delay: Duration) {
-        guard phase == .running, !isCatchingUp else { return }
+        guard isRunning, !isCatchingUp else { return }
         isCatchingUp = true
         catchUpTask.hold([
             Task { [weak self, wait = configuration.wait] in
@@ -465,21 +467,29 @@ extension SyncedSession {
 
     /// What observers see beside the state, where it has changed.
     private func showStatus() {
-        if isMember != core.engine.isSealed { isMember.toggle() }
-        if hasEnded != core.engine.hasEnded { hasEnded.toggle() }
-        if isProvisional != core.engine.isProvisional { isProvisional.toggle() }
-        if view != core.engine.view { view = core.engine.view }
+        // Read where they lie: see `ShownValues`.
+        if _isMember != core.engine.isSealed { isMember = core.engine.isSealed }
+        if _hasEnded != core.engine.hasEnded { hasEnded = core.engine.hasEnded }
+        if _isProvisional != core.engine.isProvisional { isProvisional = core.engine.isProvisional }
+        if _view != core.engine.view { view = core.engine.view }
         nameGuests()
-        if confirmedCount != core.engine.confirmedCount { confirmedCount = core.engine.confirmedCount }
-        if reachablePeerIDs != core.reachablePeerIDs { reachablePeerIDs = core.reachablePeerIDs }
-        if departureCount != core.company.departureCount {
+        let confirmedCount = core.engine.confirmedCount
+        show(confirmedCount: confirmedCount)
+        if _reachablePeerIDs != core.reachablePeerIDs { reachablePeerIDs = core.reachablePeerIDs }
+        if _departureCount != core.company.departureCount {
             departureCount = core.company.departureCount
             departures = core.company.departures
         }
-        let statuses = core.peers
-        guard peers != statuses else { return }
-        peers = statuses
-        statusTopic.publish(statuses)
+        let peers = core.peers
+        show(peers)
+    }
+
+    /// Whether it is running, for those who do not follow it.
+    var isRunning: Bool { _phase == .running }
+
+    /// A send has succeeded.
+    func forgetSendError() {
+        if _lastSendError != nil { lastSendError = nil }
     }
 
     private func showSeries() {

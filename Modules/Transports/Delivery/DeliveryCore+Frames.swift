@@ -12,6 +12,8 @@ extension DeliveryCore {
         var key = ""
         /// May travel in pieces between which others pass.
         var isBulk = false
+        /// Without a mark, of those that are now or never: `moreNow` has what follows it.
+        var isImmediate = false
     }
 
     /// The next frame for that address; nil when nothing is to be sent now.
@@ -36,11 +38,22 @@ extension DeliveryCore {
         let limit = settings.immediateLimit
         if let lane = immediate, let next = connections[address]?.immediate.takeFirst(countMax: limit) {
             if next.freesHalf { directives.hasRoom = true }
-            return Outgoing(frame: WireFrame(next.message), lane: lane)
+            return Outgoing(frame: WireFrame(next.message), lane: lane, isImmediate: true)
         }
         guard let index else { return nil }
         if let lane = reliable, let next = nextReliable(index, on: lane, urgentOnly: urgentOnly, now) { return next }
         return urgentOnly ? nil : nextLatest(index, isLive: isLive, now)
+    }
+
+    /// Hands over what follows a frame that `nextFrame` called immediate, for as long as more is wanted: nothing goes
+    /// before these that would not have gone before that one.
+    mutating func moreNow(for address: LinkAddress, while wantsMore: (WireMessage) -> Bool) {
+        guard let place = connections.index(forKey: address) else { return }
+        let limit = settings.immediateLimit
+        while let next = connections.values[place].immediate.takeFirst(countMax: limit) {
+            if next.freesHalf { directives.hasRoom = true }
+            guard wantsMore(next.message) else { return }
+        }
     }
 
     /// Who is reached at the address, and whether on its live lanes: a link may say that it is connected although nobody

@@ -3,6 +3,43 @@ import MeshTransport
 import MeshWire
 
 extension DeliveryCore {
+    /// Takes what arrived together, in order.
+    /// - Throws: as for one.
+    mutating func receive(
+        _ frames: [WireFrame], on lane: LinkLane, from address: LinkAddress, _ now: DeliveryTime
+    ) throws(WireError) {
+        var next = 0
+        while next < frames.count {
+            if let envelopes = eventsNowOrNever(in: frames[next...], on: lane, from: address) {
+                directives.arrivals.append(.envelopes(envelopes))
+                next += envelopes.count
+            } else {
+                try receive(frames[next], on: lane, from: address, now)
+                next += 1
+            }
+        }
+    }
+
+    /// The frames' first envelopes without a mark, if there are several and nothing is to be said against any: who speaks
+    /// there is looked up once for all.
+    private func eventsNowOrNever(
+        in frames: ArraySlice<WireFrame>, on lane: LinkLane, from address: LinkAddress
+    ) -> [AnySessionSyncEnvelope]? {
+        guard frames.count > 1, connections[address]?.isOver == false, let index = sender(at: address, on: lane),
+            !peers[index].isGuest
+        else { return nil }
+        let provenID = connections[address]?.provenID
+        var envelopes: [AnySessionSyncEnvelope] = []
+        envelopes.reserveCapacity(frames.count)
+        for frame in frames {
+            guard frame.mark == nil, case .envelope(let envelope) = frame.message,
+                provenID == nil || envelope.metadata.sourcePeerID == provenID
+            else { break }
+            envelopes.append(envelope)
+        }
+        return envelopes.count > 1 ? envelopes : nil
+    }
+
     /// Takes what arrived.
     /// - Throws: `WireError` when nothing can come of the connection any more.
     mutating func receive(

@@ -60,6 +60,26 @@ extension DeliveryCore {
 
     // MARK: Now or never
 
+    /// Takes messages that are now or never for the one receiver that there is, as `send` takes each of them, with one look
+    /// at who that is.
+    /// - Returns: how many were taken: none where `send` has more to consider, or to refuse.
+    mutating func sendTogether(_ items: ArraySlice<Item>, mode: SessionDeliveryMode, to peerID: String?) -> Int {
+        guard mode == .realtimeBestEffort, items.count > 1, settings.keptLane == nil, !settings.returnsOwnPackets,
+            let index = peerID.map({ peerIndex[$0] }) ?? (peers.count == 1 ? 0 : nil), !peers[index].isGuest,
+            let address = immediateAddress(index), let place = connections.index(forKey: address)
+        else { return 0 }
+        var count = 0
+        for item in items {
+            guard case .envelope = item.message,
+                connections.values[place].immediate.hasRoom(countMax: settings.immediateLimit)
+            else { break }
+            connections.values[place].immediate.append(item.message)
+            count += 1
+        }
+        if count > 0, directives.writable.last != address { directives.writable.append(address) }
+        return count
+    }
+
     /// - Parameter keepsUnlessReachable: only who is known to answer gets it on a live lane.
     private mutating func sendNow(
         _ message: WireMessage, to receivers: [Int], keepsUnlessReachable: Bool = false

@@ -6,6 +6,8 @@ import MeshWire
 struct DeliveryDirectives {
     enum Arrival {
         case envelope(AnySessionSyncEnvelope)
+        /// Several that came together.
+        case envelopes([AnySessionSyncEnvelope])
         /// One that must not be lost on the way to whoever subscribes.
         case durable(AnySessionSyncEnvelope)
         case snapshot(AnySessionSyncSnapshot)

@@ -38,6 +38,8 @@ final class DeliveryLine: @unchecked Sendable {
 
     /// A packet of this size costs little more than a small one.
     static let flushBytes = 65_536
+    /// Datagrams that are made in one turn.
+    private static let datagramsTogether = 32
 
     var outgoing: Outgoing
     /// What is gathered for the lane `stream`.
@@ -123,6 +125,7 @@ extension DeliveryLine {
             } catch {
                 refused.append((next.frame.message, error))
             }
+            if next.isImmediate, !isBusy { writeMore(like: next, of: &core, for: address, &refused) }
             if isBusy, let piece = outgoing.pieces.takeFirst() { writer.writeRaw(piece) }
         }
         writer.bytes.forEachChunk(of: setup.streamBytes) { chunk in
@@ -130,6 +133,40 @@ extension DeliveryLine {
         }
         writer.reset()
         return refused
+    }
+
+    /// What goes to the link next: one packet, or datagrams of which each may be lost as well.
+    func takePackets() -> [LinkPacket] {
+        guard let first = outgoing.packets.takeFirst() else { return [] }
+        var packets = [first]
+        while first.lane == .datagram, outgoing.packets.first?.lane == .datagram,
+            let packet = outgoing.packets.takeFirst()
+        { packets.append(packet) }
+        return packets
+    }
+
+    /// Writes what follows a frame that is now or never, as much as goes at once.
+    private func writeMore(
+        like first: DeliveryCore.Outgoing, of core: inout DeliveryCore, for address: LinkAddress,
+        _ refused: inout [(WireMessage, any Error)]
+    ) {
+        // Where a platform keeps what a packet did not carry, the core has to know of each.
+        guard first.lane == .stream || (first.lane == .datagram && core.settings.keptLane == nil) else { return }
+        guard hasRoomForMore else { return }
+        core.moreNow(for: address) { message in
+            do {
+                var next = first
+                next.frame = WireFrame(message)
+                try write(next)
+            } catch {
+                refused.append((message, error))
+            }
+            return hasRoomForMore
+        }
+    }
+
+    private var hasRoomForMore: Bool {
+        writer.count < Self.flushBytes && outgoing.pieces.isEmpty && outgoing.packets.count < Self.datagramsTogether
     }
 
     private func write(_ next: DeliveryCore.Outgoing) throws {

@@ -34,7 +34,7 @@ extension DeliveryShell {
         perform(passesOn: true) { state, now in
             guard state.phase != .closed else { return }
             do throws(WireError) {
-                for frame in frames { try state.core.receive(frame, on: lane, from: address, now) }
+                try state.core.receive(frames, on: lane, from: address, now)
                 if let failure { throw failure }
             } catch {
                 state.core.cannotRead(from: address, on: lane, error, now)

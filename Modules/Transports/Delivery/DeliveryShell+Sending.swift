@@ -12,6 +12,7 @@ extension DeliveryShell {
             try Task.checkCancellation()
             let waiter: UInt64? = try perform { state, now in
                 guard state.phase == .idle || state.phase == .open else { throw SessionSyncError.closed }
+                next += state.core.sendTogether(items[next...], mode: mode, to: peerID)
                 while next < items.count {
                     switch try state.core.send(items[next], mode: mode, to: peerID, now) {
                     case .taken: next += 1

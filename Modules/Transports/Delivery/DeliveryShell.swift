@@ -180,6 +180,9 @@ final class DeliveryShell: LinkObserver {
                 if isDurable { flush() }
                 isDurable = false
                 batch.append(envelope)
+            case .envelopes(let envelopes):
+                flush()
+                handover.merge(inbox.enqueue(envelopes, isDurable: false))
             case .durable(let envelope):
                 if !isDurable { flush() }
                 isDurable = true
@@ -250,11 +253,14 @@ final class DeliveryShell: LinkObserver {
     /// leaves its packets to that.
     private func send(to address: LinkAddress, _ agenda: inout Agenda) {
         guard let line = beginSending(address) else { return }
-        while let packet = nextPacket(of: line, address, &agenda) {
-            do throws(LinkError) {
-                try link.send(packet, to: address)
-            } catch {
-                guard goesOn(after: error, packet, line, address, &agenda) else { return }
+        while var packets = nextPackets(of: line, address, &agenda) {
+            while let packet = packets.popFirst() {
+                do throws(LinkError) {
+                    try link.send(packet, to: address)
+                } catch {
+                    guard goesOn(after: error, packet, packets, line, address, &agenda) else { return }
+                    packets = []
+                }
             }
         }
     }
@@ -270,8 +276,11 @@ final class DeliveryShell: LinkObserver {
         }
     }
 
-    /// - Returns: nil when nothing is to be sent, or another connection has the address now; the turn is over then.
-    private func nextPacket(of line: DeliveryLine, _ address: LinkAddress, _ agenda: inout Agenda) -> LinkPacket? {
+    /// - Returns: one packet, or several datagrams; nil when nothing is to be sent, or another connection has the address
+    ///   now. The turn is over then.
+    private func nextPackets(
+        of line: DeliveryLine, _ address: LinkAddress, _ agenda: inout Agenda
+    ) -> ArraySlice<LinkPacket>? {
         turn(&agenda) { state, now in
             guard state.lines[address] === line else { return nil }
             if line.outgoing.packets.isEmpty {
@@ -280,18 +289,19 @@ final class DeliveryShell: LinkObserver {
                 }
             }
             line.outgoing.hasBecomeWritable = false
-            let packet = line.outgoing.packets.takeFirst()
-            line.outgoing.isSending = packet != nil
-            return packet
+            let packets = line.takePackets()
+            line.outgoing.isSending = !packets.isEmpty
+            return packets.isEmpty ? nil : packets[...]
         }
     }
 
     private func goesOn(
-        after error: LinkError, _ packet: LinkPacket, _ line: DeliveryLine, _ address: LinkAddress,
-        _ agenda: inout Agenda
+        after error: LinkError, _ packet: LinkPacket, _ rest: ArraySlice<LinkPacket>, _ line: DeliveryLine,
+        _ address: LinkAddress, _ agenda: inout Agenda
     ) -> Bool {
         turn(&agenda) { state, now in
             guard state.lines[address] === line else { return false }
+            for packet in rest.reversed() { line.outgoing.packets.putBack(packet) }
             switch error.code {
             case .full:
                 line.outgoing.packets.putBack(packet)

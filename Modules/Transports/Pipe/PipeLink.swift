@@ -4,7 +4,8 @@ public import MeshTransport
 /// Moves bytes between processes of one machine, over a pair of file descriptors or a Unix socket.
 ///
 /// One lane, `stream`. Of each connection one thread reads and one writes, both our own, so that no blocking call
-/// occupies Swift's thread pool; what gathers while the writer is busy goes out in one write. Up to 256 KiB wait for the
+/// occupies Swift's thread pool. A packet leaves on its sender's thread while the system takes it at once; what it does not
+/// take, and what comes meanwhile, the writer sends in one write (on Darwin everything to a pipe). Up to 256 KiB wait for the
 /// other side; then `send` throws `full` until less than the half is left. A packet larger than the room there is, is
 /// taken once nothing waits. A write to a pipe whose reader is gone ends the connection and never the process: the
 /// writing thread blocks SIGPIPE for itself, and sockets are asked not to raise it.

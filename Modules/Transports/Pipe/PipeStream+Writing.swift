@@ -31,10 +31,7 @@ extension PipeStream {
                 return .full
             }
             defer { state.unwritten += bytes.count }
-            if state.unwritten == 0, !state.isWriting, let descriptors = state.descriptors,
-                descriptors.outputIsSocket,
-                DispatchTime.now().uptimeNanoseconds > state.lastWrite + Self.quietNanoseconds
-            {
+            if state.unwritten == 0, !state.isWriting, let descriptors = state.descriptors, descriptors.writesAtOnce {
                 state.isWriting = true
                 state.users += 1
                 return .writeNow(descriptors)
@@ -48,9 +45,7 @@ extension PipeStream {
     /// On the sender's thread: what the system does not take at once is left to the writing thread, errors as well.
     private func writeNow(_ bytes: [UInt8], to descriptors: Descriptors) {
         let count =
-            if case .moved(let count) = bytes.withUnsafeBytes({ descriptors.write($0, waits: false) }) { count } else {
-                0
-            }
+            if case .moved(let count) = bytes.withUnsafeBytes({ descriptors.writeAtOnce($0) }) { count } else { 0 }
         noteWrite(count)
         let wakes = state.withLock { state in
             state.isWriting = false
@@ -125,7 +120,6 @@ extension PipeStream {
         }
         let hasRoomAgain = state.withLock { state in
             state.unwritten -= count
-            state.lastWrite = DispatchTime.now().uptimeNanoseconds
             guard state.owesWritable, state.unwritten < Self.bufferBytes / 2 else { return false }
             state.owesWritable = false
             return true

@@ -4,9 +4,9 @@ import MeshTransport
 
 /// One connection of a link: what was taken and not yet written, and the two threads that serve it.
 ///
-/// The reading thread tells the observer of the connection and of what arrives. The writing thread writes what has
-/// gathered at once; a packet that comes when nothing has been written for a while goes out on the sender's own thread,
-/// which spares it the way through another. Whoever is last to leave tells of the end. Safe to use from any thread;
+/// The reading thread tells the observer of the connection and of what arrives. A packet that comes when nothing waits
+/// goes out on the sender's own thread, which spares it the way through another. What the system does not take at once is
+/// left to the writing thread, and so is what comes before it has gone: that goes out together. Whoever is last to leave tells of the end. Safe to use from any thread;
 /// nothing is called out to while the lock is held.
 final class PipeStream: Sendable {
     enum Phase {
@@ -26,7 +26,6 @@ final class PipeStream: Sendable {
         var unwritten = 0
         /// Somebody writes now, the writing thread or a sender.
         var isWriting = false
-        var lastWrite: UInt64 = 0
         /// A sender was told that there is no room.
         var owesWritable = false
         /// Threads and senders that use the descriptors. The last one lets them go.
@@ -40,8 +39,6 @@ final class PipeStream: Sendable {
 
     /// Taken bytes that wait for the system.
     static let bufferBytes = 256 << 10
-    /// A sender writes itself when the last write is longer ago: closer ones are worth gathering.
-    static let quietNanoseconds: UInt64 = 20_000
     static let readBytes = 64 << 10
 
     let address: LinkAddress

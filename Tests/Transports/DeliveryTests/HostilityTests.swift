@@ -80,7 +80,8 @@ import Testing
             }
             let directives = core.takeDirectives()
             // A failure tells what it is about, and the core holds megabytes.
-            let (isOwn, isBounded) = (directives.arrivals.allSatisfy { $0.senderID == "right" }, core.isWithinBudgets)
+            let isOwn = directives.arrivals.flatMap(\.senderIDs).allSatisfy { $0 == "right" }
+            let isBounded = core.isWithinBudgets
             #expect(isOwn)
             #expect(isBounded)
             if random.happens(rate: 0.5) {
@@ -170,12 +171,13 @@ import Testing
 }
 
 extension DeliveryDirectives.Arrival {
-    fileprivate var senderID: String? {
+    fileprivate var senderIDs: [String?] {
         switch self {
-        case .envelope(let envelope), .durable(let envelope): envelope.metadata.sourcePeerID
-        case .snapshot(let snapshot): snapshot.metadata.sourcePeerID
-        case .request(let request): request.requester?.id
-        case .reachability(let change): change.peer?.id
+        case .envelope(let envelope), .durable(let envelope): [envelope.metadata.sourcePeerID]
+        case .envelopes(let envelopes): envelopes.map(\.metadata.sourcePeerID)
+        case .snapshot(let snapshot): [snapshot.metadata.sourcePeerID]
+        case .request(let request): [request.requester?.id]
+        case .reachability(let change): [change.peer?.id]
         }
     }
 }

@@ -92,7 +92,7 @@ import Testing
 
 extension Log where Element == SessionDiagnosticEvent {
     /// Waits for the refusal of something that 'left' has sent.
-    fileprivate func refused(_ reason: String) async -> Bool {
+    func refused(_ reason: String) async -> Bool {
         await has { if case .rejected("left", reason) = $0 { true } else { false } }
     }
 }

@@ -24,7 +24,7 @@
         @Option(help: "For codecs: this payload only.")
         var payload: String?
 
-        @Option(help: "For links: this one only.")
+        @Option(help: "For links: this one only. For way: this one, between processes.")
         var link: String?
 
         @Option(help: ArgumentHelp("For codecs: make the track from this recording.", valueName: "file"))

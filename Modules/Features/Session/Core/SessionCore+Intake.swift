@@ -13,7 +13,9 @@ extension SessionCore {
         let mine = batch.filter { isMine($0.metadata) }
         var rest = mine[...]
         while let first = rest.first {
-            let events = rest.prefix { !Self.isMessage($0.metadata.payloadType) }
+            let events = rest.prefix {
+                $0.metadata.payloadType == engine.payloadType || !Self.isMessage($0.metadata.payloadType)
+            }
             if events.isEmpty {
                 receiveMessage(first)
                 rest = rest.dropFirst()
@@ -49,18 +51,13 @@ extension SessionCore {
 
     /// Tells of the remote events that the last call to the engine put in their place.
     mutating func announceApplied() {
-        let applied = engine.takeApplied()
-        updates.record(applied)
-        for event in applied where event.envelope.metadata.sourcePeerID != engine.localPeerID {
-            switch event.outcome {
-            case .applied:
-                statistics.applied += 1
-                if event.replayedCount > 0 { statistics.late += 1 }
-                arrivals.append(event.envelope)
-            case .repeated: statistics.duplicates += 1
-            case .rejected, .unread: statistics.ignored += 1
-            }
-        }
+        let applied = hotPath.takeApplied(&engine, updates.isKept)
+        updates.record(applied.events)
+        statistics.applied += applied.arrivals.count
+        statistics.late += applied.lateCount
+        statistics.duplicates += applied.repeatedCount
+        statistics.ignored += applied.ignoredCount
+        if arrivals.isEmpty { arrivals = applied.arrivals } else { arrivals += applied.arrivals }
         if engine.isBehind { return stayBehind() }
         behindSince = nil
         if !applied.isEmpty { directives.showsState = true }
@@ -84,8 +81,13 @@ extension SessionCore {
 
     /// As many as a reader's buffer takes, and the others in later turns.
     mutating func tellArrivals(atMost count: Int) {
-        directives.remoteEvents += arrivals.prefix(count)
-        arrivals.removeFirst(min(count, arrivals.count))
+        if directives.remoteEvents.isEmpty, arrivals.count <= count {
+            directives.remoteEvents = arrivals
+            arrivals = []
+        } else {
+            directives.remoteEvents += arrivals.prefix(count)
+            arrivals.removeFirst(min(count, arrivals.count))
+        }
         if !arrivals.isEmpty { directives.catchUpIn = .zero }
     }
 
@@ -107,24 +109,22 @@ extension SessionCore {
 
     // MARK: - Events
 
-    /// Those that are late get their places together: what comes after them is reduced once.
     private mutating func receive(events: ArraySlice<AnySessionSyncEnvelope>) {
-        let results = engine.gather { [checkpoints] engine in
-            events.map { erased in Result { try Self.take(erased, into: &engine, checkpoints) } }
+        let taken = hotPath.receive(&engine, events) { [checkpoints] erased, engine in
+            // A kind of event that this version does not know is kept unread.
+            let payload = try erased.encodedPayload(with: checkpoints.codec)
+            let number = payload.codec.id.number
+            return TakenEvent(try engine.receiveOpaque(erased.metadata, bytes: payload.bytes, codec: number))
         }
-        for (erased, result) in zip(events, results) {
-            switch result {
-            case .success(let taken): note(taken, of: erased.metadata)
-            case .failure(let error): reject(erased.metadata, error)
-            }
-        }
+        for (place, taken) in zip(events.indices, taken) { note(taken, of: events[place].metadata) }
         announceApplied()
     }
 
-    private mutating func note(_ taken: Taken, of metadata: SessionSyncMetadata) {
+    private mutating func note(_ taken: TakenEvent, of metadata: SessionSyncMetadata) {
+        if case .refused(let error) = taken { return reject(metadata, error) }
         exchange.unacknowledgedCount += 1
         switch taken {
-        case .applied: break
+        case .applied, .refused: break
         case .duplicate: statistics.duplicates += 1
         case .ignored: statistics.ignored += 1
         case .unread:
@@ -135,34 +135,6 @@ extension SessionCore {
             // A member's engine sends the missing range; anybody else has nothing but snapshots.
             if !engine.isSealed || !isOpenMember(metadata.sourcePeerID) { requestSnapshot() }
         }
-    }
-
-    /// What became of an event, without the state that a result holds: many of those are as many copies of it.
-    private enum Taken {
-        case applied, duplicate, ignored, unread, early
-
-        init(_ result: SessionSyncReceiveResult<State>, isUnread: Bool = false) {
-            self =
-                switch result {
-                case .applied: .applied
-                case .duplicate: .duplicate
-                case .ignored: isUnread ? .unread : .ignored
-                case .snapshotRequired: .early
-                }
-        }
-    }
-
-    private static func take(
-        _ erased: AnySessionSyncEnvelope, into engine: inout Engine, _ checkpoints: CheckpointCoding
-    ) throws -> Taken {
-        let metadata = erased.metadata
-        if metadata.payloadType == engine.payloadType, let event = try? erased.decodePayload(as: Event.self) {
-            return Taken(try engine.receive(SessionSyncEnvelope(metadata: metadata, payload: event)))
-        }
-        // A kind of event that this version does not know is kept unread.
-        let payload = try erased.encodedPayload(with: checkpoints.codec)
-        return Taken(
-            try engine.receiveOpaque(metadata, bytes: payload.bytes, codec: payload.codec.id.number), isUnread: true)
     }
 
     // MARK: - What is no event
@@ -226,5 +198,18 @@ extension SessionCore {
             peer.position = control.position
             peer.lostThrough = lostThrough ?? peer.lostThrough
         }
+    }
+}
+
+extension TakenEvent {
+    /// Of an event that was not read.
+    fileprivate init<State>(_ result: SessionSyncReceiveResult<State>) {
+        self =
+            switch result {
+            case .applied: .applied
+            case .duplicate: .duplicate
+            case .ignored: .unread
+            case .snapshotRequired: .early
+            }
     }
 }

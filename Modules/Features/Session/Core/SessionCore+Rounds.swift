@@ -84,7 +84,7 @@ extension SessionCore {
             outgoing.snapshotReceivers = SnapshotReceivers()
         }
         let snapshot = outgoing.snapshotReceivers.isEmpty ? nil : engine.makeSnapshot(at: moment.now)
-        var decided = engine.takeDirectives()
+        var decided = hotPath.takeDirectives(&engine)
         decided.confirmed = unsaved.confirmed + decided.confirmed
         unsaved.confirmed = []
         var batch: Result<StoreBatch, any Error>?

@@ -57,6 +57,7 @@ where
 
     let configuration: SyncedSessionConfiguration<State, Event>
     let checkpoints: CheckpointCoding
+    let hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
     var engine: Engine
     /// Of the turn that is under way or was the last.
     var moment: Moment
@@ -119,8 +120,12 @@ where
     var lastRequestAt: Date?
     var isRequestOwed = false
 
-    init(engine: Engine, configuration: SyncedSessionConfiguration<State, Event>, at moment: Moment) {
+    init(
+        engine: Engine, configuration: SyncedSessionConfiguration<State, Event>, at moment: Moment,
+        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy> = .init()
+    ) {
         self.engine = engine
+        self.hotPath = hotPath
         self.configuration = configuration
         self.moment = moment
         (listeningSince, lastExchangeAt) = (moment.now, moment.now)

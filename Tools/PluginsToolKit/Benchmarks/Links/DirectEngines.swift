@@ -56,7 +56,7 @@ struct DirectEngines {
 }
 
 extension LinkEngine {
-    fileprivate mutating func takeControls() -> [SessionSyncEnvelope<SessionControl>] {
+    mutating func takeControls() -> [SessionSyncEnvelope<SessionControl>] {
         let directives = takeDirectives()
         if let last = directives.confirmed.last { markSideEffects(through: last.position) }
         return directives.outgoing.compactMap { if case .control(let control, _) = $0 { control } else { nil } }

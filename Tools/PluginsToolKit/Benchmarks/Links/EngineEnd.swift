@@ -2,6 +2,7 @@ import Foundation
 import MeshBus
 import MeshEngine
 import MeshIdentity
+import MeshToolOutput
 import MeshTransport
 
 /// One end of a measured link: an engine, a transport, and nothing between them. Used by one task.
@@ -100,7 +101,7 @@ extension EngineEnd {
     }
 }
 
-/// The other end, or the measurement's patience, is at its end.
+/// Nothing more comes from the other end.
 struct LinkEnded: Error {}
 
 // MARK: - Both
@@ -145,9 +146,16 @@ extension EngineEnd {
             } else {
                 let message = try envelope.decodePayload(as: LinkMessage.self)
                 let event = SessionSyncEnvelope(metadata: envelope.metadata, payload: message)
-                guard case .applied = try engine.receive(event) else { throw LinkEnded() }
-                unacknowledgedCount += 1
-                if message.wantsAnswer { unansweredCount += 1 }
+                switch try engine.receive(event) {
+                case .applied:
+                    unacknowledgedCount += 1
+                    if message.wantsAnswer { unansweredCount += 1 }
+                // A session sends again what it has no word of.
+                case .duplicate: break
+                case .ignored: throw ToolError("event \(event.metadata.sequence) was not applied")
+                case .snapshotRequired(let expected, let received):
+                    throw ToolError("event \(received) came where \(expected) was due: these links lose nothing")
+                }
             }
         }
         if isControl { try await sendDirectives() }

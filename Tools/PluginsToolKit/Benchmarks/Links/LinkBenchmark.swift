@@ -9,8 +9,11 @@ import MeshTransport
 ///
 /// Messages of 256 bytes. Throughput is the time until the other engine has acknowledged the events, submitted and sent
 /// as fast as 2048 under way allow; a round trip is an event that the other engine answers with one. The bare channel
-/// carries messages of that size, one write for each, read 64 KiB at a time; within one process two engines call each
-/// other. Both take turns, so that what else the machine does disturbs both; medians of the turns.
+/// carries messages of that size, one write for each, read 64 KiB at a time, and once more with writes of 64 KiB
+/// (`rawBulk…`); within one process two engines call each other. Two processes have a core each where the system can say
+/// so. Both take turns, so that what else the machine does disturbs both; medians of the turns.
+///
+/// No clock ends it: a process that has gone does, and the error says what was under way.
 struct LinkBenchmark {
     static let benchmarkCase = BenchmarkCase(
         id: "links", summary: "Messages of 256 bytes from engine to engine, beside the bare channel",
@@ -30,10 +33,10 @@ struct LinkBenchmark {
             case .processes(let channel, let makeEnd):
                 for role in [LinkRole.engine, .session] {
                     let name = role == .engine ? link.id : "\(link.id), adapter"
-                    rows.append(try await row(name) { try await processes(link, channel, makeEnd, role) })
+                    rows.append(try await row(name) { try await processes(name, link, channel, makeEnd, role) })
                 }
             case .oneProcess(let makeEnds):
-                rows.append(try await row(link.id) { try await oneProcess(makeEnds) })
+                rows.append(try await row(link.id) { try await oneProcess(link.id, makeEnds) })
             }
         }
         return rows
@@ -55,87 +58,115 @@ struct LinkBenchmark {
         var flood: [Duration] = []
         var ask: [Duration] = []
         var rawFlood: [Duration] = []
+        var rawBulk: [Duration] = []
         var rawAsk: [Duration] = []
     }
 
     private func row(_ name: String, _ measure: () async throws -> Turns) async throws -> BenchmarkRow {
-        context.report("links: \(name)")
         let turns = try await measure()
-        let perSecond = Double(LinkRole.sinkCount) / (turns.flood.median / .seconds(1))
-        let rawPerSecond = Double(LinkRole.sinkCount) / (turns.rawFlood.median / .seconds(1))
+        func perSecond(_ times: [Duration]) -> Double { Double(LinkRole.sinkCount) / (times.median / .seconds(1)) }
+        let rate = perSecond(turns.flood)
+        let rawRate = perSecond(turns.rawFlood)
         let roundTrip = turns.ask.median / .microseconds(1)
         let rawRoundTrip = turns.rawAsk.median / .microseconds(1)
+        let bulkRate = turns.rawBulk.isEmpty ? rawRate : perSecond(turns.rawBulk)
         return [
             "link": .text(name), "messageBytes": .integer(LinkMessage.bytes),
-            "messagesPerSecond": .number(perSecond), "roundTripMicroseconds": .number(roundTrip),
-            "rawMessagesPerSecond": .number(rawPerSecond), "rawRoundTripMicroseconds": .number(rawRoundTrip),
-            "rawThroughputRatio": .number(rawPerSecond / perSecond),
-            "roundTripRatio": .number(roundTrip / rawRoundTrip),
+            "messagesPerSecond": .number(rate), "roundTripMicroseconds": .number(roundTrip),
+            "rawMessagesPerSecond": .number(rawRate), "rawRoundTripMicroseconds": .number(rawRoundTrip),
+            "rawThroughputRatio": .number(rawRate / rate), "roundTripRatio": .number(roundTrip / rawRoundTrip),
+            "rawBulkMessagesPerSecond": .number(bulkRate),
         ]
     }
 
     private func processes(
-        _ link: MeasuredLink, _ channel: MeasuredLink.Channel,
+        _ name: String, _ link: MeasuredLink, _ channel: MeasuredLink.Channel,
         _ makeEnd: @Sendable (SessionPeer, Int32, Int32) async throws -> any SessionSyncTransport, _ role: LinkRole
     ) async throws -> Turns {
+        LinkCores.pin(to: .first)
+        defer { LinkCores.release() }
         let sink = try LinkProcess(link, over: channel, as: .rawSink)
         let echo = try LinkProcess(link, over: channel, as: .rawEcho)
-        let other = try LinkProcess(link, over: channel, as: role)
+        let (endings, ending) = AsyncStream<Void>.makeStream()
+        let other = try LinkProcess(link, over: channel, as: role) { ending.finish() }
         defer {
             for process in [sink, echo] { process.channel.close() }
             for process in [sink, echo, other] { process.end() }
         }
         let transport = try await makeEnd(LinkPeers.asking, other.channel.input, other.channel.output)
-        return try await measured(EngineEnd(LinkPeers.asking, on: transport), closing: [transport]) { turns in
-            turns.rawFlood.append(try await blocking { [sink = sink.channel] in try sink.flood(LinkRole.sinkCount) })
+        let watch = Task {
+            for await _ in endings {}
+            await transport.close()
+        }
+        defer { watch.cancel() }
+        let end = EngineEnd(LinkPeers.asking, on: transport)
+        return try await measured(name, end, closing: [transport]) { turns in
+            let channel = sink.channel
+            turns.rawFlood.append(try await blocking { try channel.flood(LinkRole.sinkCount) })
+            turns.rawBulk.append(
+                try await blocking { try channel.flood(LinkRole.sinkCount, together: 65_536 / LinkMessage.bytes) })
             turns.rawAsk += try await blocking { [echo = echo.channel] in try echo.ask(Self.askedCount) }
         }
     }
 
     private func oneProcess(
-        _ makeEnds: @Sendable (SessionPeer, SessionPeer) async throws -> MeasuredLink.Ends
+        _ name: String, _ makeEnds: @Sendable (SessionPeer, SessionPeer) async throws -> MeasuredLink.Ends
     ) async throws -> Turns {
         let ends = try await makeEnds(LinkPeers.asking, LinkPeers.answering)
+        // Whose end closes the link, so that who asks waits for nothing any more.
         let serving = Task {
             var end = EngineEnd(LinkPeers.answering, on: ends.second, pump: ends.pump)
-            try await end.serve()
+            let result: Result<Void, any Error>
+            do { result = .success(try await end.serve()) } catch { result = .failure(error) }
+            await ends.second.close()
+            await ends.first.close()
+            try result.get()
         }
-        defer { serving.cancel() }
         var direct = try DirectEngines()
         let asking = EngineEnd(LinkPeers.asking, on: ends.first, pump: ends.pump)
-        return try await measured(asking, closing: [ends.first, ends.second]) { turns in
-            turns.rawFlood.append(try direct.flood(LinkRole.sinkCount))
-            turns.rawAsk += try direct.ask(Self.askedCount)
+        do {
+            return try await measured(name, asking, closing: [ends.first, ends.second]) { turns in
+                turns.rawFlood.append(try direct.flood(LinkRole.sinkCount))
+                turns.rawAsk += try direct.ask(Self.askedCount)
+            }
+        } catch {
+            // Why the other end went, if it says so.
+            try await serving.value
+            throw error
         }
     }
 
-    /// The first turn warms up and does not count.
+    /// The first turn warms up and does not count. It ends with what it measures, or when the other end goes.
     private func measured(
-        _ asking: EngineEnd, closing transports: [any SessionSyncTransport],
+        _ name: String, _ asking: EngineEnd, closing transports: [any SessionSyncTransport],
         _ measureRaw: (inout Turns) async throws -> Void
     ) async throws -> Turns {
-        let patience = Task {
-            try await Task.sleep(for: .seconds(60))
-            for transport in transports { await transport.close() }
-        }
         var asking = asking
         var turns = Turns()
+        var activity = ""
+        func begin(_ what: String) {
+            activity = what
+            context.report("links: \(name), \(what)")
+        }
         let result: Result<Void, any Error>
         do {
+            begin("meeting")
             try await asking.meet()
             for turn in 0...Self.turnCount {
                 if turn == 1 { turns = Turns() }
+                begin("turn \(turn), the bare channel")
                 try await measureRaw(&turns)
+                begin("turn \(turn), \(LinkRole.sinkCount) events")
                 turns.flood.append(try await asking.flood(LinkRole.sinkCount))
+                begin("turn \(turn), \(Self.askedCount) questions")
                 turns.ask += try await asking.ask(Self.askedCount)
             }
             result = .success(())
         } catch is LinkEnded {
-            result = .failure(ToolError("the other end is gone, or has not answered within a minute"))
+            result = .failure(ToolError("\(name): the other end has gone; under way was: \(activity)"))
         } catch {
-            result = .failure(error)
+            result = .failure(ToolError("\(name): \(error); under way was: \(activity)"))
         }
-        patience.cancel()
         for transport in transports { await transport.close() }
         try result.get()
         return turns

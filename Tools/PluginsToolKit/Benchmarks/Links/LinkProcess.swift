@@ -22,6 +22,7 @@ enum LinkRole: String, CaseIterable, Sendable {
     /// Plays the role on the process's standard input and output until the other end goes.
     @MainActor func play(_ link: MeasuredLink) async throws {
         guard case .processes(_, let makeEnd) = link.form else { throw ToolError("\(link.id) joins no processes") }
+        LinkCores.pin(to: .second)
         let raw = RawChannel(input: 0, output: 1)
         switch self {
         case .rawSink: try? raw.sink(Self.sinkCount)
@@ -54,12 +55,19 @@ final class LinkProcess {
     let channel: RawChannel
     private let process = Process()
 
-    init(_ link: MeasuredLink, over kind: MeasuredLink.Channel, as role: LinkRole) throws {
+    var processIdentifier: Int32 { process.processIdentifier }
+
+    /// - Parameter whenEnded: is called once the process has gone.
+    init(
+        _ link: MeasuredLink, over kind: MeasuredLink.Channel, as role: LinkRole,
+        whenEnded: @escaping @Sendable () -> Void = {}
+    ) throws {
         let (mine, theirs) = try kind.open()
         defer { theirs.close() }
         channel = mine
         process.executableURL = Bundle.main.executableURL
         process.arguments = [LinkRole.command, link.id, role.rawValue]
+        process.terminationHandler = { _ in whenEnded() }
         process.standardInput = FileHandle(fileDescriptor: theirs.input, closeOnDealloc: false)
         process.standardOutput = FileHandle(fileDescriptor: theirs.output, closeOnDealloc: false)
         try process.run()

@@ -10,11 +10,16 @@ struct RawChannel: Sendable {
         if output != input { _ = Foundation.close(output) }
     }
 
-    /// Writes that many messages, one call each, and waits for the word that all have been read.
-    func flood(_ count: Int) throws -> Duration {
-        let message = [UInt8](repeating: 1, count: LinkMessage.bytes)
+    /// Writes that many messages, so many with each call, and waits for the word that all have been read.
+    func flood(_ count: Int, together: Int = 1) throws -> Duration {
+        let messages = [UInt8](repeating: 1, count: LinkMessage.bytes * together)
         let start = ContinuousClock.now
-        for _ in 0..<count { try write(message) }
+        var rest = count
+        while rest > 0 {
+            let next = min(rest, together)
+            try write(next == together ? messages : Array(messages.prefix(next * LinkMessage.bytes)))
+            rest -= next
+        }
         _ = try read(upTo: 1)
         return start.duration(to: .now)
     }

@@ -1,0 +1,100 @@
+public import MeshEngine
+public import MeshIdentity
+
+/// What a session does for each of many events, compiled where the app's types are known.
+///
+/// A generic type of one module is compiled for no types in particular, and looks every layout and conformance up again
+/// for each event, which costs several times as much as the work. So these few steps are inlinable, and made where an app
+/// makes its session: the default argument of `SyncedSession`'s initializers does it. Nobody else need pass one; who
+/// wraps sessions of any type passes its own caller's on.
+public struct SessionHotPath<State, Event, Reducer, ConflictPolicy>: Sendable
+where
+    Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
+    State: Codable & Sendable, Event: Codable & Sendable
+{
+    @usableFromInline typealias Engine = SessionSyncEngine<State, Event, Reducer, ConflictPolicy>
+    /// For what is no event of this type.
+    @usableFromInline typealias Other = (AnySessionSyncEnvelope, inout Engine) throws -> TakenEvent
+
+    @usableFromInline
+    let receive: @Sendable (inout Engine, ArraySlice<AnySessionSyncEnvelope>, Other) -> [TakenEvent]
+    @usableFromInline let takeApplied: @Sendable (inout Engine, _ keepsEvents: Bool) -> AppliedBatch<Event>
+    @usableFromInline let takeDirectives: @Sendable (inout Engine) -> SessionDirectives<State, Event>
+
+    @inlinable
+    public init() {
+        receive = { Self.receive($1, into: &$0, $2) }
+        takeApplied = { AppliedBatch($0.takeApplied(), of: $0.localPeerID, keepsEvents: $1) }
+        takeDirectives = { $0.takeDirectives() }
+    }
+
+    /// Those that are late get their places together: what comes after them is reduced once.
+    @inlinable
+    static func receive(
+        _ events: ArraySlice<AnySessionSyncEnvelope>, into engine: inout Engine, _ takeOther: Other
+    ) -> [TakenEvent] {
+        engine.gather { engine in
+            var taken: [TakenEvent] = []
+            taken.reserveCapacity(events.count)
+            for erased in events {
+                do {
+                    taken.append(try take(erased, into: &engine, takeOther))
+                } catch {
+                    taken.append(.refused(error))
+                }
+            }
+            return taken
+        }
+    }
+
+    @inlinable
+    static func take(
+        _ erased: AnySessionSyncEnvelope, into engine: inout Engine, _ takeOther: Other
+    ) throws -> TakenEvent {
+        guard erased.metadata.payloadType == engine.payloadType,
+            let event = try? erased.decodePayload(as: Event.self)
+        else { return try takeOther(erased, &engine) }
+        switch try engine.receive(SessionSyncEnvelope(metadata: erased.metadata, payload: event)) {
+        case .applied: return .applied
+        case .duplicate: return .duplicate
+        case .ignored: return .ignored
+        case .snapshotRequired: return .early
+        }
+    }
+}
+
+/// What became of an event, without the state that a result holds: many of those are as many copies of it.
+@usableFromInline
+enum TakenEvent {
+    case applied, duplicate, ignored, unread, early
+    case refused(any Error)
+}
+
+/// What an engine has put in its place, counted.
+@usableFromInline
+struct AppliedBatch<Event: Codable & Sendable> {
+    /// All of it, where that is wanted.
+    @usableFromInline var events: [SessionAppliedEvent<Event>] = []
+    @usableFromInline let isEmpty: Bool
+    /// Those of others that had an effect.
+    @usableFromInline var arrivals: [SessionSyncEnvelope<Event>] = []
+    @usableFromInline var lateCount = 0
+    @usableFromInline var repeatedCount = 0
+    @usableFromInline var ignoredCount = 0
+
+    @inlinable
+    init(_ applied: [SessionAppliedEvent<Event>], of localPeerID: String, keepsEvents: Bool) {
+        isEmpty = applied.isEmpty
+        if keepsEvents { events = applied }
+        arrivals.reserveCapacity(applied.count)
+        for event in applied where event.envelope.metadata.sourcePeerID != localPeerID {
+            switch event.outcome {
+            case .applied:
+                if event.replayedCount > 0 { lateCount += 1 }
+                arrivals.append(event.envelope)
+            case .repeated: repeatedCount += 1
+            case .rejected, .unread: ignoredCount += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import MeshDelivery
+import MeshEngine
+import MeshIdentity
+import MeshTransport
+
+/// One event's way from engine to engine, piece by piece on one thread: what each costs when nobody waits for anybody.
+struct WayInPieces {
+    enum Piece: String, CaseIterable {
+        case submit = "engine: submit"
+        case send = "send: encode, deliver, frame"
+        case arrive = "receive: unframe, deliver, hand over"
+        case take = "reader: take what was handed over"
+        case decode = "decode"
+        case receive = "engine: receive"
+    }
+
+    private var asking = LinkPeers.engine(of: LinkPeers.asking)
+    private var answering = LinkPeers.engine(of: LinkPeers.answering)
+    private let links = (KeepingLink(), KeepingLink())
+    private let transports: (LinkTransport, LinkTransport)
+    private var incoming: AsyncStream<[AnySessionSyncEnvelope]>.Iterator
+    private(set) var times: [Piece: Duration] = [:]
+
+    init() async throws {
+        transports = (
+            try LinkTransport(localPeer: LinkPeers.asking, link: links.0),
+            try LinkTransport(localPeer: LinkPeers.answering, link: links.1)
+        )
+        incoming = transports.1.receiveEnvelopeBatches().makeAsyncIterator()
+        try transports.0.start()
+        try transports.1.start()
+        for _ in 0..<8 { exchange() }
+        for _ in 0..<4 { try settle() }
+    }
+
+    /// Lets that many events pass together, and adds the time of each piece.
+    mutating func pass(_ count: Int) async throws {
+        let now = Date()
+        var events: [SessionSyncEnvelope<LinkMessage>] = []
+        events.reserveCapacity(count)
+        var start = ContinuousClock.now
+        for _ in 0..<count { events.append(try asking.submitLocal(.plain, at: now)) }
+        end(.submit, &start)
+        try await transports.0.send(
+            events.map { try AnySessionSyncEnvelope($0) }, mode: .realtimeBestEffort, to: nil)
+        end(.send, &start)
+        let packets = links.0.takePackets()
+        start = .now
+        links.1.receive(packets)
+        end(.arrive, &start)
+        var arrived: [AnySessionSyncEnvelope] = []
+        while arrived.count < count, let batch = await incoming.next() { arrived += batch }
+        end(.take, &start)
+        events.removeAll(keepingCapacity: true)
+        for envelope in arrived {
+            let message = try envelope.decodePayload(as: LinkMessage.self)
+            events.append(SessionSyncEnvelope(metadata: envelope.metadata, payload: message))
+        }
+        end(.decode, &start)
+        for event in events { _ = try answering.receive(event) }
+        end(.receive, &start)
+    }
+
+    /// Both say what they hold, and delivery what it has to say, at nobody's expense.
+    mutating func settle() throws {
+        exchange()
+        for _ in 0..<2 {
+            let now = Date()
+            asking.tick(at: now)
+            answering.tick(at: now)
+            for control in asking.takeControls() { try answering.receiveControl(control, at: now) }
+            for control in answering.takeControls() { try asking.receiveControl(control, at: now) }
+        }
+    }
+
+    mutating func forgetTimes() { times = [:] }
+
+    func close() async {
+        await transports.0.close()
+        await transports.1.close()
+    }
+
+    private mutating func end(_ piece: Piece, _ start: inout ContinuousClock.Instant) {
+        let now = ContinuousClock.now
+        times[piece, default: .zero] += start.duration(to: now)
+        start = .now
+    }
+
+    private func exchange() {
+        links.1.receive(links.0.takePackets())
+        links.0.receive(links.1.takePackets())
+    }
+}
