@@ -327,15 +327,15 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// Tests and searches break rules on purpose (EngineMutation, ResumeMutation). No product can: the switches are compiled in
-// where the environment says so, as Tools/test, Tools/soak and .ci/run do.
+// Tests and searches break rules on purpose (EngineMutation, LobbyMutation, ResumeMutation). No product can: the switches are
+// compiled in where the environment says so, as Tools/test, Tools/soak and .ci/run do.
 let mutations: [SwiftSetting] = Context.environment["MESH_MUTATIONS"] == "1" ? [.define("MUTATIONS")] : []
 
 func targets(of module: Module) -> [Target] {
     let dependencies = module.uses.map { Target.Dependency.byName(name: $0) } + module.needs
     // The floor travels as a define, so that `plugins-tool graph` reads it from `swift package dump-package`.
     var swiftSettings = settings + [.define("FLOOR_\(module.floor)")]
-    if ["MeshEngine", "MeshResume"].contains(module.name) { swiftSettings += mutations }
+    if ["MeshEngine", "MeshSession", "MeshResume"].contains(module.name) { swiftSettings += mutations }
     let target: Target =
         switch module.form {
         case .systemLibrary(let pkgConfig, let apt, let brew):

@@ -68,6 +68,76 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         #expect(members[1].devices.contains { $0.peerID == "tablet" && $0.isMember })
     }
 
+    @Test func `two latecomers that two members invite at the same moment both take part`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let members = await start(["phone", "watch"], in: world)
+        await members[0].open()
+        await world.settle(until: { isOne(members) && members.allSatisfy { $0.session?.isMember == true } })
+        let late = await start(["server", "tablet"], in: world, isFirst: false)
+        await world.settle(until: { members.allSatisfy { $0.devices.count == 3 } })
+        try members[0].invite("server")
+        try members[1].invite("tablet")
+        let all = members + late
+        await world.settle(until: { isOne(all) && all.allSatisfy { $0.session?.memberIDs.count == 4 } })
+        #expect(Set(all.map(\.invitation)).count == 1)
+    }
+
+    @Test func `a device that was taken in is kept through a relaunch of the opener`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let store = MemoryStore()
+        let opener = await start(["phone"], in: world, store: store)[0]
+        await opener.open()
+        let partner = await start(["watch"], in: world, isFirst: false)[0]
+        await world.settle(until: { isOne([opener, partner]) })
+        world.network.crash(phone)
+        world.network.crash(watch)
+        opener.session?.stop()
+        let again = await start(["phone"], in: world, isFirst: false, store: store)[0]
+        #expect(again.invitation?.includes("watch") == true)
+    }
+
+    @Test func `a spectator sees what members have told each other after they were apart`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let members = await start(["phone", "watch"], in: world)
+        await members[0].open()
+        await world.settle(until: { isOne(members) && members.allSatisfy { $0.session?.isMember == true } })
+        let late = await start(["tablet"], in: world, isFirst: false)[0]
+        await world.settle(until: { members.allSatisfy { $0.devices.count == 2 } })
+        world.network.partition([phone], [watch])
+        await world.settle()
+        try members[0].session?.submit(.add(7), at: world.now)
+        try members[1].session?.submit(.add(8), at: world.now)
+        await world.settle()
+        world.network.heal()
+        await world.settle(until: { late.sighting?.state.total == 15 })
+    }
+
+    @Test func `nobody is taken into a session that has ended`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let opener = await start(["phone"], in: world)[0]
+        await opener.open()
+        try await opener.session?.close(with: .end)
+        let late = await start(["watch"], in: world, isFirst: false)[0]
+        await world.settle(until: { opener.devices.contains { $0.peerID == "watch" && $0.isReachable } })
+        #expect(throws: SessionLobbyError.takesNoPart) { try opener.invite("watch") }
+        await world.settle(until: { late.invitation == opener.invitation })
+        #expect(late.part == .spectator)
+    }
+
+    @Test func `a device that has crashed before it joined a pair is let in when others have joined`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let lobbies = await start(["desktop", "phone"], in: world)
+        world.network.crash(desktop)
+        await lobbies[1].open()
+        let server = await start(["server"], in: world, isFirst: false)[0]
+        await world.settle(until: { lobbies[1].devices.contains { $0.peerID == "server" } })
+        try lobbies[1].invite("server")
+        await world.settle(until: { isOne([lobbies[1], server]) && server.session?.isMember == true })
+        let again = await start(["desktop"], in: world, isFirst: false)[0]
+        let all = [again, lobbies[1], server]
+        await world.settle(until: { isOne(all) && all.allSatisfy { $0.session?.memberIDs.count == 3 } })
+    }
+
     @Test func `nobody is invited whom nobody knows, nor more than there is room for`() async throws {
         let world = VirtualWorld(seed: 1)
         let lobbies = await start(["phone", "tablet", "watch"], in: world, membersMax: 2)
@@ -169,6 +239,10 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
             lobbies.allSatisfy { $0.devices.count { $0.isReachable } == names.count - 1 }
         })
         return lobbies
+    }
+
+    private var desktop: SessionPeer {
+        SessionPeer(id: "desktop", deviceClass: .unknown, appInstanceID: "desktop.1", topology: .localNetwork)
     }
 
     private func isOne(_ lobbies: [CounterLobby]) -> Bool {

@@ -19,7 +19,8 @@
                 groupsLost), simulatedSeconds, wallSeconds. Rows with --mutations: mutation, isCaught, seed, seeds, reason. Rows with \
                 --delivery: seed, failure, envelopes, delivered, faults, simulatedSeconds, wallSeconds. Keys with --watch: \
                 seeds, failures (seed, reason), envelopes, delivered, offeredAgain, messages, userInfos, contexts, faults, \
-                simulatedSeconds, wallSeconds. Keys with --series: seeds, failures (seed, reason), samples, faults, \
+                simulatedSeconds, wallSeconds. Keys with --lobby: seeds, failures (seed, reason), seedsByDevices, \
+                failuresByDevices, taps, faults, slowestSeconds, simulatedSeconds, wallSeconds. Keys with --series: seeds, failures (seed, reason), samples, faults, \
                 wallSeconds. Keys with --model: members, seeds, failures (seed, reason), accepted, confirmed, faults, \
                 wallSeconds. Rows with --model --exhaustive: bounds, states, transitions, depth, ends, \
                 statesAfterFirstView, statesWithConfirmed, confirmedMost, isComplete, violation (reason, steps), \
@@ -61,7 +62,10 @@
 
         @Option(
             help: ArgumentHelp(
-                "With --setting company: of so many peers, 2 to 16. With --model: how many found the group; else 3.",
+                """
+                With --setting company: of so many peers, 2 to 16. With --model: how many found the group; else 3. With \
+                --lobby: so many devices, 2 to 5; two, three and five take turns otherwise.
+                """,
                 valueName: "count"))
         var members: Int?
 
@@ -109,6 +113,13 @@
 
         @Flag(
             help: """
+                Instead of engines, simulate devices that begin a session at once, take over, invite and end, while the network \
+                parts them and apps crash; in the end all follow one session. With --mutations its rules are broken in turn.
+                """)
+        var lobby = false
+
+        @Flag(
+            help: """
                 Instead of engines, simulate series: samples of up to three devices over a bad network, with crashes, refused \
                 and torn commits, lost stores and restored ones.
                 """)
@@ -132,10 +143,11 @@
                 throw ValidationError("--seeds must be at least 1, and --from + --seeds fit into 64 bits")
             }
             if seed == .max { throw ValidationError("--seed must be below 2^64 - 1") }
-            if let members, !(2...16).contains(members) || setting != .company && !model {
-                throw ValidationError("--members is from 2 to 16, and for --setting company and --model")
-            }
             if trace, seed == nil { throw ValidationError("--trace needs --seed") }
+            if lobby { return try validateLobby() }
+            if let members, !(2...16).contains(members) || setting != .company && !model {
+                throw ValidationError("--members is from 2 to 16, and for --setting company, --model and --lobby")
+            }
             if model { return try validateModel() }
             if exhaustive { throw ValidationError("--exhaustive needs --model") }
             if mutations || mutate != nil, !Simulation.canBreakRules {
@@ -153,6 +165,7 @@
             if delivery { return try simulateDelivery() }
             if watch, sessions { return try simulateSessions() }
             if watch { return try simulateWatch() }
+            if lobby { return try simulateLobby() }
             if series { return try simulateSeries() }
             if model { return try simulateModel() }
             let subjects = try subjects(on: bus)
@@ -216,8 +229,11 @@
                 progress.show(name)
                 return try sessionRow(name)
             }
-            let rows = engineRows + sessionRows
             progress.clear()
+            try show(engineRows + sessionRows)
+        }
+
+        func show(_ rows: [MutationRow]) throws {
             try output.print(rows) {
                 Table(
                     columns: ["Mutation", .number("Seed"), .number("Seeds"), "Caught because"],
@@ -374,7 +390,7 @@
     }
 
     /// What became of a rule that was broken on purpose.
-    private struct MutationRow: Encodable {
+    struct MutationRow: Encodable {
         let mutation: String
         let isCaught: Bool
         /// The first that failed.
@@ -388,7 +404,7 @@
             self.init(mutation, seed: first?.seed, seeds: UInt64(report.seeds), reason: first?.reason)
         }
 
-        init(_ mutation: String, _ report: SessionWatchReport) {
+        init(_ mutation: String, _ report: some SeedReport) {
             let first = report.failures.first
             self.init(mutation, seed: first?.seed, seeds: UInt64(report.seeds), reason: first?.reason)
         }

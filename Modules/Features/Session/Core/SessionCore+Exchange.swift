@@ -61,6 +61,7 @@ extension SessionCore {
         exchange = ExchangeSchedule()
         askForCopyAgain()
         renewEphemerals()
+        showSpectators()
         tellSeries()
         wake()
         runEffects()

@@ -84,6 +84,7 @@ extension SessionCore {
             outgoing.snapshotReceivers = SnapshotReceivers()
         }
         let snapshot = outgoing.snapshotReceivers.isEmpty ? nil : engine.makeSnapshot(at: moment.now)
+        if outgoing.snapshotReceivers.isEverybody { told = (engine.held, moment.now) }
         var decided = hotPath.takeDirectives(&engine)
         decided.confirmed = unsaved.confirmed + decided.confirmed
         unsaved.confirmed = []

@@ -136,6 +136,19 @@ extension SessionCore {
         wake()
     }
 
+    /// An own event is followed by the state. What came from members since then is told to who only watches, at most once in
+    /// an exchange interval.
+    mutating func showSpectators() {
+        guard configuration.audience == .everyPeer, engine.isSealed, engine.hasHistory,
+            moment.knownPeers.contains(where: { !engine.hears($0.id) })
+        else { return }
+        if let told {
+            let age = abs(moment.now.timeIntervalSince(told.at))
+            guard told.held != engine.held, age >= configuration.exchangeInterval.seconds else { return }
+        }
+        publishSnapshot()
+    }
+
     // MARK: - Asking
 
     /// Asks the peers for their state, at most once in `requestInterval`; what is asked sooner is asked when that is

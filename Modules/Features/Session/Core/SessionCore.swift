@@ -119,6 +119,8 @@ where
     var exchange = ExchangeSchedule()
     var lastRequestAt: Date?
     var isRequestOwed = false
+    /// What the state had that was sent to everybody last, and when that was.
+    var told: (held: SequenceVector, at: Date)?
 
     init(
         engine: Engine, configuration: SyncedSessionConfiguration<State, Event>, at moment: Moment,

@@ -42,6 +42,31 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
             latecomers: (latecomers ?? []) + (isGroup ? [device] : []))
     }
 
+    /// Of one opener: another that says the same id and something else is greater or smaller.
+    func isOfOneSession(as other: SessionInvitation) -> Bool {
+        sessionID == other.sessionID && number == other.number && openedAt == other.openedAt
+    }
+
+    /// The same session with all devices that either of the two has: members may invite several at the same moment.
+    ///
+    /// In whatever order invitations come together, the same one comes out of them. Of more latecomers than there is room
+    /// for, those of the lowest ids stay; of two lives of one device that of the greater number.
+    func merged(with other: SessionInvitation) -> SessionInvitation {
+        let isSmaller =
+            members.count != other.members.count
+            ? members.count < other.members.count : members.lexicographicallyPrecedes(other.members)
+        let (first, second) = isSmaller ? (other, self) : (self, other)
+        var late: [String: SessionSource] = [:]
+        for source in first.everybody + second.everybody {
+            late[source.peerID] = late[source.peerID].map { max($0, source) } ?? source
+        }
+        for member in first.members { late[member.peerID] = nil }
+        let room = max(0, Self.membersMax - first.members.count)
+        return SessionInvitation(
+            sessionID: sessionID, number: first.number, openedAt: first.openedAt, members: first.members,
+            latecomers: Array(late.values.sorted().prefix(room)))
+    }
+
     /// Whether it may be followed: it came from outside.
     var isUsable: Bool {
         let peerIDs = Set(everybody.map(\.peerID))

@@ -13,9 +13,19 @@ extension SessionLobby {
 
     // MARK: - Invitations
 
-    /// Goes with that invitation if it is greater than the one so far, and passes it on.
+    /// Goes with that invitation if it is greater than the one so far, or names more devices of the same session, and passes
+    /// it on.
     func consider(_ heard: SessionInvitation) {
-        guard heard.isUsable, invitation.map({ $0 < heard }) ?? true else { return }
+        guard heard.isUsable else { return }
+        var heard = heard
+        if let invitation {
+            if invitation.isOfOneSession(as: heard), !breaks(.invitedAlone) {
+                heard = invitation.merged(with: heard)
+                guard heard != invitation else { return }
+            } else {
+                guard isGreater(heard, than: invitation) else { return }
+            }
+        }
         invitation = heard
         nameMembers()
         publish()
@@ -26,9 +36,19 @@ extension SessionLobby {
         }
     }
 
+    private func isGreater(_ heard: SessionInvitation, than present: SessionInvitation) -> Bool {
+        if breaks(.tieByArrival), heard.number == present.number, heard.sessionID != present.sessionID { return false }
+        if breaks(.neverSuperseded), part == .member, heard.sessionID != present.sessionID, heard != openedHere {
+            return false
+        }
+        if breaks(.olderFollowed), heard.number != present.number { return heard.number < present.number }
+        return present < heard
+    }
+
     /// An opener that has been alone is joined by the first that comes.
     func takeInFirst() {
         guard let invitation, invitation.members == [source], let first = connectedSources.first else { return }
+        guard session?.hasEnded != true else { return }
         consider(invitation.adding(first))
     }
 
@@ -43,7 +63,10 @@ extension SessionLobby {
         followed = invitation
         let takesPart = invitation.includes(transport.localPeer.id)
         // Somebody else was taken in.
-        if earlier?.sessionID == invitation.sessionID, takesPart == (part == .member) { return }
+        if earlier?.sessionID == invitation.sessionID, takesPart == (part == .member) {
+            letLatecomersIn()
+            return await keep(invitation)
+        }
         if earlier != nil, earlier?.sessionID != invitation.sessionID, let session, !isOver(session.state) {
             onChange(.superseded)
         }
@@ -74,9 +97,19 @@ extension SessionLobby {
             self.session = session
             onChange(invitation == openedHere ? .opened : .joined)
             session.start()
+            letLatecomersIn()
         } catch {
             fail(error)
             watch(invitation)
+        }
+    }
+
+    /// Each member does: who has invited one may be gone. And of a pair that others have joined, one that comes back without
+    /// its store does not find together with its partner by itself any more.
+    private func letLatecomersIn() {
+        guard let session, let followed, followed.latecomers != nil, !breaks(.latecomerKnownToOne) else { return }
+        for device in followed.everybody where device.peerID != transport.localPeer.id {
+            session.invite(device.peerID)
         }
     }
 
@@ -89,10 +122,14 @@ extension SessionLobby {
     /// A session that is over stays until the others have its end; one that lost to another ends at once.
     private func leave() {
         if let session {
-            if isOver(session.state) { Task { try? await session.close() } } else { session.stop() }
+            if isOver(session.state) {
+                Task { try? await session.close() }
+            } else if !breaks(.leftRunning) {
+                session.stop()
+            }
         }
         session = nil
-        sighting = nil
+        if !breaks(.oldSighting) { sighting = nil }
         part = .none
     }
 
@@ -112,7 +149,7 @@ extension SessionLobby {
     }
 
     private func keep(_ invitation: SessionInvitation) async {
-        guard let store = base.store else { return }
+        guard let store = base.store, !breaks(.notKept) else { return }
         do {
             var batch = StoreBatch()
             batch.set(Array(try JSONEncoder().encode(invitation)), for: storeKey)

@@ -112,7 +112,8 @@ extension SessionLobby {
         let metadata = SessionSyncMetadata(
             sessionID: Self.scope, featureID: noticeFeatureID, sourcePeerID: transport.localPeer.id, sequence: revision,
             causalTimestamp: base.now(), payloadType: "\(featureID).notice", incarnation: incarnation)
-        let notice = LobbyNotice(name: name, incarnation: incarnation, invitation: invitation)
+        let isTold = !breaks(.notPassedOn) || invitation?.sessionID == openedHere?.sessionID
+        let notice = LobbyNotice(name: name, incarnation: incarnation, invitation: isTold ? invitation : nil)
         return try AnySessionSyncSnapshot(
             SessionSyncSnapshot(metadata: metadata, revision: revision, state: notice, peerSequenceVector: [:]))
     }

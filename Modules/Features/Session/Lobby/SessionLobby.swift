@@ -1,7 +1,7 @@
 public import Foundation
 import MeshBus
 public import MeshEngine
-public import MeshIdentity
+import MeshIdentity
 public import MeshTransport
 public import Observation
 
@@ -68,6 +68,10 @@ where
     @ObservationIgnored var revision: UInt64 = 0
     @ObservationIgnored var isPublishing = false
     @ObservationIgnored var mustPublish = false
+    /// Names sessions that begin here.
+    @ObservationIgnored package var makeSessionID: @Sendable () -> UUID = { UUID() }
+    /// Nothing is broken where it is nil, nor in a build that breaks no rules.
+    @ObservationIgnored package var mutation: LobbyMutation?
 
     /// - Parameters:
     ///   - transport: not started yet, so that nothing is missed.
@@ -106,7 +110,7 @@ where
         let number = (invitation?.number ?? 0).addingReportingOverflow(1)
         let own = SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
         let opened = SessionInvitation(
-            sessionID: UUID(), number: number.overflow ? .max : number.partialValue, openedAt: base.now(),
+            sessionID: makeSessionID(), number: number.overflow ? .max : number.partialValue, openedAt: base.now(),
             members: [own] + connectedSources.prefix(membersMax - 1))
         openedHere = opened
         consider(opened)
@@ -116,7 +120,9 @@ where
     /// Lets a device that came late take part in the session that is under way.
     /// - Throws: `SessionLobbyError`.
     public func invite(_ peerID: String) throws {
-        guard let session, let invitation, part == .member else { throw SessionLobbyError.takesNoPart }
+        guard let session, let invitation, part == .member, !session.hasEnded else {
+            throw SessionLobbyError.takesNoPart
+        }
         guard let device = devices.first(where: { $0.peerID == peerID }) else {
             throw SessionLobbyError.unknownDevice(peerID)
         }
@@ -183,7 +189,7 @@ public enum SessionLobbyChange: Hashable, Sendable {
 }
 
 public enum SessionLobbyError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// No session is under way here.
+    /// No session is under way here, or it has ended.
     case takesNoPart
     /// It has never been heard of.
     case unknownDevice(String)
@@ -191,7 +197,7 @@ public enum SessionLobbyError: Error, Hashable, Sendable, CustomStringConvertibl
 
     public var description: String {
         switch self {
-        case .takesNoPart: "this device takes no part in a session: open one, or be invited"
+        case .takesNoPart: "this device takes no part in a session that goes on: open one, or be invited"
         case .unknownDevice(let peerID):
             "no device '\(peerID)' has been heard of: it has to run the same feature within reach"
         case .full(let limit): "the session has \(limit) devices, which is as many as it may have"

@@ -116,30 +116,3 @@ final class SessionWatchApp: Sendable {
         transport.delivery.abandon()
     }
 }
-
-@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-extension AppClock {
-    /// - Throws: `CancellationError`.
-    fileprivate func wait(_ duration: Duration) async throws {
-        let waiter = Locked<(continuation: CheckedContinuation<Void, Never>?, isOver: Bool)>((nil, false))
-        @Sendable func end() {
-            let continuation = waiter.withLock { waiter in
-                waiter.isOver = true
-                return waiter.continuation.take()
-            }
-            continuation?.resume()
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = waiter.withLock { waiter in
-                    if !waiter.isOver { waiter.continuation = continuation }
-                    return waiter.isOver
-                }
-                if isOver { continuation.resume() } else { wake(at: elapsed + duration) { end() } }
-            }
-        } onCancel: {
-            end()
-        }
-        try Task.checkCancellation()
-    }
-}

@@ -1,4 +1,4 @@
-/// What became of taps on two devices: which of them have to be shown, and which may be.
+/// What became of taps on devices of one session: which of them have to be shown, and which may be.
 struct TapLedger {
     enum Standing: Comparable {
         /// Its app died before it was known to be written, or its store is lost.
@@ -6,7 +6,7 @@ struct TapLedger {
         case submitted
         /// In the store of its own device.
         case stored
-        /// The other device has it too.
+        /// Another device has it too.
         case held
     }
 
@@ -36,12 +36,12 @@ struct TapLedger {
         }
     }
 
-    /// What both show must be all that is not unsure, nothing twice and nothing that was never tapped.
+    /// What all show must be all that is not unsure, nothing twice and nothing that was never tapped.
     func fault(in shown: [UInt32]) -> String? {
         let once = Set(shown)
-        if once.count < shown.count { return "both show a tap twice: \(shown)" }
-        if let stranger = once.first(where: { taps[$0] == nil }) { return "both show \(stranger), which nobody tapped" }
+        if once.count < shown.count { return "they show a tap twice: \(shown)" }
+        if let stranger = once.first(where: { taps[$0] == nil }) { return "they show \(stranger), which nobody tapped" }
         let lost = taps.filter { $0.value.standing > .unsure && !once.contains($0.key) }.keys.sorted()
-        return lost.isEmpty ? nil : "both show \(shown.count) taps, but not \(lost)"
+        return lost.isEmpty ? nil : "they show \(shown.count) taps, but not \(lost)"
     }
 }

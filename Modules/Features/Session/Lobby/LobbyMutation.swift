@@ -1,0 +1,32 @@
+/// A deliberate mistake at one line of one rule of the lobby. A simulation that does not find it proves nothing.
+package enum LobbyMutation: String, CaseIterable, Sendable {
+    /// Of equal numbers the invitation that was heard first is followed.
+    case tieByArrival
+    /// What is heard is followed, and not told to others.
+    case notPassedOn
+    /// The lower number is the greater.
+    case olderFollowed
+    /// A device that takes part already does not go over to another session.
+    case neverSuperseded
+    /// The store does not have the invitation.
+    case notKept
+    /// A session that was left goes on beside the next.
+    case leftRunning
+    /// Of two that were invited at the same moment one stays out.
+    case invitedAlone
+    /// Only who has invited a latecomer lets it in.
+    case latecomerKnownToOne
+    /// A spectator shows what it saw of an earlier session.
+    case oldSighting
+
+    /// Whether rules can be broken: whether the environment of the build said `MESH_MUTATIONS=1` (Package.swift).
+    #if MUTATIONS
+        package static let areCompiledIn = true
+    #else
+        package static let areCompiledIn = false
+    #endif
+}
+
+extension SessionLobby {
+    func breaks(_ rule: LobbyMutation) -> Bool { LobbyMutation.areCompiledIn && mutation == rule }
+}

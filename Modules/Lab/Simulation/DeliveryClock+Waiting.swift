@@ -1,0 +1,29 @@
+import MeshBus
+import MeshTransport
+
+extension DeliveryClock {
+    /// Returns once so much time has passed by this clock.
+    /// - Throws: `CancellationError`, at once where the task is cancelled.
+    func wait(_ duration: Duration) async throws {
+        let waiter = Locked<(continuation: CheckedContinuation<Void, Never>?, isOver: Bool)>((nil, false))
+        @Sendable func end() {
+            let continuation = waiter.withLock { waiter in
+                waiter.isOver = true
+                return waiter.continuation.take()
+            }
+            continuation?.resume()
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = waiter.withLock { waiter in
+                    if !waiter.isOver { waiter.continuation = continuation }
+                    return waiter.isOver
+                }
+                if isOver { continuation.resume() } else { wake(at: elapsed + duration) { end() } }
+            }
+        } onCancel: {
+            end()
+        }
+        try Task.checkCancellation()
+    }
+}

@@ -1,0 +1,82 @@
+import MeshSession
+
+/// What has to hold once everything has healed.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension LobbyRun {
+    /// Whether the running devices go with one invitation, each in its part, and nothing hangs.
+    func disagreement(_ views: [LobbyView]) -> String? {
+        for view in views {
+            if !view.hanging.isEmpty { return "\(view.name): \(view.hanging.joined(separator: ", ")) does not return" }
+            if let session = view.runningElsewhere.first {
+                return "\(view.name) still runs \(session), which it has left"
+            }
+            guard view.invitation == views[0].invitation else {
+                return "\(views[0].name) goes with \(shortly(views[0])), and \(view.name) with \(shortly(view))"
+            }
+            if let fault = partFault(view) { return fault }
+        }
+        return nil
+    }
+
+    private func shortly(_ view: LobbyView) -> String { view.invitation?.shortly ?? "none" }
+
+    private func partFault(_ view: LobbyView) -> String? {
+        let isMeant: SessionPart =
+            switch view.invitation {
+            case nil: .none
+            case let invitation?: invitation.includes(view.name) ? .member : .spectator
+            }
+        if view.part != isMeant { return "\(view.name) is \(view.part), and the invitation says \(isMeant)" }
+        let sessionID = isMeant == .member ? view.invitation?.sessionID : nil
+        guard view.session?.id == sessionID else {
+            return "\(view.name) has the session \(view.session?.id.shortly ?? "-"), not \(sessionID?.shortly ?? "-")"
+        }
+        return nil
+    }
+
+    /// The same, and members of one session show one state with every tap, spectators too.
+    func difference(_ views: [LobbyView]) -> String? {
+        if let disagreement = disagreement(views) { return disagreement }
+        if let fault = memoryFault(views) { return fault }
+        let members = views.filter { $0.session != nil }
+        guard let invitation = views.first?.invitation, let first = members.first?.session else { return nil }
+        if members.contains(where: { $0.session?.hasEnded == true }) || ledger.isEnded(invitation.sessionID) {
+            return endFault(members)
+        }
+        for view in members {
+            guard let session = view.session else { continue }
+            if session.state != first.state {
+                return "\(members[0].name) shows \(first.state.numbers), and \(view.name) \(session.state.numbers)"
+            }
+            guard invitation.peerIDs.count > 1 else { continue }
+            if !session.isMember { return "\(view.name) has not become a member" }
+            if Set(session.memberIDs) != invitation.peerIDs {
+                return "\(view.name) counts \(session.memberIDs.joined(separator: ", ")) as members"
+            }
+        }
+        if let fault = ledger.fault(in: first.state.numbers, of: first.id) { return fault }
+        return views.filter { $0.part == .spectator }.compactMap { sightingFault($0, first) }.first
+    }
+
+    private func memoryFault(_ views: [LobbyView]) -> String? {
+        let number = views.first?.invitation?.number ?? 0
+        return remembered.values.max().flatMap { most in
+            most > number ? "all go with session \(number), and session \(most) was kept" : nil
+        }
+    }
+
+    /// Who was not taken in before all others had closed the session, or came back without its store, is told by nobody.
+    private func endFault(_ members: [LobbyView]) -> String? {
+        members.first { $0.session.map { $0.isMember && !$0.hasEnded } ?? false }
+            .map { "\($0.name) has not heard that the session has ended" }
+    }
+
+    private func sightingFault(_ view: LobbyView, _ session: LobbyView.Session) -> String? {
+        guard let sighting = view.sighting, sighting.sessionID == session.id else {
+            // Nothing has happened yet: nothing is shown.
+            return session.state == LobbyFeature.State() ? nil : "\(view.name) sees nothing of the session"
+        }
+        return sighting.state == session.state
+            ? nil : "\(view.name) sees \(sighting.state.numbers), and members show \(session.state.numbers)"
+    }
+}

@@ -1,0 +1,39 @@
+import MeshSimulation
+import Testing
+
+/// Devices that begin sessions at once, take over, invite and end, over a bad network.
+@Suite struct LobbySimulationTests {
+    @Test(arguments: [2, 3, 5])
+    func `In the end all devices go with one session, which has every tap of its members once`(devices: Int) {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let report = LobbySimulation(devices: devices).run(0..<20)
+        for failure in report.failures {
+            let replay = "plugins-tool simulate --lobby --members \(devices) --seed \(failure.seed) --shrink"
+            Issue.record("\(failure.reason); replay with: \(replay)")
+        }
+        for kind in ["open", "tap", "invite", "end", "crash", "relaunch", "partition"] {
+            #expect(report.faults[kind] ?? 0 > 0, "\(kind)")
+        }
+    }
+
+    @Test(
+        .enabled(if: Simulation.canBreakRules),
+        arguments: ["tieByArrival", "notPassedOn", "neverSuperseded", "leftRunning"])
+    func `A broken rule of the lobby is noticed`(name: String) {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let report = LobbySimulation(mutation: name).run(0..<60, stopsAtFailure: true)
+        #expect(!report.failures.isEmpty, "\(name) is not noticed by seed 60")
+    }
+
+    @Test func `One seed goes the same way every time, and of a failing one only what it needs is left`() throws {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        let (first, second) = (LobbySimulation().run(seed: 7), LobbySimulation().run(seed: 7))
+        #expect(first.simulatedSeconds == second.simulatedSeconds)
+        #expect(first.faults == second.faults)
+        guard Simulation.canBreakRules else { return }
+        let broken = LobbySimulation(mutation: "leftRunning")
+        let failing = try #require(broken.run(0..<60, stopsAtFailure: true).failures.first)
+        let smaller = try #require(broken.shrunk(seed: failing.seed))
+        #expect(smaller.schedule.count < broken.schedule(ofSeed: failing.seed).count)
+    }
+}
