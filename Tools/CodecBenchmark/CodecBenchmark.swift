@@ -54,6 +54,8 @@ package struct CodecBenchmark {
         case let metrics as SampleMetrics: try rowsWithDirect(of: payload, metrics)
         case let workout as SampleWorkout: try rowsWithDirect(of: payload, workout)
         case let track as SampleTrack: try rowsWithDirect(of: payload, track)
+        case let record as SampleRecord: try rowsWithoutDirect(of: payload, record)
+        case let document as SampleDocument: try rowsWithoutDirect(of: payload, document)
         case let value as any Codable & Equatable & Sendable & WireValue: try rowsWithDirect(of: payload, value)
         default: try rowsWithoutDirect(of: payload, payload.value)
         }

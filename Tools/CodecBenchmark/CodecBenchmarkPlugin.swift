@@ -19,6 +19,8 @@ package struct CodecBenchmarkPlugin: Plugin {
         let track = BenchmarkPayload.Samples(count: 3_000) { SamplePayloads.track(count: $0) }
         registry.add(
             BenchmarkPayload(id: "track", value: track.payload(track.count), samples: track), to: .benchmarkPayloads)
+        registry.add(BenchmarkPayload(id: "record", value: SamplePayloads.record()), to: .benchmarkPayloads)
+        registry.add(BenchmarkPayload(id: "document", value: SamplePayloads.document()), to: .benchmarkPayloads)
         registry.add(CodecBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(FrameBenchmark.benchmarkCase, to: .benchmarks)
     }

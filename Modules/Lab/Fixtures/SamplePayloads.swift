@@ -1,7 +1,7 @@
 public import Foundation
 import MeshBus
 
-/// The four payloads that codecs, transports and benchmarks are measured with. The same seed gives the same values
+/// The payloads that codecs, transports and benchmarks are measured with. The same seed gives the same values
 /// on every system.
 public enum SamplePayloads {
     /// 14 November 2025 in the morning, not on a whole second.
@@ -107,7 +107,7 @@ extension SplitMix64 {
     }
 
     /// A random UUID (version 4).
-    fileprivate mutating func uuid() -> UUID {
+    mutating func uuid() -> UUID {
         var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         withUnsafeMutableBytes(of: &bytes) { buffer in
             buffer.storeBytes(of: next().littleEndian, as: UInt64.self)

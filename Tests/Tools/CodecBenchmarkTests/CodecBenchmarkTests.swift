@@ -61,7 +61,7 @@ struct CodecBenchmarkTests {
         let rows = try rows([:])
         let names = rows.map { "\($0["payload"] ?? .text("")) \($0["codec"] ?? .text(""))" }
         #expect(Set(names).count == rows.count)
-        for payload in ["event", "metrics", "state", "track", "greeting"] {
+        for payload in ["event", "metrics", "state", "track", "record", "document", "greeting"] {
             let codecs = rows.filter { $0["payload"] == .text(payload) }.map { $0["codec"] }
             #expect(codecs == ["json", "json+zlib", "plist", "plist+zlib"].map { .text($0) })
         }
@@ -105,8 +105,9 @@ struct CodecBenchmarkTests {
 
     @Test("an unknown payload is one line that names those there are")
     func unknownPayload() {
+        let ids = "greeting, event, metrics, state, track, record, document"
         #expect {
             try rows(["payload": "picture"])
-        } throws: { "\($0)" == "there is no payload 'picture'; there are: greeting, event, metrics, state, track" }
+        } throws: { "\($0)" == "there is no payload 'picture'; there are: \(ids)" }
     }
 }

@@ -110,15 +110,13 @@ extension NameTable {
             guard let length = try? reader.readLength(), let name = try? reader.readRaw(length) else { return }
             // A name that a list has twice was given two numbers, like two names.
             guard count < capacity, Self.isRememberable(name), number(of: name) ?? known >= known else { continue }
-            let text = name.assumingMemoryBound(to: UInt8.self)
-            index.define(text, hash: SeenTexts.hash(text), offset: count * Self.placeBytes + 1)
+            index.define(name, hash: SeenTexts.hash(name), offset: count * Self.placeBytes + 1)
             setName(count, to: name)
         }
     }
 
     private func number(of name: UnsafeRawBufferPointer) -> Int? {
-        let text = name.assumingMemoryBound(to: UInt8.self)
-        return index.find(text, hash: SeenTexts.hash(text), in: places.base)
+        index.find(name, hash: SeenTexts.hash(name), in: places.base)
     }
 }
 

@@ -70,7 +70,8 @@ import Testing
             Exchange(Leaf(), "{'number': 1, 'text': 'leaf', 'date': 0.5}"),
             Exchange(Optionals(), "{'h': 8}"), Exchange(Empty(), "{}"), Exchange(Color.green, "'green'"),
             Exchange(SamplePayloads.event()), Exchange(SamplePayloads.metrics()), Exchange(SamplePayloads.workout()),
-            Exchange(SamplePayloads.track(count: 50)),
+            Exchange(SamplePayloads.track(count: 50)), Exchange(SamplePayloads.record()),
+            Exchange(SamplePayloads.document()),
         ] + wideIntegers()
     }
 

@@ -25,7 +25,8 @@ enum CodableZoo {
         + [
             Specimen(SamplePayloads.event()), Specimen(SampleEvent.lap(index: 7, at: SamplePayloads.start)),
             Specimen(SamplePayloads.metrics()), Specimen(SamplePayloads.workout()),
-            Specimen(SamplePayloads.track(count: 140)),
+            Specimen(SamplePayloads.track(count: 140)), Specimen(SamplePayloads.record()),
+            Specimen(SamplePayloads.document()),
         ]
 
     private static let scalars: [Specimen] =

@@ -87,6 +87,8 @@ extension GoldenPayload {
                 "event", SamplePayloads.event(), direct: ["pause": 1, "resume": 2, "lap": 3, "at": 1, "index": 2]),
             GoldenPayload("metrics", SamplePayloads.metrics()),
             GoldenPayload("track", SamplePayloads.track(count: 5)),
+            GoldenPayload("record", SamplePayloads.record()),
+            GoldenPayload("document", SamplePayloads.document()),
         ] + wideIntegers
 
     private static var wideIntegers: [GoldenPayload] {

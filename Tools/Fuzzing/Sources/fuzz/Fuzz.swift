@@ -50,6 +50,8 @@ private func writeSeeds(of codec: any PayloadCodec, to folder: URL) throws {
         ("metrics", try codec.encode(SamplePayloads.metrics())),
         ("workout", try codec.encode(SamplePayloads.workout())),
         ("track", try codec.encode(SamplePayloads.track(count: 12))),
+        ("record", try codec.encode(SamplePayloads.record())),
+        ("document", try codec.encode(SamplePayloads.document())),
         ("dictionary", try codec.encode(["a": [1, -2, 300], "b": []])),
         ("lists", try codec.encode([[[1, 2, 255], []], [[0]]] as [[[UInt8]]])),
     ]

@@ -8,7 +8,7 @@
     import Android
 #endif
 
-/// What a thread keeps from one message to the next: buffers and tables, at most about 250 KB. For a small message,
+/// What a thread keeps from one message to the next: buffers and tables, at most about 500 KB. For a small message,
 /// making them anew takes longer than the message.
 struct CoderScratch: ~Copyable {
     var writer = CompactWriter(bytes: WireWriter(capacity: 512))
@@ -18,37 +18,49 @@ struct CoderScratch: ~Copyable {
     var codableClasses = TypeClasses(usesDirectPath: false)
     var encodingKeys = KeyTables()
     var decodingKeys = KeyTables()
+    private var isLent = false
+    /// `framesCount` of them; nil while a message uses them.
+    private var frames: UnsafeMutablePointer<EncodeFrame>?
+
+    deinit { frames?.deallocate() }
 
     @inline(__always)
     func classify<Value>(_ type: Value.Type, _ usesDirectPath: Bool) -> TypeClass {
         usesDirectPath ? directClasses[type] : codableClasses[type]
     }
 
+    mutating func takeFrames() -> UnsafeMutablePointer<EncodeFrame> {
+        defer { frames = nil }
+        return frames ?? .allocate(capacity: Self.framesCount)
+    }
+
+    mutating func giveBack(_ used: UnsafeMutablePointer<EncodeFrame>, capacity: Int) {
+        guard frames == nil, capacity == Self.framesCount else { return used.deallocate() }
+        frames = used
+    }
+
+    static var framesCount: Int { 16 }
     /// A larger buffer is not kept.
     static var bytesMax: Int { 65_536 }
 
-    /// The calling thread's, taken out for the duration of `body`; a new one when that one is in use, which is so
-    /// when a value's own coding uses a codec.
+    /// The calling thread's, lent for the duration of `body`; a new one when that one is in use, which is so when a
+    /// value's own coding uses a codec.
     @inline(__always)
     static func withScratch<Result, Failure: Error>(
         _ body: (UnsafeMutablePointer<CoderScratch>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let scratch: UnsafeMutablePointer<CoderScratch>
-        if let kept = pthread_getspecific(threadKey) {
-            pthread_setspecific(threadKey, nil)
-            scratch = kept.assumingMemoryBound(to: CoderScratch.self)
-        } else {
-            scratch = .allocate(capacity: 1)
-            scratch.initialize(to: CoderScratch())
+        let kept = pthread_getspecific(threadKey)?.assumingMemoryBound(to: CoderScratch.self)
+        if let kept, _fastPath(!kept.pointee.isLent) {
+            kept.pointee.isLent = true
+            defer { kept.pointee.isLent = false }
+            return try body(kept)
         }
-        defer { keep(scratch) }
+        let scratch = UnsafeMutablePointer<CoderScratch>.allocate(capacity: 1)
+        scratch.initialize(to: CoderScratch())
+        scratch.pointee.isLent = true
+        let isKept = kept == nil && pthread_setspecific(threadKey, scratch) == 0
+        defer { if isKept { scratch.pointee.isLent = false } else { destroy(scratch) } }
         return try body(scratch)
-    }
-
-    @inline(__always)
-    private static func keep(_ scratch: UnsafeMutablePointer<CoderScratch>) {
-        if pthread_getspecific(threadKey) == nil, pthread_setspecific(threadKey, scratch) == 0 { return }
-        destroy(scratch)
     }
 
     private static let threadKey: pthread_key_t = {

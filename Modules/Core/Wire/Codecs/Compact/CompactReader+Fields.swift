@@ -105,6 +105,29 @@ extension CompactReader {
         return nil
     }
 
+    /// Moves past the next field's head if it has that name.
+    /// - Parameter name: UTF-8, of at most 127 bytes.
+    /// - Returns: nil, with the cursor where it was, when it has another one or takes a closer look.
+    mutating func takeNamed(_ name: UnsafeRawBufferPointer) throws(WireError) -> (number: UInt64, kind: WireKind)? {
+        let start = bytes.cursor
+        if bytes.remaining > name.count + 2, start.load(as: UInt8.self) == CompactMark.nameDefinition {
+            let text = UnsafeRawBufferPointer(start: start + 2, count: name.count)
+            guard Int(start.load(fromByteOffset: 1, as: UInt8.self)) == name.count, text.hasBytes(name) else {
+                return nil
+            }
+            names.define(offset: start + 2 - base, count: name.count)
+            bytes.cursor = start + 2 + name.count
+        }
+        let head = try bytes.readVarint()
+        if let entry = names[Int(clamping: head >> 3) - 1],
+            UnsafeRawBufferPointer(start: base + Int(entry.offset), count: Int(entry.count)).hasBytes(name)
+        {
+            return (head >> 3, try readKind(low: head & 7))
+        }
+        bytes.cursor = start
+        return nil
+    }
+
     /// Moves past the next field's head, or past the end of the record, which is nil.
     mutating func readNamedHead() throws(WireError) -> NamedHead? {
         while true {

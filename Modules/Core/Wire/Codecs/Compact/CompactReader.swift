@@ -242,7 +242,7 @@ extension CompactReader {
     mutating func readName() throws(WireError) -> UnsafeRawBufferPointer {
         let length = try bytes.readLength()
         let text = try bytes.readRaw(length)
-        if offset - length > lastNameOffset { _ = try String(wire: text) }
+        if offset - length > lastNameOffset, !text.isASCII { _ = try String(wire: text) }
         return text
     }
 

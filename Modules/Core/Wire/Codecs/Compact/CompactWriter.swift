@@ -251,25 +251,36 @@ extension CompactWriter {
     /// - Returns: what to write the field's value as.
     mutating func writeName(_ name: String) -> WireHead {
         var name = name
-        return name.withUTF8 { text in
-            let hash = SeenTexts.hash(text)
-            if let index = names.find(text, hash: hash, in: namesLieFirst ? firstNames.base : bytes.base) {
-                return WireHead(field: UInt32(truncatingIfNeeded: index) &+ 1)
-            }
-            if namesLieFirst, names.count < CompactLimit.texts {
-                firstNames.writeVarint(UInt64(text.count))
-                names.define(text, hash: hash, offset: firstNames.position)
-                firstNames.writeRaw(UnsafeRawBufferPointer(text))
-                return WireHead(field: UInt32(truncatingIfNeeded: names.count))
-            }
-            let isNumbered = names.count < CompactLimit.texts && !isPlain
-            bytes.reserve(11 + text.count)
-            bytes.append(isNumbered ? CompactMark.nameDefinition : CompactMark.name)
-            bytes.writeVarint(UInt64(text.count))
-            if isNumbered { names.define(text, hash: hash, offset: bytes.position) }
-            bytes.writeRaw(UnsafeRawBufferPointer(text))
-            return isNumbered ? WireHead(field: UInt32(truncatingIfNeeded: names.count)) : .element
+        return name.withUTF8 { utf8 in
+            let text = UnsafeRawBufferPointer(utf8)
+            return writeName(text, hash: SeenTexts.hash(text))
         }
+    }
+
+    /// - Parameter isPadded: whether 32 bytes can be read where the text lies, which is then at most so long.
+    mutating func writeName(_ text: UnsafeRawBufferPointer, hash: UInt32, isPadded: Bool = false) -> WireHead {
+        if let index = names.find(text, hash: hash, in: namesLieFirst ? firstNames.base : bytes.base) {
+            return WireHead(field: UInt32(truncatingIfNeeded: index) &+ 1)
+        }
+        if namesLieFirst, names.count < CompactLimit.texts {
+            firstNames.writeVarint(UInt64(text.count))
+            names.define(text, hash: hash, offset: firstNames.position)
+            firstNames.writeRaw(text)
+            return WireHead(field: UInt32(truncatingIfNeeded: names.count))
+        }
+        let isNumbered = names.count < CompactLimit.texts && !isPlain
+        bytes.reserve(11 + max(text.count, 32))
+        bytes.append(isNumbered ? CompactMark.nameDefinition : CompactMark.name)
+        bytes.appendVarint(UInt64(text.count))
+        if isNumbered { names.define(text, hash: hash, offset: bytes.position) }
+        if isPadded, let start = text.baseAddress {
+            // Two moves of a width that the compiler knows, rather than a call.
+            bytes.base.advanced(by: bytes.position).copyMemory(from: start, byteCount: 32)
+            bytes.position &+= text.count
+        } else {
+            bytes.writeRaw(text)
+        }
+        return isNumbered ? WireHead(field: UInt32(truncatingIfNeeded: names.count)) : .element
     }
 }
 

@@ -50,46 +50,55 @@ struct TextIndex: ~Copyable {
 struct SeenTexts: ~Copyable {
     @usableFromInline
     struct Slot {
-        /// 0 is an empty slot.
         var count: UInt32
         var offset: UInt32
         var hash: UInt32
-        var index: UInt32
+        var index: UInt16
+        /// The message of which this is a text; in any other the slot is empty.
+        var message: UInt16
+
+        static var empty: Slot { Slot(count: 0, offset: 0, hash: 0, index: 0, message: 0) }
     }
 
     @usableFromInline var slots: UnsafeMutablePointer<Slot>?
     private var mask = 0
     private(set) var count = 0
+    /// Counts messages, so that texts of earlier ones need not be removed.
+    private var message: UInt16 = 1
 
     init() {}
 
     @inlinable deinit { slots?.deallocate() }
 
     /// The number of a text if it has been defined, else nil; the caller then writes it out and calls `define`.
-    func find(_ text: UnsafeBufferPointer<UInt8>, hash: UInt32, in base: UnsafeRawPointer) -> Int? {
+    @inline(__always)
+    func find(_ text: UnsafeRawBufferPointer, hash: UInt32, in base: UnsafeRawPointer) -> Int? {
         guard let slots else { return nil }
         var position = Int(hash) & mask
-        while slots[position].count > 0 {
+        while slots[position].message == message {
             let slot = slots[position]
             if slot.hash == hash, Int(slot.count) == text.count,
-                UnsafeRawBufferPointer(start: base + Int(slot.offset), count: text.count)
-                    .hasBytes(UnsafeRawBufferPointer(text))
+                UnsafeRawBufferPointer(start: base + Int(slot.offset), count: text.count).hasBytes(text)
             {
                 return Int(slot.index)
             }
-            position = (position + 1) & mask
+            position = (position &+ 1) & mask
         }
         return nil
     }
 
     /// Numbers a text that now lies at `offset`. Every text that a reader numbers must be defined here too.
-    mutating func define(_ text: UnsafeBufferPointer<UInt8>, hash: UInt32, offset: Int) {
+    @inline(__always)
+    mutating func define(_ text: UnsafeRawBufferPointer, hash: UInt32, offset: Int) {
         guard count < CompactLimit.texts else { return }
         if (count + 1) * 2 > mask { grow() }
-        insert(
-            Slot(
-                count: UInt32(truncatingIfNeeded: text.count), offset: UInt32(truncatingIfNeeded: offset),
-                hash: hash, index: UInt32(truncatingIfNeeded: count)))
+        // An empty text has a number too, and is spelled out each time.
+        if text.count > 0 {
+            insert(
+                Slot(
+                    count: UInt32(truncatingIfNeeded: text.count), offset: UInt32(truncatingIfNeeded: offset),
+                    hash: hash, index: UInt16(truncatingIfNeeded: count), message: message))
+        }
         count += 1
     }
 
@@ -97,46 +106,49 @@ struct SeenTexts: ~Copyable {
     mutating func removeAll() {
         guard count > 0, let slots else { return }
         count = 0
-        if mask < 512 {
-            slots.initialize(repeating: Slot(count: 0, offset: 0, hash: 0, index: 0), count: mask + 1)
-        } else {
+        message &+= 1
+        if mask >= 512 {
             slots.deallocate()
             self.slots = nil
             mask = 0
+        } else if message == 0 {
+            slots.update(repeating: .empty, count: mask + 1)
         }
+        if message == 0 { message = 1 }
     }
 
     /// Follows bytes that have moved: every text at or after `offset` now lies `distance` further on.
     mutating func move(from offset: Int, by distance: Int) {
         guard let slots else { return }
-        for position in 0...mask where slots[position].count > 0 && Int(slots[position].offset) >= offset {
+        for position in 0...mask where slots[position].message == message && Int(slots[position].offset) >= offset {
             slots[position].offset += UInt32(truncatingIfNeeded: distance)
         }
     }
 
+    @inline(__always)
     private mutating func insert(_ slot: Slot) {
         guard let slots else { return }
         var position = Int(slot.hash) & mask
-        while slots[position].count > 0 { position = (position + 1) & mask }
+        while slots[position].message == message { position = (position &+ 1) & mask }
         slots[position] = slot
     }
 
+    @inline(never)
     private mutating func grow() {
         let old = slots
         let oldCount = old == nil ? 0 : mask + 1
         let capacity = max(64, oldCount * 2)
         let larger = UnsafeMutablePointer<Slot>.allocate(capacity: capacity)
-        larger.initialize(repeating: Slot(count: 0, offset: 0, hash: 0, index: 0), count: capacity)
+        larger.initialize(repeating: .empty, count: capacity)
         slots = larger
         mask = capacity - 1
         guard let old else { return }
-        for position in 0..<oldCount where old[position].count > 0 { insert(old[position]) }
+        for position in 0..<oldCount where old[position].message == message { insert(old[position]) }
         old.deallocate()
     }
 
     /// The same for the same text in every process, so that equal messages are equal bytes.
-    static func hash(_ text: UnsafeBufferPointer<UInt8>) -> UInt32 {
-        let bytes = UnsafeRawBufferPointer(text)
+    static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         var hash = UInt64(truncatingIfNeeded: bytes.count) &* 0x9e37_79b9_7f4a_7c15
         var offset = 0
         while offset + 8 <= bytes.count {

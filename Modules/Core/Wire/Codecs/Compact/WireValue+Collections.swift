@@ -80,6 +80,7 @@ extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
 
     /// In the order of the names, or of the keys' bytes, when the codec is deterministic.
     public func write(to writer: inout CompactWriter, as head: WireHead) {
+        if Self.hasKnownTexts, !writer.isDeterministic { return writeTexts(to: &writer, as: head) }
         if Key.isWireName { return writeNamed(to: &writer, as: head) }
         let pairs = writer.isDeterministic ? writer.sorted(Array(self)) { $0.key } : Array(self)
         writer.openList(count: 2 * pairs.count, as: head)
@@ -102,6 +103,10 @@ extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
     }
 
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
+        if kind == .namedRecord, Self.hasKnownTexts {
+            self = try Self.readTexts(from: &reader)
+            return
+        }
         self = try kind == .namedRecord ? Self.readNamed(from: &reader) : Self.readPairs(kind, from: &reader)
     }
 
@@ -151,16 +156,20 @@ extension WireValue {
     }
 
     fileprivate var wireName: String? {
-        switch self {
-        case let name as String: name
+        if Self.self == String.self { return unsafeBitCast(self, to: String.self) }
+        return switch self {
         case let number as Int: String(number)
         default: (self as? any CodingKeyRepresentable)?.codingKey.stringValue
         }
     }
 
     fileprivate init?(wireName name: String) {
+        if Self.self == String.self {
+            self = unsafeBitCast(name, to: Self.self)
+            return
+        }
         let value: Any? =
-            if Self.self == String.self { name } else if Self.self == Int.self { Int(name) } else {
+            if Self.self == Int.self { Int(name) } else {
                 (Self.self as? any CodingKeyRepresentable.Type)?.init(codingKey: NameKey(stringValue: name))
             }
         guard let value = value as? Self else { return nil }

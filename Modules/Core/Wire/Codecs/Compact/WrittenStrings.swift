@@ -5,13 +5,14 @@
 @usableFromInline
 struct WrittenStrings: ~Copyable {
     private struct Slot {
-        /// 0 is an empty slot.
         var count: UInt32
         var offset: UInt32
         var hash: UInt32
-        var index: UInt32
+        var index: UInt16
+        /// The message of which this is a text, in its lower bits; in any other the slot is empty.
+        var message: UInt16
 
-        static let empty = Slot(count: 0, offset: 0, hash: 0, index: 0)
+        static let empty = Slot(count: 0, offset: 0, hash: 0, index: 0, message: 0)
     }
 
     private var slots: UnsafeMutablePointer<Slot>?
@@ -20,7 +21,7 @@ struct WrittenStrings: ~Copyable {
     /// The number of the string that was written last; -1 when it has none.
     private var last = -1
     private var cases: UnsafeMutablePointer<Case>?
-    /// Counts messages, so that cases of earlier ones need not be removed.
+    /// Counts messages, so that texts and cases of earlier ones need not be removed. Its lower bits are never 0.
     private var message: UInt64 = 1
 
     init() {}
@@ -36,7 +37,7 @@ struct WrittenStrings: ~Copyable {
         last = -1
         guard let slots else { return nil }
         var position = Int(hash) & mask
-        while slots[position].count > 0 {
+        while slots[position].message == stamp {
             if slots[position].hash == hash, Int(slots[position].count) == text.count,
                 UnsafeRawBufferPointer(start: base + Int(slots[position].offset), count: text.count).hasBytes(text)
             {
@@ -56,7 +57,7 @@ struct WrittenStrings: ~Copyable {
         insert(
             Slot(
                 count: UInt32(truncatingIfNeeded: text.count), offset: UInt32(truncatingIfNeeded: offset),
-                hash: hash, index: UInt32(truncatingIfNeeded: count)))
+                hash: hash, index: UInt16(truncatingIfNeeded: count), message: stamp))
         last = count
         count &+= 1
     }
@@ -70,19 +71,25 @@ struct WrittenStrings: ~Copyable {
         count = 0
         last = -1
         message &+= 1
-        if mask < 512 {
+        if stamp == 0 {
             slots.update(repeating: .empty, count: mask + 1)
-        } else {
+            message &+= 1
+        }
+        if mask >= 512 {
             slots.deallocate()
             self.slots = nil
             mask = 0
         }
     }
 
+    private var stamp: UInt16 {
+        @inline(__always) get { UInt16(truncatingIfNeeded: message) }
+    }
+
     /// Follows bytes that have moved: every text at or after `offset` now lies `distance` further on.
     mutating func move(from offset: Int, by distance: Int) {
         guard let slots else { return }
-        for position in 0...mask where slots[position].count > 0 && Int(slots[position].offset) >= offset {
+        for position in 0...mask where slots[position].message == stamp && Int(slots[position].offset) >= offset {
             slots[position].offset += UInt32(truncatingIfNeeded: distance)
         }
     }
@@ -91,7 +98,7 @@ struct WrittenStrings: ~Copyable {
     private mutating func insert(_ slot: Slot) {
         guard let slots else { return }
         var position = Int(slot.hash) & mask
-        while slots[position].count > 0 { position = (position &+ 1) & mask }
+        while slots[position].message == stamp { position = (position &+ 1) & mask }
         slots[position] = slot
     }
 
@@ -105,7 +112,7 @@ struct WrittenStrings: ~Copyable {
         slots = larger
         mask = capacity - 1
         guard let old else { return }
-        for position in 0..<oldCount where old[position].count > 0 { insert(old[position]) }
+        for position in 0..<oldCount where old[position].message == stamp { insert(old[position]) }
         old.deallocate()
     }
 }

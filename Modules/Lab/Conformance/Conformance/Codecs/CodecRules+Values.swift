@@ -13,6 +13,8 @@ extension CodecConformance {
                 try bench.requireSurvives(SamplePayloads.event(seed: seed))
                 try bench.requireSurvives(SamplePayloads.metrics(seed: seed))
                 try bench.requireSurvives(SamplePayloads.workout(seed: seed))
+                try bench.requireSurvives(SamplePayloads.record(seed: seed))
+                try bench.requireSurvives(SamplePayloads.document(seed: seed))
             }
             try bench.requireSurvives(SamplePayloads.track(count: 50))
         },

@@ -19,7 +19,7 @@ struct CompactDecoder: Decoder {
         guard kind == .namedRecord || kind == .record else { throw WireError.mismatch(kind, wanted: "a record") }
         let entry = state.pointee.keyEntry(type)
         let contents = RecordReading(
-            state: state, table: kind == .namedRecord ? entry?.pointee.numbers : nil, start: start,
+            state: state, entry: kind == .namedRecord ? entry : nil, start: start,
             serial: state.pointee.nextSerial(), depth: try deeper(), isNamed: kind == .namedRecord)
         state.pointee.own(contents.serial, start: start, depth: contents.depth)
         guard let entry else {

@@ -18,10 +18,10 @@ struct CompactEncoder: Encoder {
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         state.pointee.openRecord(serial)
         guard let entry = state.pointee.keyEntry(type) else {
-            let place = state.pointee.places.add(RecordWriting(state: state, table: nil, serial: serial))
+            let place = state.pointee.places.add(RecordWriting(state: state, entry: nil, serial: serial))
             return KeyedEncodingContainer(CompactKeyedWriter(place: place))
         }
-        let contents = RecordWriting(state: state, table: entry.pointee.numbers, serial: serial)
+        let contents = RecordWriting(state: state, entry: entry, serial: serial)
         if let kept = entry.pointee.kept {
             let kept = unsafeBitCast(
                 kept, to: Unmanaged<KeptContainer<KeyedEncodingContainer<Key>, RecordWriting>>.self)
@@ -76,7 +76,7 @@ extension EncodeState {
         switch state.pointee.classify(Value.self) {
         case .codable: try encodeCodable(value, in: state, as: head)
         case .direct(let type): state.pointee.writer.writeDirect(value, type, as: head)
-        case .list(let type): try writeList(value, as: type, in: state, head)
+        case .form(let type): try writeForm(value, as: type, in: state, head)
         case .unordered:
             guard state.pointee.writer.isDeterministic, let collection = value as? any UnorderedCollection else {
                 return try encodeCodable(value, in: state, as: head)
@@ -87,7 +87,7 @@ extension EncodeState {
 
     /// Runs the type's own `encode(to:)`.
     @inline(__always)
-    private static func encodeCodable<Value: Encodable>(
+    static func encodeCodable<Value: Encodable>(
         _ value: Value, in state: UnsafeMutablePointer<EncodeState>, as head: WireHead
     ) throws {
         if _slowPath(state.pointee.writer.failure != nil), let failure = state.pointee.writer.failure { throw failure }
@@ -104,11 +104,11 @@ extension EncodeState {
     }
 
     /// - Parameter type: `Value` itself.
-    private static func writeList<Value, List: CodableList>(
-        _ value: Value, as type: List.Type, in state: UnsafeMutablePointer<EncodeState>, _ head: WireHead
+    private static func writeForm<Value, Form: CodableForm>(
+        _ value: Value, as type: Form.Type, in state: UnsafeMutablePointer<EncodeState>, _ head: WireHead
     ) throws {
         try withUnsafePointer(to: value) { value in
-            try UnsafeRawPointer(value).assumingMemoryBound(to: List.self).pointee.encodeElements(in: state, as: head)
+            try UnsafeRawPointer(value).assumingMemoryBound(to: Form.self).pointee.encodeForm(in: state, as: head)
         }
     }
 

@@ -1,8 +1,8 @@
 /// Which record a container reads.
 struct RecordReading: BitwiseCopyable {
     let state: UnsafeMutablePointer<DecodeState>
-    /// Of the names' numbers; nil for keys that are looked up by name.
-    let table: UnsafeMutablePointer<UInt16>?
+    /// What is known of the keys; nil for keys that are looked up by name.
+    let entry: UnsafeMutablePointer<KeyTables.Entry>?
     let start: UInt32
     let serial: UInt32
     let depth: UInt8
@@ -26,7 +26,7 @@ struct CompactKeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
     @inline(__always)
     private func find(_ key: Key) throws(WireError) -> WireKind? {
         own()
-        if _fastPath(place.pointee.isNamed) { return try state.pointee.findNamed(key, place.pointee.table) }
+        if _fastPath(place.pointee.isNamed) { return try state.pointee.findNamed(key, place.pointee.entry) }
         return try findNumbered(key)
     }
 

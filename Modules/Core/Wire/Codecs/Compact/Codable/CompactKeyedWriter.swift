@@ -1,8 +1,8 @@
 /// Which record a container writes.
 struct RecordWriting: BitwiseCopyable {
     let state: UnsafeMutablePointer<EncodeState>
-    /// Of the names' numbers; nil for keys that are looked up by name.
-    let table: UnsafeMutablePointer<UInt16>?
+    /// What is known of the keys; nil for keys that are looked up by name.
+    let entry: UnsafeMutablePointer<KeyTables.Entry>?
     let serial: UInt32
 }
 
@@ -16,7 +16,7 @@ struct CompactKeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     @inline(__always)
     private func head(_ key: Key) throws -> WireHead {
-        try state.pointee.field(key, of: place.pointee.serial, place.pointee.table)
+        try state.pointee.field(key, of: place.pointee.serial, place.pointee.entry)
     }
 
     @inline(__always)

@@ -79,22 +79,22 @@ extension DecodeState {
         }
         switch state.pointee.classify(Value.self) {
         case .direct(let direct): return try state.pointee.reader.readDirect(direct, kind)
-        case .list(let list) where kind == .list: return try readList(list, in: state)
+        case .form(let form): return try readForm(form, kind, in: state)
         default: return try decodeCodable(type, kind, in: state)
         }
     }
 
     /// - Parameter type: `Value` itself.
-    private static func readList<Value, List: CodableList>(
-        _ type: List.Type, in state: UnsafeMutablePointer<DecodeState>
+    private static func readForm<Value, Form: CodableForm>(
+        _ type: Form.Type, _ kind: WireKind, in state: UnsafeMutablePointer<DecodeState>
     ) throws -> Value {
-        let value = try List.decodeElements(in: state)
+        let value = try Form.decodeForm(kind, in: state)
         return withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee }
     }
 
     /// Runs the type's own `init(from:)` and moves past the value, however much of it that has read.
     @inline(__always)
-    private static func decodeCodable<Value: Decodable>(
+    static func decodeCodable<Value: Decodable>(
         _ type: Value.Type, _ written: WireKind, in state: UnsafeMutablePointer<DecodeState>
     ) throws -> Value {
         var kind = written
@@ -201,10 +201,10 @@ extension DecodeState {
     /// Moves to the content of a field by name; nil when there is none.
     @inline(__always)
     mutating func findNamed<Key: CodingKey>(
-        _ key: Key, _ table: UnsafeMutablePointer<UInt16>?
+        _ key: Key, _ entry: UnsafeMutablePointer<KeyTables.Entry>?
     ) throws(WireError) -> WireKind? {
-        if let table, reader.bytes.remaining > 1 {
-            let number = UInt32(table[KeyTables.ordinal(key)])
+        if let entry, reader.bytes.remaining > 1 {
+            let number = UInt32(entry.pointee.number(key))
             let start = reader.bytes.cursor
             let first = UInt32(start.load(as: UInt8.self))
             if first < 0x80 {
@@ -220,15 +220,21 @@ extension DecodeState {
                 }
             }
         }
-        return try searchNamed(key, table)
+        return try searchNamed(key, entry)
     }
 
     /// Looks through the record, from the cursor to its end and then from its beginning.
     @inline(never)
     private mutating func searchNamed<Key: CodingKey>(
-        _ key: Key, _ table: UnsafeMutablePointer<UInt16>?
+        _ key: Key, _ entry: UnsafeMutablePointer<KeyTables.Entry>?
     ) throws(WireError) -> WireKind? {
+        let place = entry == nil ? 0 : KeyTables.ordinal(key)
+        if let entry, let name = entry.pointee.names[place], let field = try reader.takeNamed(name.text) {
+            entry.pointee.setNumber(field.number, at: place)
+            return field.kind.ifPresent
+        }
         var wanted = key.stringValue
+        if let entry { wanted.withUTF8 { entry.pointee.names.remember(UnsafeRawBufferPointer($0), at: place) } }
         let origin = reader.bytes.cursor
         var found = try scan(for: &wanted, until: nil)
         if found == nil {
@@ -236,9 +242,7 @@ extension DecodeState {
             found = try scan(for: &wanted, until: origin)
         }
         if let field = found {
-            if let table, field.number <= UInt64(UInt16.max) {
-                table[KeyTables.ordinal(key)] = UInt16(truncatingIfNeeded: field.number)
-            }
+            entry?.pointee.setNumber(field.number, at: place)
             return field.kind.ifPresent
         }
         reader.bytes.cursor = origin

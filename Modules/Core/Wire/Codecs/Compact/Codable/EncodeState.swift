@@ -20,7 +20,7 @@ struct EncodeState: ~Copyable {
     let scratch: UnsafeMutablePointer<CoderScratch>
 
     private var frames: UnsafeMutablePointer<EncodeFrame>
-    private var framesCapacity = 16
+    private var framesCapacity = CoderScratch.framesCount
     private(set) var top = -1
     /// The serial number of the top frame; containers compare it with their own.
     private(set) var current: UInt32 = 0
@@ -40,11 +40,11 @@ struct EncodeState: ~Copyable {
         self.scratch = scratch
         self.usesDirectPath = usesDirectPath
         self.isDetached = isDetached
-        frames = .allocate(capacity: framesCapacity)
+        frames = scratch.pointee.takeFrames()
     }
 
     deinit {
-        frames.deallocate()
+        scratch.pointee.giveBack(frames, capacity: framesCapacity)
         for splice in splices {
             splice.state.pointee.ownWriter.deinitialize(count: 1)
             splice.state.pointee.ownWriter.deallocate()
@@ -207,22 +207,39 @@ extension EncodeState {
     /// The head for a field of a record.
     @inline(__always)
     mutating func field<Key: CodingKey>(
-        _ key: Key, of serial: UInt32, _ table: UnsafeMutablePointer<UInt16>?
+        _ key: Key, of serial: UInt32, _ entry: UnsafeMutablePointer<KeyTables.Entry>?
     ) throws -> WireHead {
         if _slowPath(serial != current) { try returnTo(serial) }
-        if let table {
-            let number = table[KeyTables.ordinal(key)]
+        return head(key, entry)
+    }
+
+    /// The head for a field of the record that is being written.
+    @inline(__always)
+    mutating func head<Key: CodingKey>(_ key: Key, _ entry: UnsafeMutablePointer<KeyTables.Entry>?) -> WireHead {
+        if let entry {
+            let number = entry.pointee.number(key)
             if _fastPath(number != 0) { return WireHead(field: UInt32(number)) }
         }
-        return define(key, table)
+        return define(key, entry)
     }
 
     @inline(never)
-    private mutating func define<Key: CodingKey>(_ key: Key, _ table: UnsafeMutablePointer<UInt16>?) -> WireHead {
-        let head = writer.writeName(key.stringValue)
-        if let table, head.field <= UInt32(UInt16.max) {
-            table[KeyTables.ordinal(key)] = UInt16(truncatingIfNeeded: head.field)
+    private mutating func define<Key: CodingKey>(
+        _ key: Key, _ entry: UnsafeMutablePointer<KeyTables.Entry>?
+    ) -> WireHead {
+        guard let entry else { return writer.writeName(key.stringValue) }
+        let place = KeyTables.ordinal(key)
+        if entry.pointee.names[place] == nil {
+            var name = key.stringValue
+            name.withUTF8 { entry.pointee.names.remember(UnsafeRawBufferPointer($0), at: place) }
         }
+        let head: WireHead
+        if let name = entry.pointee.names[place] {
+            head = writer.writeName(name.text, hash: name.hash, isPadded: true)
+        } else {
+            head = writer.writeName(key.stringValue)
+        }
+        entry.pointee.setNumber(UInt64(head.field), at: place)
         return head
     }
 

@@ -1,18 +1,33 @@
-/// What a coder remembers of each coding key type that it has met: the numbers that its names have in this message, and
-/// a container for fields under such keys.
+/// What a coder remembers of each coding key type that it has met: the numbers that its names have in this message, how
+/// they are spelled, and a container for fields under such keys.
 ///
 /// A key of at most one byte (an enum of up to 256 cases, whatever its raw values) is known by that byte: equal bytes are
 /// equal keys. Larger keys have no table and are looked up by name.
 struct KeyTables: ~Copyable {
     /// One type's.
     struct Entry {
-        fileprivate(set) var type: UnsafeRawPointer
+        fileprivate var type: UnsafeRawPointer
         /// The message whose numbers these are.
         fileprivate var message: UInt32
         /// `width` of them, 0 where there is none yet.
-        fileprivate(set) var numbers: UnsafeMutablePointer<UInt16>
+        private let numbers = UnsafeMutablePointer<UInt16>.allocate(capacity: KeyTables.width)
+        /// Places from here on have no number in this message.
+        private var numbersEnd = 0
+        var names = KnownNames()
         /// A `KeptContainer`, retained; nil until the first container has been made.
         fileprivate(set) var kept: Unmanaged<AnyObject>?
+
+        fileprivate init(type: UnsafeRawPointer, message: UInt32) {
+            self.type = type
+            self.message = message
+            numbers.initialize(repeating: 0, count: KeyTables.width)
+        }
+
+        fileprivate func deallocate() {
+            numbers.deallocate()
+            names.deallocate()
+            kept?.release()
+        }
     }
 
     private let entries: UnsafeMutablePointer<Entry>
@@ -40,10 +55,7 @@ struct KeyTables: ~Copyable {
     }
 
     private func freeEntries() {
-        for index in 0..<count {
-            entries[index].numbers.deallocate()
-            entries[index].kept?.release()
-        }
+        for index in 0..<count { entries[index].deallocate() }
     }
 
     /// Nil for keys that need a look-up by name.
@@ -62,14 +74,13 @@ struct KeyTables: ~Copyable {
         while place < count, entries[place].type != address { place &+= 1 }
         if place == count {
             guard count < Self.typesMax else { return nil }
-            (entries + count).initialize(
-                to: Entry(type: address, message: message &- 1, numbers: .allocate(capacity: Self.width)))
+            (entries + count).initialize(to: Entry(type: address, message: message))
             count += 1
         }
         last = place
         if entries[place].message != message {
             entries[place].message = message
-            entries[place].numbers.initialize(repeating: 0, count: Self.width)
+            entries[place].removeNumbers()
         }
         return entries + place
     }
@@ -84,5 +95,22 @@ struct KeyTables: ~Copyable {
     @inline(__always)
     static func ordinal<Key: CodingKey>(_ key: Key) -> Int {
         MemoryLayout<Key>.size == 0 ? 0 : Int(unsafeBitCast(key, to: UInt8.self))
+    }
+}
+
+extension KeyTables.Entry {
+    /// The number of a key's name in this message; 0 when it has none.
+    @inline(__always)
+    func number<Key: CodingKey>(_ key: Key) -> UInt16 { numbers[KeyTables.ordinal(key)] }
+
+    mutating func setNumber(_ number: UInt64, at place: Int) {
+        guard let number = UInt16(exactly: number) else { return }
+        numbers[place] = number
+        numbersEnd = max(numbersEnd, place + 1)
+    }
+
+    fileprivate mutating func removeNumbers() {
+        numbers.update(repeating: 0, count: numbersEnd)
+        numbersEnd = 0
     }
 }

@@ -4,9 +4,9 @@ enum TypeClass {
     case codable
     /// The direct path: the type writes and reads itself.
     case direct(any WireValue.Type)
-    /// An array of Codable elements, which needs no container.
-    case list(any CodableList.Type)
-    /// A set or dictionary of Codable elements, which the deterministic mode sorts.
+    /// What has a form of its own here, without containers: arrays, dictionaries, some types of Foundation.
+    case form(any CodableForm.Type)
+    /// A set, or a dictionary with other keys than strings, of Codable elements, which the deterministic mode sorts.
     case unordered
 }
 
@@ -43,7 +43,7 @@ struct TypeClasses: ~Copyable {
     private func classify(_ type: Any.Type) -> TypeClass {
         if let standard = type as? any StandardWireValue.Type { return .direct(standard) }
         if usesDirectPath, let direct = type as? any WireValue.Type { return .direct(direct) }
-        if let list = type as? any CodableList.Type { return .list(list) }
+        if let form = type as? any CodableForm.Type { return .form(form) }
         return type is any UnorderedCollection.Type ? .unordered : .codable
     }
 }

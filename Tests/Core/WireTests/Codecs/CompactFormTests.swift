@@ -1,0 +1,175 @@
+import Foundation
+import MeshIdentity
+import MeshTesting
+import Testing
+
+@testable import MeshWire
+
+/// Types whose Codable form the codec writes and reads itself: the bytes are those that their own coding asks for, and
+/// any other bytes are read as that coding would.
+@Suite struct CompactFormTests {
+    private let codec = CompactCodec(mode: .deterministic, usesDirectPath: false)
+
+    // MARK: - Decimals
+
+    /// What Foundation spells out, under the same names.
+    private struct Spelled: Codable {
+        var exponent: Int32
+        var length: UInt32 = 1
+        var isNegative = false
+        var isCompact = true
+        var mantissa: [Digit]
+
+        init(exponent: Int32 = -2, digits: [Int] = [1250, 0, 0, 0, 0, 0, 0, 0]) {
+            self.exponent = exponent
+            mantissa = digits.map(Digit.init)
+        }
+    }
+
+    /// Written as an integer, in a list that is no block.
+    private struct Digit: Codable {
+        var value: Int
+
+        init(_ value: Int) { self.value = value }
+        init(from decoder: any Decoder) throws { value = try decoder.singleValueContainer().decode(Int.self) }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        }
+    }
+
+    private let price = Decimal(string: "12.5") ?? 0
+
+    /// Goes through the type's own coding.
+    private struct Own<Value: Codable & Equatable>: Codable, Equatable {
+        var value: Value
+
+        init(_ value: Value) { self.value = value }
+        init(from decoder: any Decoder) throws { value = try Value(from: decoder) }
+        func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+    }
+
+    @Test func `Decimals and URLs are written and read as their own coding does`() throws {
+        func requireSame<Value: Codable & Equatable>(_ values: [Value]) throws {
+            let bytes = try codec.encode(values)
+            #expect(try bytes == codec.encode(values.map(Own.init)), "\(values)")
+            #expect(try codec.decode([Own<Value>].self, from: bytes) == values.map(Own.init), "\(values)")
+            #expect(try codec.decode([Value].self, from: bytes) == values, "\(values)")
+        }
+        let texts = ["0", "1", "-1", "12.50", "-0.00000000000000000001", "99999999999999999999999999999999999999"]
+        try requireSame(texts.compactMap { Decimal(string: $0) } + [.greatestFiniteMagnitude, price * 3 - 40])
+        try requireSame([URL(string: "https://example.org/a?b#c"), URL(string: "x")].compactMap { $0 })
+        try requireSame([URL(string: "sub", relativeTo: URL(string: "https://example.org/base/"))].compactMap { $0 })
+        #expect(try codec.decode(Decimal.self, from: codec.encode(Spelled())) == price)
+        #expect(try codec.decode(Decimal.self, from: codec.encode(Decimal.nan)).isNaN)
+    }
+
+    @Test func `A decimal is read whatever the order of its parts, and from a block`() throws {
+        struct Backwards: Codable {
+            var mantissa: [UInt16] = [1250, 0, 0, 0, 0, 0, 0, 0]
+            var later = "of a newer version"
+            var isCompact = true
+            var isNegative = true
+            var length = 1
+            var exponent = -2
+        }
+        #expect(try codec.decode(Decimal.self, from: codec.encode(Backwards())) == -price)
+        #expect(try codec.decode([Decimal].self, from: codec.encode([Backwards(), Backwards()])) == [-price, -price])
+    }
+
+    @Test func `Bytes that are no decimal are typed errors, and more digits than eight are left out`() throws {
+        struct Short: Codable { var exponent = 1 }
+        let more = Spelled(digits: [1250, 0, 0, 0, 0, 0, 0, 0, 7])
+        #expect(try codec.decode([Decimal].self, from: codec.encode([more, more])) == [price, price])
+        expect(.missingField) { _ = try codec.decode(Decimal.self, from: codec.encode(Short())) }
+        expect(.typeMismatch) { _ = try codec.decode(Decimal.self, from: codec.encode("12.5")) }
+        expect(.truncated) { _ = try codec.decode(Decimal.self, from: codec.encode(Spelled(digits: [1, 2]))) }
+        for digit in [-1, 65_536] {
+            let wrong = Spelled(digits: [digit, 0, 0, 0, 0, 0, 0, 0])
+            expect(.invalidValue) { _ = try codec.decode(Decimal.self, from: codec.encode(wrong)) }
+        }
+    }
+
+    @Test func `A decimal counts as two levels`() throws {
+        for depth in 1...3 {
+            let shallow = CompactCodec(depthMax: depth)
+            let bytes = try codec.encode(price)
+            if depth < 2 {
+                expect(.tooDeep) { _ = try shallow.encode(price) }
+                expect(.tooDeep) { _ = try shallow.decode(Decimal.self, from: bytes) }
+            } else {
+                #expect(try shallow.decode(Decimal.self, from: shallow.encode(price)) == price)
+            }
+        }
+    }
+
+    // MARK: - Dictionaries
+
+    @Test func `Dictionaries with text for keys survive in either mode`() throws {
+        for codec in [codec, CompactCodec()] {
+            for count in [0, 1, 5, 300] {
+                let names = (0..<count).map { "key \($0)" }
+                func requireSurvives<Value: Codable & Equatable>(_ value: (Int) -> Value) throws {
+                    let all = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, value($0)) })
+                    #expect(try codec.decode([String: Value].self, from: codec.encode(all)) == all)
+                    #expect(try codec.decode([[String: Value]].self, from: codec.encode([all, all])) == [all, all])
+                }
+                try requireSurvives { "value \($0 % 7)" }
+                try requireSurvives { $0 }
+                try requireSurvives { Double($0) }
+                try requireSurvives { $0 % 2 == 0 }
+                try requireSurvives { Decimal($0) }
+                try requireSurvives { $0 % 2 == 0 ? Decimal($0) : nil }
+                try requireSurvives { ["inner": Leaf(number: $0)] }
+            }
+        }
+    }
+
+    @Test func `A dictionary names the entry that it cannot read`() throws {
+        let bytes = try codec.encode(["good": "1", "wrong": "2"])
+        let error = #expect(throws: WireError.self) { _ = try codec.decode([String: Leaf].self, from: bytes) }
+        #expect(error?.path == ["good"])
+    }
+
+    // MARK: - Names that are known from earlier messages
+
+    private struct Person: Codable, Equatable {
+        var name = "a"
+        var age: Int? = 3
+    }
+    private struct Turned: Codable {
+        var age = 3
+        var name = "a"
+    }
+
+    @Test func `A message reads and writes the same whatever went before it`() throws {
+        let first = try codec.encode(Person())
+        // More messages than a table of texts tells apart.
+        for _ in 0..<70_000 where try codec.encode(Person()) != first { Issue.record("the bytes changed") }
+        for _ in 0..<3 {
+            #expect(try codec.decode(Person.self, from: first) == Person())
+            #expect(try codec.decode(Person.self, from: codec.encode(Turned())) == Person())
+            #expect(try codec.decode([Person].self, from: codec.encode([Turned(), Turned()])) == [Person(), Person()])
+        }
+        struct Wrong: Codable { var nam = "a" }
+        expect(.missingField) { _ = try codec.decode(Person.self, from: codec.encode(Wrong())) }
+        for length in 0..<first.count {
+            #expect(throws: (any Error).self) { try codec.decode(Person.self, from: Array(first[..<length])) }
+        }
+    }
+
+    @Test func `Long names and many keys are written and read again`() throws {
+        struct Long: Codable, Equatable {
+            var aNameOfMoreThanThirtyTwoBytesThatIsNotKept = 1
+            var name = "x"
+
+            enum CodingKeys: String, CodingKey {
+                case aNameOfMoreThanThirtyTwoBytesThatIsNotKept
+                case name = "名前"
+            }
+        }
+        for _ in 0..<3 {
+            #expect(try codec.decode([Long].self, from: codec.encode([Long(), Long()])) == [Long(), Long()])
+        }
+    }
+}
