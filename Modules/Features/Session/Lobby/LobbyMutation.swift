@@ -16,8 +16,6 @@ package enum LobbyMutation: String, CaseIterable, Sendable {
     case invitedAlone
     /// Only who has invited a latecomer lets it in.
     case latecomerKnownToOne
-    /// A spectator shows what it saw of an earlier session.
-    case oldSighting
 
     /// Whether rules can be broken: whether the environment of the build said `MESH_MUTATIONS=1` (Package.swift).
     #if MUTATIONS

@@ -129,7 +129,7 @@ extension SessionLobby {
             }
         }
         session = nil
-        if !breaks(.oldSighting) { sighting = nil }
+        sighting = nil
         part = .none
     }
 

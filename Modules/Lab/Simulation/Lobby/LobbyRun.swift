@@ -71,7 +71,7 @@ final class LobbyRun {
         }
         let start = network.elapsed
         let failure = wait(until: difference)
-        agreedAfter = network.elapsed - start - Self.calm
+        if failure == nil { agreedAfter = network.elapsed - start - Self.calm }
         return failure
     }
 
