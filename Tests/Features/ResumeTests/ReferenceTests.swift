@@ -44,7 +44,7 @@ private actor OwnStorage: SessionStorage {
             transport: socket, storage: storage, token: { token },
             clientProperties: ClientProperties(
                 platform: "iOS", appVersion: "1.0", osVersion: "17.0", deviceName: "phone", deviceId: "id"),
-            configuration: .init(defaultHeartbeatInterval: 30, autoHeartbeat: false))
+            configuration: .init(defaultHeartbeatInterval: 30, autoHeartbeat: false).patient)
     }
 
     @Test func `The shortest initializer has everything else`() async {
