@@ -12,8 +12,6 @@ package enum LobbyMutation: String, CaseIterable, Sendable {
     case notKept
     /// A session that was left goes on beside the next.
     case leftRunning
-    /// Of two that were invited at the same moment one stays out.
-    case invitedAlone
     /// Only who has invited a latecomer lets it in.
     case latecomerKnownToOne
 

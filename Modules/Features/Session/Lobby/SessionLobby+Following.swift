@@ -19,7 +19,7 @@ extension SessionLobby {
         guard heard.isUsable else { return }
         var heard = heard
         if let invitation {
-            if invitation.isOfOneSession(as: heard), !breaks(.invitedAlone) {
+            if invitation.isOfOneSession(as: heard) {
                 heard = invitation.merged(with: heard)
                 guard heard != invitation else { return }
             } else {
