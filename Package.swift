@@ -188,7 +188,7 @@ let modules: [Module] = [
         ],
         tests: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
-            "MeshSeries", "MeshScenarioTransport", "MeshTestSupport", "GroceriesExample",
+            "MeshDelivery", "MeshSeries", "MeshScenarioTransport", "MeshTestSupport", "GroceriesExample",
         ]),
     Module(
         "MeshDiagnostics", "Modules/Features/Diagnostics", floor: 5,

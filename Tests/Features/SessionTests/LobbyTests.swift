@@ -1,4 +1,5 @@
 import Foundation
+import MeshDelivery
 import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
@@ -94,6 +95,55 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         opener.session?.stop()
         let again = await start(["phone"], in: world, isFirst: false, store: store)[0]
         #expect(again.invitation?.includes("watch") == true)
+    }
+
+    @Test func `a device whose clock has gone back is heard after its relaunch`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let (store, kept) = (MemoryStore(), MemoryStore())
+        func launch(at offset: Duration, incarnation: UInt32) async throws -> CounterLobby {
+            world.network.setClockOffset(offset, of: phone)
+            let transport = try world.network.makeTransport(
+                localPeer: phone, configuration: DeliveryConfiguration(), store: kept)
+            let clock = world.network.clock(of: phone)
+            let lobby = lobby(
+                transport,
+                world.configuration(incarnation: incarnation) {
+                    $0.store = store
+                    $0.now = { clock.wall }
+                })
+            await lobby.start()
+            return lobby
+        }
+        let other = await start(["watch"], in: world)[0]
+        let first = try await launch(at: .seconds(600), incarnation: 7)
+        await world.settle(until: { other.devices.contains { $0.isReachable } })
+        await first.stop()
+        world.network.crash(phone)
+        let second = try await launch(at: .zero, incarnation: 8)
+        await second.open()
+        await world.settle(until: { isOne([second, other]) })
+    }
+
+    @Test func `devices launched anew before they hear of a session are the ones that it names`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let names = ["phone", "tablet", "watch"]
+        let stores = names.map { _ in MemoryStore() }
+        var lobbies: [CounterLobby] = []
+        for (name, store) in zip(names, stores) {
+            lobbies += await start([name], in: world, store: store)
+        }
+        await world.settle(until: { lobbies.allSatisfy { $0.devices.count { $0.isReachable } == 2 } })
+        for peer in [tablet, watch] { world.network.crash(peer) }
+        await lobbies[0].open()
+        for index in 1...2 {
+            lobbies[index] = await start([names[index]], in: world, isFirst: false, store: stores[index])[0]
+        }
+        await world.settle(until: {
+            isOne(lobbies) && lobbies.allSatisfy { $0.session?.memberIDs.count == 3 && $0.session?.isMember == true }
+        })
+        #expect(lobbies.allSatisfy { $0.invitation == lobbies[0].invitation })
+        for (index, lobby) in lobbies.enumerated() { try lobby.session?.submit(.add(index + 1), at: world.now) }
+        await world.settle(until: { lobbies.allSatisfy { $0.session?.confirmedCount == 3 } })
     }
 
     @Test func `a spectator sees what members have told each other after they were apart`() async throws {
@@ -222,16 +272,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
                 $0.store = store
                 $0.audience = .everyPeer
             }
-            return CounterLobby(
-                featureID: "counter", name: name, over: transport, membersMax: membersMax,
-                configuration: configuration, isOver: \.isOver
-            ) { sessionID, follow in
-                var configuration = configuration
-                follow(&configuration)
-                return try await CounterSession.open(
-                    sessionID: sessionID, featureID: "counter", transport: transport, initialState: Counter(),
-                    reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
-            }
+            return lobby(transport, membersMax: membersMax, configuration)
         }
         for lobby in lobbies { await lobby.start() }
         guard isFirst, names.count > 1 else { return lobbies }
@@ -239,6 +280,21 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
             lobbies.allSatisfy { $0.devices.count { $0.isReachable } == names.count - 1 }
         })
         return lobbies
+    }
+
+    private func lobby(
+        _ transport: any SessionSyncTransport, membersMax: Int = 16, _ configuration: CounterConfiguration
+    ) -> CounterLobby {
+        CounterLobby(
+            featureID: "counter", name: transport.localPeer.id, over: transport, membersMax: membersMax,
+            configuration: configuration, isOver: \.isOver
+        ) { sessionID, follow in
+            var configuration = configuration
+            follow(&configuration)
+            return try await CounterSession.open(
+                sessionID: sessionID, featureID: "counter", transport: transport, initialState: Counter(),
+                reducer: CounterReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)
+        }
     }
 
     private var desktop: SessionPeer {

@@ -8,12 +8,10 @@ package enum LobbyMutation: String, CaseIterable, Sendable {
     case olderFollowed
     /// A device that takes part already does not go over to another session.
     case neverSuperseded
-    /// The store does not have the invitation.
+    /// The store has neither the invitation nor the incarnation.
     case notKept
     /// A session that was left goes on beside the next.
     case leftRunning
-    /// Only who has invited a latecomer lets it in.
-    case latecomerKnownToOne
 
     /// Whether rules can be broken: whether the environment of the build said `MESH_MUTATIONS=1` (Package.swift).
     #if MUTATIONS

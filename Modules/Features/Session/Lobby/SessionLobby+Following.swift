@@ -1,7 +1,6 @@
 import Foundation
 import MeshEngine
 import MeshIdentity
-import MeshStorage
 import MeshTransport
 
 /// How devices agree on one session, and what each does once they have.
@@ -29,7 +28,12 @@ extension SessionLobby {
         invitation = heard
         nameMembers()
         publish()
-        guard following == nil else { return }
+        goAlong()
+    }
+
+    /// Goes over to the invitation's session, and to the next where another one has come meanwhile.
+    func goAlong() {
+        guard life != nil, following == nil else { return }
         following = Task {
             while let next = invitation, next != followed { await follow(next) }
             following = nil
@@ -107,7 +111,7 @@ extension SessionLobby {
     /// Each member does: who has invited one may be gone. And of a pair that others have joined, one that comes back without
     /// its store does not find together with its partner by itself any more.
     private func letLatecomersIn() {
-        guard let session, let followed, followed.latecomers != nil, !breaks(.latecomerKnownToOne) else { return }
+        guard let session, let followed, followed.latecomers != nil else { return }
         for device in followed.everybody where device.peerID != transport.localPeer.id {
             session.invite(device.peerID)
         }
@@ -131,36 +135,5 @@ extension SessionLobby {
         session = nil
         sighting = nil
         part = .none
-    }
-
-    // MARK: - The store
-
-    private var storeKey: String { "\(featureID)/invitation" }
-
-    func keptInvitation() async -> SessionInvitation? {
-        guard let store = base.store else { return nil }
-        do {
-            let bytes = try await Task.detached { [storeKey] in try store.value(for: storeKey) }.value
-            return try bytes.map { try JSONDecoder().decode(SessionInvitation.self, from: Data($0)) }
-        } catch {
-            fail(error)
-            return nil
-        }
-    }
-
-    private func keep(_ invitation: SessionInvitation) async {
-        guard let store = base.store, !breaks(.notKept) else { return }
-        do {
-            var batch = StoreBatch()
-            batch.set(Array(try JSONEncoder().encode(invitation)), for: storeKey)
-            try await Task.detached { [batch] in try store.commit(batch) }.value
-        } catch {
-            fail(error)
-        }
-    }
-
-    private func fail(_ error: any Error) {
-        storeError = error
-        onChange(.storeFailed)
     }
 }

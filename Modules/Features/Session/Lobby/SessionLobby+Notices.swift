@@ -8,9 +8,6 @@ import MeshTransport
 extension SessionLobby {
     private var noticeFeatureID: String { "\(featureID).lobby" }
 
-    /// Notices belong to no session.
-    private nonisolated static var scope: UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 1)) }
-
     /// Devices that are told apart; of more than these nothing is known.
     private nonisolated static var devicesMax: Int { 64 }
 
@@ -96,24 +93,25 @@ extension SessionLobby {
     /// Tells every device, also those that come later.
     func publish() {
         mustPublish = true
-        guard !isPublishing else { return }
+        guard let life, !isPublishing else { return }
         isPublishing = true
         Task {
             while mustPublish {
                 mustPublish = false
-                try? await transport.sendSnapshot(notice(), mode: .latestSnapshot, to: nil)
+                try? await transport.sendSnapshot(notice(of: life), mode: .latestSnapshot, to: nil)
             }
             isPublishing = false
         }
     }
 
-    private func notice() throws -> AnySessionSyncSnapshot {
+    private func notice(of life: LobbyLife) throws -> AnySessionSyncSnapshot {
         revision += 1
         let metadata = SessionSyncMetadata(
-            sessionID: Self.scope, featureID: noticeFeatureID, sourcePeerID: transport.localPeer.id, sequence: revision,
-            causalTimestamp: base.now(), payloadType: "\(featureID).notice", incarnation: incarnation)
+            sessionID: life.scope, featureID: noticeFeatureID, sourcePeerID: transport.localPeer.id, sequence: revision,
+            causalTimestamp: base.now(), payloadType: "\(featureID).notice", stamp: life.stamp,
+            incarnation: life.incarnation)
         let isTold = !breaks(.notPassedOn) || invitation?.sessionID == openedHere?.sessionID
-        let notice = LobbyNotice(name: name, incarnation: incarnation, invitation: isTold ? invitation : nil)
+        let notice = LobbyNotice(name: name, incarnation: life.incarnation, invitation: isTold ? invitation : nil)
         return try AnySessionSyncSnapshot(
             SessionSyncSnapshot(metadata: metadata, revision: revision, state: notice, peerSequenceVector: [:]))
     }

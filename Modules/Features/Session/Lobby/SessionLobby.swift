@@ -58,7 +58,7 @@ where
     /// What has happened, at once: of a session that has been opened, before it starts.
     @ObservationIgnored public var onChange: @MainActor (SessionLobbyChange) -> Void = { _ in }
     /// Under which this device writes events of sessions that begin now.
-    @ObservationIgnored let incarnation: UInt32
+    @ObservationIgnored var incarnation: UInt32
     @ObservationIgnored var reachable: Set<String> = []
     /// What `session` and `part` are of.
     @ObservationIgnored var followed: SessionInvitation?
@@ -66,6 +66,8 @@ where
     @ObservationIgnored var following: Task<Void, Never>?
     @ObservationIgnored let listeners = OwnedTasks()
     @ObservationIgnored var revision: UInt64 = 0
+    /// nil until the store has been asked: nothing is told and nothing followed before.
+    @ObservationIgnored var life: LobbyLife?
     @ObservationIgnored var isPublishing = false
     @ObservationIgnored var mustPublish = false
     /// Names sessions that begin here.
@@ -76,7 +78,8 @@ where
     /// - Parameters:
     ///   - transport: not started yet, so that nothing is missed.
     ///   - membersMax: devices of one session, 2 where not every device reaches every other.
-    ///   - configuration: its store keeps the invitation through a relaunch; its clock and incarnation are the lobby's too.
+    ///   - configuration: its store keeps the invitation and the incarnation through a relaunch; its clock, and its incarnation
+    ///     where the store has none, are the lobby's too.
     ///   - isOver: states in which a session has ended: it is closed when the next begins, not cut off.
     ///   - opening: applies the closure that it is given to the session's configuration, last.
     public init(
@@ -97,7 +100,9 @@ where
     /// Begins to listen, and goes on with the session that the store has.
     public func start() async {
         listen()
+        await beginLife()
         if let kept = await keptInvitation() { consider(kept) }
+        goAlong()
         publish()
         await settled()
     }
@@ -107,6 +112,7 @@ where
     ///
     /// - Returns: once the session is there, or `storeError` says why not.
     public func open() async {
+        if life == nil { await beginLife() }
         let number = (invitation?.number ?? 0).addingReportingOverflow(1)
         let own = SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
         let opened = SessionInvitation(
