@@ -65,16 +65,23 @@ extension LobbyRun {
         }
     }
 
-    /// Who was not taken in before all others had closed the session, or came back without its store, is told by nobody.
+    /// Who was not taken in before all others had closed the session, or came back without its store, is told by nobody; nor
+    /// is anybody where those that have heard have closed the session and no store to tell of it later.
     private func endFault(_ members: [LobbyView]) -> String? {
-        members.first { $0.session.map { $0.isMember && !$0.hasEnded } ?? false }
+        let canTell = members.contains { view in
+            guard let session = view.session, session.hasEnded else { return false }
+            return !session.isClosed || schedule.keepers.contains(view.device)
+        }
+        guard canTell else { return nil }
+        return members.first { $0.session.map { $0.isMember && !$0.hasEnded } ?? false }
             .map { "\($0.name) has not heard that the session has ended" }
     }
 
     private func sightingFault(_ view: LobbyView, _ session: LobbyView.Session) -> String? {
+        // Nothing has happened as far as members know, and nothing is shown: what was seen went with a store.
+        if session.state == LobbyFeature.State() { return nil }
         guard let sighting = view.sighting, sighting.sessionID == session.id else {
-            // Nothing has happened yet: nothing is shown.
-            return session.state == LobbyFeature.State() ? nil : "\(view.name) sees nothing of the session"
+            return "\(view.name) sees nothing of the session"
         }
         return sighting.state == session.state
             ? nil : "\(view.name) sees \(sighting.state.numbers), and members show \(session.state.numbers)"

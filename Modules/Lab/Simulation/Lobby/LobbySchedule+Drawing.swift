@@ -73,7 +73,10 @@ extension LobbySchedule {
                 add(.open(device))
                 add(.open(other), after: random.happens(rate: 0.5) ? .zero : time(upTo: 300))
             case 18..<46: add(.tap(device, count: 1 + Int(random.upTo(3))))
-            case 46..<58: add(.invite(self.device(), by: device))
+            case 46..<58:
+                add(.invite(self.device(), by: device))
+                // Another member invites another device, before it can have heard of this.
+                if random.happens(rate: 0.5) { add(.invite(self.device(), by: self.device())) }
             case 58..<62: add(.end(device))
             case 62..<67:
                 add(.end(device))
