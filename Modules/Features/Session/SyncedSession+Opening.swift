@@ -46,6 +46,8 @@ extension SyncedSession {
             return session
         } catch  where configuration.storeFailure == .continueInMemory && error is StorageError {
             let session = new()
+            // What the store has under the configured name cannot be told.
+            session.turn { $0.leaveStore() }
             session.storeError = error
             return session
         }

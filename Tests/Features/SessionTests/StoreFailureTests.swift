@@ -23,6 +23,7 @@ import Testing
             $0.storeFailure = .continueInMemory
         }
         #expect(there.durability == .memory)
+        #expect(there.source != SessionSource(peerID: "watch", incarnation: 2), "the store may know that name")
         #expect((there.storeError as? StorageError)?.code == .closed)
         here.start()
         there.start()

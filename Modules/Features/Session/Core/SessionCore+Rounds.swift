@@ -134,7 +134,7 @@ extension SessionCore {
     }
 
     /// The store has an older session from now on. It must not be continued under the name under which this one goes on.
-    private mutating func leaveStore() {
+    mutating func leaveStore() {
         archive = nil
         unsaved.changes = nil
         series.leaveStore()
