@@ -1,4 +1,6 @@
 #if UDP
+    import MeshBus
+
     /// Why an identity or the list of trusted peers is of no use. The message says what to do next.
     public struct SecurityError: Error, Sendable, CustomStringConvertible {
         public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -40,5 +42,21 @@
         }
 
         public var description: String { "\(code): \(message)" }
+    }
+
+    typealias PrivateFile = MeshBus.PrivateFile<SecurityError>
+
+    extension SecurityError: PrivateFileFailure {
+        package init(_ flaw: PrivateFileFlaw, _ message: String, errorNumber: Int32) {
+            let code: Code =
+                switch flaw {
+                case .noName: .invalidArgument
+                case .notPrivate: .notPrivate
+                case .oversized: .damaged
+                case .missing: .missing
+                case .refused: .systemCallFailed
+                }
+            self.init(code, message, errorNumber: errorNumber)
+        }
     }
 #endif
