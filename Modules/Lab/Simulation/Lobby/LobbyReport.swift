@@ -37,12 +37,8 @@ extension LobbySimulation {
         _ seeds: Range<UInt64>, trace: ((String) -> Void)? = nil, stopsAtFailure: Bool = false,
         progress: (LobbyReport) -> Void = { _ in }
     ) -> LobbyReport {
-        var report = LobbyReport()
-        for seed in seeds {
+        LobbyReport().adding(seeds, stopsAtFailure: stopsAtFailure, progress: progress) { report, seed in
             report.add(run(seed: seed, trace: trace))
-            progress(report)
-            if stopsAtFailure, !report.failures.isEmpty { break }
         }
-        return report
     }
 }

@@ -13,8 +13,7 @@ public struct SeriesSimulation: Sendable {
     public func run(
         _ seeds: Range<UInt64>, stopsAtFailure: Bool = false, progress: (SeriesReport) -> Void = { _ in }
     ) -> SeriesReport {
-        var report = SeriesReport()
-        for seed in seeds {
+        SeriesReport().adding(seeds, stopsAtFailure: stopsAtFailure, progress: progress) { report, seed in
             let start = ContinuousClock.now
             var run = SeriesRun(seed: seed, steps: steps)
             do {
@@ -26,10 +25,7 @@ public struct SeriesSimulation: Sendable {
             report.samples += run.sampleCount
             report.faults.merge(run.faults, uniquingKeysWith: +)
             report.wallSeconds += start.duration(to: .now) / .seconds(1)
-            progress(report)
-            if stopsAtFailure, !report.failures.isEmpty { break }
         }
-        return report
     }
 }
 

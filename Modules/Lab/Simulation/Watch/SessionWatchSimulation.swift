@@ -90,12 +90,8 @@ extension SessionWatchSimulation {
         _ seeds: Range<UInt64>, trace: ((String) -> Void)? = nil, stopsAtFailure: Bool = false,
         progress: (SessionWatchReport) -> Void = { _ in }
     ) -> SessionWatchReport {
-        var report = SessionWatchReport()
-        for seed in seeds {
+        SessionWatchReport().adding(seeds, stopsAtFailure: stopsAtFailure, progress: progress) { report, seed in
             report.add(run(seed: seed, trace: trace))
-            progress(report)
-            if stopsAtFailure, !report.failures.isEmpty { break }
         }
-        return report
     }
 }
