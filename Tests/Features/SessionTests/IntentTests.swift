@@ -181,12 +181,36 @@ typealias TrainingService = SessionIntentService<
 
     @Test(arguments: 0..<100 as Range<UInt64>)
     func `an intent is begun once at most, however often the device that was asked dies`(seed: UInt64) async throws {
+        let run = try await deaths(seed: seed) { $0.serve($1, takes: .milliseconds(200)) }
+        #expect(run.world.beginnings.values.allSatisfy { $0 == 1 }, "seed \(seed)")
+        let answered = run.outcomes.count { (try? $0.get()) != nil }
+        #expect(run.state.step == answered && answered <= run.world.beginnings.count, "seed \(seed)")
+        for case .failure(let error) in run.outcomes {
+            #expect(error as? SessionIntentError == .interrupted, "seed \(seed): nothing was out of reach for so long")
+        }
+    }
+
+    @Test func `a device that writes nothing before it begins does it twice`() async throws {
+        var most = 0
+        for seed in 0..<10 as Range<UInt64> {
+            let run = try await deaths(seed: seed) { world, session in
+                HastyService(session, world.handler(session, takes: .milliseconds(200)))
+            }
+            most = max(most, run.world.beginnings.values.max() ?? 0)
+        }
+        #expect(most > 1)
+    }
+
+    /// A phone asks four times, and each time the watch dies soon after and is launched again with its store.
+    private func deaths(
+        seed: UInt64, serve: (TrainingWorld, TrainingSession) -> AnyObject
+    ) async throws -> (world: TrainingWorld, outcomes: [Result<Int, any Error>], state: Training) {
         let world = TrainingWorld(seed: seed, conditions: .rough)
         var random = SplitMix64(seed: seed)
         let store = MemoryStore()
         let here = try await world.open(phone, incarnation: 1)
         var there = try await world.open(watch, incarnation: 2) { $0.store = store }
-        var service: TrainingService? = world.serve(there, takes: .milliseconds(200))
+        var service: AnyObject? = serve(world, there)
         await world.settle(until: { here.isMember && there.isMember && here.state.intents.owner == there.source })
         var outcomes: [Result<Int, any Error>] = []
         for _ in 0..<4 {
@@ -195,17 +219,12 @@ typealias TrainingService = SessionIntentService<
             there.stop()
             service = nil
             there = try await world.open(watch, incarnation: UInt32(outcomes.count + 3)) { $0.store = store }
-            service = world.serve(there, takes: .milliseconds(200))
+            service = serve(world, there)
             outcomes.append(try await world.waiting { await asking.result })
         }
-        await world.settle(until: { here.state == there.state })
-        #expect(service?.isOwner == true)
-        #expect(world.beginnings.values.allSatisfy { $0 == 1 }, "seed \(seed)")
-        let answered = outcomes.count { (try? $0.get()) != nil }
-        #expect(here.state.step == answered && answered <= world.beginnings.count, "seed \(seed)")
-        for case .failure(let error) in outcomes {
-            #expect(error as? SessionIntentError == .interrupted, "seed \(seed): nothing was out of reach for so long")
-        }
+        await world.settle(until: { here.state == there.state && here.state.intents.owner == there.source })
+        withExtendedLifetime(service) {}
+        return (world, outcomes, here.state)
     }
 
     // MARK: - The reducer's part
@@ -305,7 +324,13 @@ private struct NoStepLeft: LocalizedError {
 
     /// Answers with the number of what has been done.
     func serve(_ session: TrainingSession, takes duration: Duration = .zero) -> TrainingService {
-        session.serve { [self] intent in
+        session.serve(handler(session, takes: duration))
+    }
+
+    func handler(
+        _ session: TrainingSession, takes duration: Duration
+    ) -> @MainActor (SessionIntent<Ask, Int>) async throws -> Int {
+        { [self] intent in
             beginnings[intent.id, default: 0] += 1
             doers.append(session.source)
             let count = doers.count
@@ -329,6 +354,28 @@ private struct NoStepLeft: LocalizedError {
         }
         await settle(until: { hasEnded.isSet })
         return try await task.value
+    }
+}
+
+/// Does at once what it sees, and writes down nothing but the answer.
+@MainActor private final class HastyService {
+    private var seen: Set<UUID> = []
+    private let listener = OwnedTasks()
+
+    init(_ session: TrainingSession, _ handler: @escaping @MainActor (SessionIntent<Ask, Int>) async throws -> Int) {
+        if session.state.intents.owner == nil { _ = try? session.submit(.intents(.takeOver(term: 1))) }
+        let states = session.states()
+        listener.hold([
+            Task { [weak self] in
+                for await state in states {
+                    for entry in state.intents.entries where entry.isOpen && entry.designated == session.source {
+                        guard self?.seen.insert(entry.id).inserted == true else { continue }
+                        guard let answer = try? await handler(entry) else { return }
+                        _ = try? session.submit(.intents(.settle(id: entry.id, .answered(answer))))
+                    }
+                }
+            }
+        ])
     }
 }
 
