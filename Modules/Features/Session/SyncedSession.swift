@@ -81,7 +81,7 @@ where
     @ObservationIgnored var heldCore: Core
     /// Another one after each change of the core.
     @ObservationIgnored var coreVersion: UInt64 = 0
-    @ObservationIgnored private var turnsAside = 0
+    @ObservationIgnored var turnsAside = 0
     @ObservationIgnored var writer: StoreWriter?
     /// For series, where the session has no store.
     @ObservationIgnored let memory = StoreWriter(MemoryStore())
@@ -93,9 +93,9 @@ where
     @ObservationIgnored private let ephemeralTimer = OwnedTasks()
     @ObservationIgnored let effectTask = OwnedTasks()
     @ObservationIgnored var isRunningEffects = false
-    @ObservationIgnored private let catchUpTask = OwnedTasks()
-    @ObservationIgnored private var isCatchingUp = false
-    @ObservationIgnored private let copyTask = OwnedTasks()
+    @ObservationIgnored let catchUpTask = OwnedTasks()
+    @ObservationIgnored var isCatchingUp = false
+    @ObservationIgnored let copyTask = OwnedTasks()
     @ObservationIgnored let servingTask = OwnedTasks()
     /// What peers have asked for, the last of each.
     @ObservationIgnored var servings: [String: SeriesServing] = [:]
@@ -401,70 +401,6 @@ extension SyncedSession {
         if !directives.servings.isEmpty { serve(directives.servings) }
     }
 
-    private func read(_ copy: ArrivingCopy) {
-        copyTask.hold([Task { [weak self] in await self?.turnAside { $0.adopt(copy) } }])
-    }
-
-    #if DEBUG
-        /// Perhaps nobody listens to alarms, and each device shows something else.
-        private func warn(of alarms: [SessionAlarm]) {
-            for case .nondeterministicReducer(let place) in alarms {
-                let range = SessionRange(source: place.source, first: place.sequence, last: place.sequence)
-                var event = "event \(place.sequence) of \(place.source)"
-                if case .event(let value)? = core.engine.records(in: range).first?.content { event += ", \(value)," }
-                let text = """
-                    SessionMesh: the reducer of '\(featureID)' gives two results for \(event) so devices will differ. \
-                    Use context.uuid(), context.randomNumberGenerator and context.metadata.causalTimestamp \
-                    instead of UUID(), random numbers and Date().
-
-                    """
-                FileHandle.standardError.write(Data(text.utf8))
-            }
-        }
-    #endif
-
-    private func set(_ timer: OwnedTasks, _ delay: Duration, _ body: @escaping @MainActor (inout Core) -> Void) {
-        timer.cancel()
-        guard isRunning else { return }
-        timer.hold([
-            Task { [weak self, wait = configuration.wait] in
-                try? await wait(delay)
-                if !Task.isCancelled { self?.turn(body) }
-            }
-        ])
-    }
-
-    /// In slices, between which the main actor does other things.
-    private func catchUp(in delay: Duration) {
-        guard isRunning, !isCatchingUp else { return }
-        isCatchingUp = true
-        catchUpTask.hold([
-            Task { [weak self, wait = configuration.wait] in
-                if delay > .zero { try? await wait(delay) }
-                while !Task.isCancelled, let self {
-                    // Else it would have to be done again.
-                    if self.turnsAside > 0 {
-                        try? await wait(.milliseconds(1))
-                    } else if self.catchUpSlice() {
-                        await Task.yield()
-                    } else {
-                        break
-                    }
-                }
-                if !Task.isCancelled { self?.isCatchingUp = false }
-            }
-        ])
-    }
-
-    /// - Returns: whether there is more to do.
-    private func catchUpSlice() -> Bool {
-        let end = ContinuousClock.now + configuration.catchUpTime
-        return turn { core in
-            repeat { core.catchUp(atMost: 8) } while core.engine.isBehind && ContinuousClock.now < end
-            return core.isCatchingUp
-        }
-    }
-
     /// What observers see beside the state, where it has changed.
     private func showStatus() {
         // Read where they lie: see `ShownValues`.
@@ -495,26 +431,6 @@ extension SyncedSession {
     private func showSeries() {
         seriesTurn &+= 1
         if seriesTopic.subscriberCount > 0 { seriesTopic.publish(core.series.statuses) }
-    }
-
-    /// Runs what is confirmed, unless that is under way.
-    private func runEffects() {
-        guard let run = configuration.onConfirmed, !isRunningEffects else { return }
-        isRunningEffects = true
-        effectTask.hold([
-            Task { [weak self] in
-                while let event = self?.turn({ $0.nextEffect() }) {
-                    do {
-                        try await run(event)
-                        self?.turn { $0.finishEffect() }
-                    } catch {
-                        self?.turn { $0.statistics.effectFailures += 1 }
-                        break
-                    }
-                }
-                self?.isRunningEffects = false
-            }
-        ])
     }
 }
 
