@@ -1,5 +1,6 @@
 #if UDP
     import Crypto
+    import MeshBus
 
     #if canImport(FoundationEssentials)
         import FoundationEssentials

@@ -1,5 +1,5 @@
 #if UDP
-    import MeshBus
+    package import MeshBus
 
     /// Why an identity or the list of trusted peers is of no use. The message says what to do next.
     public struct SecurityError: Error, Sendable, CustomStringConvertible {

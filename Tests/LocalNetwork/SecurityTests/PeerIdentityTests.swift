@@ -1,5 +1,6 @@
 #if UDP
     import Foundation
+    import MeshBus
     import Testing
 
     @testable import MeshSecurity

@@ -1,4 +1,4 @@
-import MeshBus
+package import MeshBus
 
 /// A small file of this user's alone (mode 0600), replaced as a whole: whatever happens, it holds the session before or the
 /// one after. Its folder must exist, and others may not write to it unless it is one like /tmp.
