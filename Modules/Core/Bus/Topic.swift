@@ -116,7 +116,14 @@ public final class Topic<Element: Sendable>: Sendable {
     /// A stream that begins with elements which the caller has kept for late subscribers.
     package func subscribe(startingWith kept: [Element]) -> AsyncStream<Element> {
         let reader = makeReader(startingWith: kept)
-        return AsyncStream(unfolding: { await reader.next() }, onCancel: { reader.cancel() })
+        return AsyncStream(unfolding: { await reader.next(isolation: nil) }, onCancel: { reader.cancel() })
+    }
+
+    /// The same for a subscriber on the main actor: no other thread is woken on the way there.
+    package func subscribeOnMainActor(startingWith kept: [Element] = []) -> AsyncStream<Element> {
+        let reader = makeReader(startingWith: kept)
+        return AsyncStream(
+            unfolding: { @MainActor in await reader.next(isolation: MainActor.shared) }, onCancel: { reader.cancel() })
     }
 
     /// The same elements as `subscribe()`, in turns: all that have gathered, at most 256 and never none.
@@ -125,7 +132,12 @@ public final class Topic<Element: Sendable>: Sendable {
     /// The same, of those that fulfil the condition. Others have their place in the subscriber's buffer, and pass it by.
     package func subscribeBatches(where isWanted: (@Sendable (Element) -> Bool)?) -> AsyncStream<[Element]> {
         let reader = makeReader(startingWith: [], where: isWanted)
-        return AsyncStream(unfolding: { await reader.nextBatch() }, onCancel: { reader.cancel() })
+        return AsyncStream(unfolding: { await reader.nextBatch(isolation: nil) }, onCancel: { reader.cancel() })
+    }
+
+    /// The same, for one subscriber that is woken where it waits; see `TopicBatches`.
+    package func batches(where isWanted: (@Sendable (Element) -> Bool)?) -> TopicBatches<Element> {
+        TopicBatches(makeReader(startingWith: [], where: isWanted))
     }
 
     /// Ends every subscriber's stream after what it still holds. Idempotent.
@@ -352,6 +364,24 @@ extension Topic {
     }
 }
 
+/// What a topic hands one subscriber, in turns. A stream that unfolds wakes a thread of the pool, which wakes the subscriber;
+/// here the subscriber is woken on its own actor.
+package struct TopicBatches<Element: Sendable>: Sendable {
+    private let reader: TopicReader<Element>
+
+    fileprivate init(_ reader: TopicReader<Element>) { self.reader = reader }
+
+    /// All that have gathered, at most 256 and never none; nil when there will be none, and once the waiting task was
+    /// cancelled.
+    package func next(isolation: isolated (any Actor)? = #isolation) async -> [Element]? {
+        await withTaskCancellationHandler {
+            await reader.nextBatch(isolation: isolation)
+        } onCancel: {
+            reader.cancel()
+        }
+    }
+}
+
 /// What a subscriber's stream holds: when it goes, the subscriber has gone.
 private final class TopicReader<Element: Sendable>: Sendable {
     private let subscription: TopicSubscription<Element>
@@ -364,8 +394,10 @@ private final class TopicReader<Element: Sendable>: Sendable {
 
     deinit { unsubscribe() }
 
-    func next() async -> Element? { await subscription.next() }
-    func nextBatch() async -> [Element]? { await subscription.nextBatch() }
+    func next(isolation: isolated (any Actor)?) async -> Element? { await subscription.next(isolation: isolation) }
+    func nextBatch(isolation: isolated (any Actor)?) async -> [Element]? {
+        await subscription.nextBatch(isolation: isolation)
+    }
 
     func cancel() {
         unsubscribe()

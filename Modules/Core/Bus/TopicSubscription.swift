@@ -158,13 +158,13 @@ extension TopicSubscription {
     }
 
     /// The oldest element that is wanted, as soon as there is one; nil when there will be none.
-    func next() async -> Element? {
-        await next({ $0.popFirst() }, select: { wants($0) ? $0 : nil })
+    func next(isolation: isolated (any Actor)?) async -> Element? {
+        await next({ $0.popFirst() }, select: { wants($0) ? $0 : nil }, isolation: isolation)
     }
 
     /// The oldest elements that are wanted, as soon as there are any; nil when there will be none.
-    func nextBatch() async -> [Element]? {
-        await next({ $0.popBatch() }, select: wantedElements)
+    func nextBatch(isolation: isolated (any Actor)?) async -> [Element]? {
+        await next({ $0.popBatch() }, select: wantedElements, isolation: isolation)
     }
 
     private func wantedElements(of elements: [Element]) -> [Element]? {
@@ -174,7 +174,7 @@ extension TopicSubscription {
     }
 
     private func next<Taken>(
-        _ pop: (inout BatchBuffer<Element>) -> Taken?, select: (Taken) -> Taken?
+        _ pop: (inout BatchBuffer<Element>) -> Taken?, select: (Taken) -> Taken?, isolation: isolated (any Actor)?
     ) async -> Taken? {
         while true {
             switch step(pop) {
@@ -182,7 +182,7 @@ extension TopicSubscription {
                 if tellsRoom { roomReturned() }
                 if let selected = select(taken) { return selected }
             case .ended: return nil
-            case .waits: await somethingNew()
+            case .waits: await somethingNew(isolation: isolation)
             }
         }
     }
@@ -198,8 +198,8 @@ extension TopicSubscription {
         }
     }
 
-    private func somethingNew() async {
-        await withCheckedContinuation { waiter in
+    private func somethingNew(isolation: isolated (any Actor)?) async {
+        await withCheckedContinuation(isolation: isolation) { waiter in
             let isThere = state.withLock { state in
                 guard state.buffer.isEmpty, !state.hasEnded else { return true }
                 state.waiters.append(waiter)

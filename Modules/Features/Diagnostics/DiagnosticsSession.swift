@@ -144,6 +144,11 @@ extension DiagnosticsSession {
     ) -> AsyncStream<[AnySessionSyncEnvelope]> {
         inbox.receiveEnvelopeBatches(where: isWanted)
     }
+    public func envelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> EnvelopeBatches {
+        inbox.envelopeBatches(where: isWanted)
+    }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { inbox.receiveSnapshots() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { inbox.receiveSnapshotRequests() }
     public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { inbox.reachabilityChanges() }

@@ -299,14 +299,14 @@ where
     }
 
     private func listen() {
-        let envelopes = transport.receiveEnvelopeBatches { [featureID] in $0.featureID == featureID }
+        let envelopes = transport.envelopeBatches { [featureID] in $0.featureID == featureID }
         let snapshots = transport.receiveSnapshots()
         let requests = transport.receiveSnapshotRequests()
         let reachability = transport.reachabilityChanges()
         listeners.hold([
             Task { [weak self] in for await change in reachability { self?.turn { $0.receive(change) } } },
             Task { [weak self] in
-                for await batch in envelopes {
+                while let batch = await envelopes.next() {
                     for slice in Slices(batch[...]) {
                         self?.turn { $0.receive(Array(slice)) }
                         // A stream that has more gives it without a pause.

@@ -30,6 +30,13 @@ public protocol SessionSyncTransport: Sendable {
     /// Several in order, cheaper than one by one where the transport can make it so; by default one by one. When it throws,
     /// those before the one that caused it may have been taken.
     func send(_ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
+    /// The same without waiting, on the caller's thread: as many of them, the first ones, as can be accepted at once. The
+    /// caller sends the others as above. By default none.
+    /// - Returns: how many were taken.
+    /// - Throws: what `send` throws; those before the one that caused it may have been taken.
+    func sendAtOnce(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) throws -> Int
     func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     /// Asks for a current snapshot; the answer arrives through `receiveSnapshots`.
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws
@@ -56,6 +63,9 @@ public protocol SessionSyncTransport: Sendable {
     func receiveEnvelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> AsyncStream<[AnySessionSyncEnvelope]>
+    /// The same, for a subscriber that is woken on its own actor, with no other thread in between. By default it reads the
+    /// stream.
+    func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot>
     func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest>
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability>
@@ -78,6 +88,17 @@ extension SessionSyncTransport {
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
         for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
+    }
+
+    public func sendAtOnce(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) throws -> Int { 0 }
+
+    public func envelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> EnvelopeBatches {
+        let batches = receiveEnvelopeBatches(where: isWanted)
+        return EnvelopeBatches { _ in await batches.first { _ in true } }
     }
 
     public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {

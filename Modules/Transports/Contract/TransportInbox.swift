@@ -101,6 +101,14 @@ public final class TransportInbox: Sendable {
         envelopes.subscribeBatches { isWanted($0.metadata) }
     }
 
+    /// The same, for a subscriber that is woken where it waits.
+    public func envelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> EnvelopeBatches {
+        let batches = envelopes.batches { isWanted($0.metadata) }
+        return EnvelopeBatches { await batches.next(isolation: $0) }
+    }
+
     /// Begins with the peers that are reachable now.
     public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> {
         retained.withLock { reachability.subscribe(startingWith: $0.reachable) }

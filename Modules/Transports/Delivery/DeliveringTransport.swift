@@ -44,6 +44,12 @@ extension DeliveringTransport {
         try await delivery.send(envelope, mode: mode, to: peer, options: options)
     }
 
+    public func sendAtOnce(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) throws -> Int {
+        try delivery.sendAtOnce(envelopes, mode: mode, to: peer)
+    }
+
     public func sendSnapshot(
         _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
@@ -69,6 +75,11 @@ extension DeliveringTransport {
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> AsyncStream<[AnySessionSyncEnvelope]> {
         delivery.receiveEnvelopeBatches(where: isWanted)
+    }
+    public func envelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> EnvelopeBatches {
+        delivery.envelopeBatches(where: isWanted)
     }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { delivery.receiveSnapshots() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { delivery.receiveSnapshotRequests() }

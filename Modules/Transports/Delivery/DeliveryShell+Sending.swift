@@ -11,19 +11,18 @@ extension DeliveryShell {
         while next < items.count {
             try Task.checkCancellation()
             let waiter: UInt64? = try perform { state, now in
-                guard state.phase == .idle || state.phase == .open else { throw SessionSyncError.closed }
-                next += state.core.sendTogether(items[next...], mode: mode, to: peerID)
-                while next < items.count {
-                    switch try state.core.send(items[next], mode: mode, to: peerID, now) {
-                    case .taken: next += 1
-                    case .full: return state.addWaiter()
-                    }
-                }
-                return nil
+                try state.take(items, from: &next, mode: mode, to: peerID, now) ? nil : state.addWaiter()
             }
             if let waiter { try await wait(waiter) }
         }
         if let archive, mode == .reliableEventually { try await archive.flush(since: notedCount) }
+    }
+
+    /// - Returns: how many there was room for.
+    func submitAtOnce(_ items: [DeliveryCore.Item], mode: SessionDeliveryMode, to peerID: String?) throws -> Int {
+        var next = 0
+        try perform { state, now in _ = try state.take(items, from: &next, mode: mode, to: peerID, now) }
+        return next
     }
 
     private func wait(_ waiter: UInt64) async throws {
@@ -44,6 +43,21 @@ extension DeliveryShell {
 }
 
 extension DeliveryShell.State {
+    /// - Parameter next: the first that has not been taken.
+    /// - Returns: whether there was room for all.
+    mutating func take(
+        _ items: [DeliveryCore.Item], from next: inout Int, mode: SessionDeliveryMode, to peerID: String?,
+        _ now: DeliveryTime
+    ) throws -> Bool {
+        guard phase == .idle || phase == .open else { throw SessionSyncError.closed }
+        next += core.sendTogether(items[next...], mode: mode, to: peerID)
+        while next < items.count {
+            guard case .taken = try core.send(items[next], mode: mode, to: peerID, now) else { return false }
+            next += 1
+        }
+        return true
+    }
+
     /// Entered in the same turn in which there was no room, so that room that comes meanwhile is not missed.
     mutating func addWaiter() -> UInt64 {
         nextWaiter += 1

@@ -101,6 +101,11 @@ public final class LinkTransport: SessionSyncTransport {
     ) -> AsyncStream<[AnySessionSyncEnvelope]> {
         shell.inbox.receiveEnvelopeBatches(where: isWanted)
     }
+    public func envelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> EnvelopeBatches {
+        shell.inbox.envelopeBatches(where: isWanted)
+    }
     public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { shell.inbox.receiveSnapshots() }
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> {
         shell.inbox.receiveSnapshotRequests()
@@ -146,8 +151,22 @@ extension LinkTransport {
         options: DeliveryOptions?
     ) async throws {
         try Task.checkCancellation()
+        try await shell.submit(items(of: envelopes, mode, options), mode: mode, to: peer?.id)
+    }
+
+    /// - Throws: what `send` throws. Of what a store has to keep first nothing is taken.
+    public func sendAtOnce(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) throws -> Int {
+        guard shell.archive == nil || mode != .reliableEventually else { return 0 }
+        return try shell.submitAtOnce(items(of: envelopes, mode, nil), mode: mode, to: peer?.id)
+    }
+
+    private func items(
+        of envelopes: [AnySessionSyncEnvelope], _ mode: SessionDeliveryMode, _ options: DeliveryOptions?
+    ) throws -> [DeliveryCore.Item] {
         guard mode != .latestSnapshot else { throw SessionSyncError.unsupportedDeliveryMode }
-        let items = try envelopes.map { envelope in
+        return try envelopes.map { envelope in
             guard shell.writesPayloads else { return DeliveryCore.Item(.envelope(envelope), byteCount: 0, options) }
             try envelope.metadata.checkNames()
             let payload = try envelope.encodedPayload(with: shell.budget.codec)
@@ -155,7 +174,6 @@ extension LinkTransport {
             let encoded = AnySessionSyncEnvelope(metadata: envelope.metadata, payload: payload)
             return DeliveryCore.Item(.envelope(encoded), byteCount: payload.bytes.count, options)
         }
-        try await shell.submit(items, mode: mode, to: peer?.id)
     }
 
     /// - Throws: what `send` throws.

@@ -238,6 +238,9 @@ final class CounterpartTransport: SessionSyncTransport {
     ) -> AsyncStream<[AnySessionSyncEnvelope]> {
         mesh?.receiveEnvelopeBatches(where: isWanted) ?? inbox.receiveEnvelopeBatches(where: isWanted)
     }
+    func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches {
+        mesh?.envelopeBatches(where: isWanted) ?? inbox.envelopeBatches(where: isWanted)
+    }
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> {
         mesh?.receiveSnapshots() ?? inbox.receiveSnapshots()
     }

@@ -1,0 +1,22 @@
+public import MeshIdentity
+
+/// What has arrived, turn by turn, for one subscriber, who is woken on its own actor.
+///
+/// ```swift
+/// let batches = transport.envelopeBatches { $0.featureID == "score" }
+/// while let batch = await batches.next() { show(batch) }
+/// ```
+public struct EnvelopeBatches: Sendable {
+    public typealias Next = @Sendable (isolated (any Actor)?) async -> [AnySessionSyncEnvelope]?
+
+    private let unfold: Next
+
+    /// - Parameter next: waits on the actor that it is given; nil ends it.
+    public init(next: @escaping Next) { unfold = next }
+
+    /// Everything that has gathered since the last turn, at most 256 envelopes; nil when the transport has closed or the
+    /// waiting task was cancelled. One call at a time.
+    public func next(isolation: isolated (any Actor)? = #isolation) async -> [AnySessionSyncEnvelope]? {
+        await unfold(isolation)
+    }
+}
