@@ -1,5 +1,7 @@
 #if UDP
+    import Foundation
     import MeshBus
+    import MeshLocalNetworkLab
     import MeshSecurity
     import MeshTestSupport
     import MeshTransport
@@ -16,7 +18,8 @@
 
             init() throws {
                 let (first, second) = (PeerIdentity().peerID, PeerIdentity().peerID)
-                let (left, right) = (DatagramKeyAgreement(), DatagramKeyAgreement())
+                let left = DatagramKeyAgreement()
+                let right = DatagramKeyAgreement()
                 let keys = [left.publicKey, right.publicKey]
                 sealer = try left.agree(with: keys[1], local: first, remote: second, isInitiator: true).sealer
                 opener = try right.agree(with: keys[0], local: second, remote: first, isInitiator: false).opener
