@@ -127,6 +127,13 @@
         }
     }
 
+    /// What was in a packet.
+    package struct OpenedDatagram: Sendable {
+        package let plaintext: Data
+        /// Whether it is several messages.
+        package let isBundle: Bool
+    }
+
     /// The half that receives.
     public struct DatagramOpener: ~Copyable, Sendable {
         /// So many forgeries may be tried on one key (RFC 9147 section 4.5.3).
@@ -156,7 +163,7 @@
         /// - Throws: as `SealedDatagrams.open`.
         package mutating func openPacket(
             _ packet: UnsafeRawBufferPointer
-        ) throws(SealError) -> (plaintext: Data, isBundle: Bool) {
+        ) throws(SealError) -> OpenedDatagram {
             let lengths = SealedDatagrams.overhead...SealedDatagrams.overhead + SealedDatagrams.plaintextBytesMax
             guard lengths.contains(packet.count) else { throw .malformed }
             let header = DatagramHeader(packet)
@@ -174,7 +181,7 @@
                 throw .forged
             }
             window.insert(header.counter)
-            return (plaintext, isBundle)
+            return OpenedDatagram(plaintext: plaintext, isBundle: isBundle)
         }
 
         /// As the other `open`.

@@ -105,7 +105,7 @@
             return phase == .connected
         }
 
-        private func open(_ packet: UnsafeRawBufferPointer) -> (plaintext: Data, isBundle: Bool)? {
+        private func open(_ packet: UnsafeRawBufferPointer) -> OpenedDatagram? {
             do throws(SealError) {
                 return try opener?.openPacket(packet)
             } catch {
