@@ -2,16 +2,17 @@
     import Crypto
 
     #if canImport(FoundationEssentials)
-        import FoundationEssentials
+        package import FoundationEssentials
     #else
-        import Foundation
+        package import Foundation
     #endif
 
     /// Datagrams between two peers that nobody else can read, change, make up or deliver twice: ChaCha20-Poly1305
     /// (RFC 8439) under a key for each direction. Losses and any order are fine.
     ///
     /// A packet is the id of its key (8 bytes), a counter (8 bytes), the ciphertext and a tag (16 bytes); numbers are big-
-    /// endian. Header and plaintext are authenticated. Docs/Security.md has it byte by byte.
+    /// endian. Header and plaintext are authenticated. Of a bundle, which holds several messages, the lowest bit of the key's
+    /// id is turned. Docs/Security.md has it byte by byte.
     ///
     /// Not copyable: two copies would use one nonce twice. Not safe to use from two threads at once; the two halves may be
     /// taken apart and used from one thread each. `DatagramKeyAgreement` makes one.
@@ -39,6 +40,9 @@
             guard packet.count >= overhead else { return nil }
             return UInt64(bigEndian: packet.loadUnaligned(as: UInt64.self))
         }
+
+        /// What turns a key's id into that of its bundles, and back.
+        package static let bundleBit: UInt64 = 1
 
         /// - Throws: `oversized`, `exhausted`.
         public mutating func seal(_ plaintext: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
@@ -73,26 +77,43 @@
 
         /// - Throws: `oversized` for more than `SealedDatagrams.plaintextBytesMax`; `exhausted` after 2^64 - 1 packets.
         public mutating func seal(_ plaintext: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
+            var failure: SealError?
+            let count = SealedDatagrams.overhead + plaintext.count
+            let packet = [UInt8](unsafeUninitializedCapacity: count) { packet, initialized in
+                do throws(SealError) {
+                    try seal(plaintext, into: UnsafeMutableRawBufferPointer(packet))
+                    initialized = count
+                } catch {
+                    failure = error
+                }
+            }
+            if let failure { throw failure }
+            return packet
+        }
+
+        /// Writes the packet where it is sent from.
+        /// - Parameter packet: room for `SealedDatagrams.overhead` bytes more than the plaintext has.
+        /// - Throws: as the other `seal`.
+        package mutating func seal(
+            _ plaintext: UnsafeRawBufferPointer, isBundle: Bool = false, into packet: UnsafeMutableRawBufferPointer
+        ) throws(SealError) {
             guard plaintext.count <= SealedDatagrams.plaintextBytesMax else { throw .oversized }
             guard counter < .max else { throw .exhausted }
-            let header = DatagramHeader(keyID: keyID, counter: counter)
+            precondition(packet.count >= SealedDatagrams.overhead + plaintext.count, "room for the packet")
+            let header = DatagramHeader(
+                keyID: isBundle ? keyID ^ SealedDatagrams.bundleBit : keyID, counter: counter)
             // Spent whatever happens next.
             counter += 1
             do {
-                return try header.withBytes { header in
+                try header.withBytes { header in
                     let box = try ChaChaPoly.seal(
                         plaintext, using: key, nonce: DatagramHeader.nonce(in: header), authenticating: header)
-                    // What the library calls combined is the nonce, which the header ends with, ciphertext and tag.
-                    return [UInt8](unsafeUninitializedCapacity: SealedDatagrams.overhead + plaintext.count) {
-                        packet, count in
-                        let packet = UnsafeMutableRawBufferPointer(packet)
-                        packet.copyMemory(from: UnsafeRawBufferPointer(rebasing: header[..<DatagramHeader.nonceOffset]))
-                        // Not `copyBytes`, which is generic and ten times as slow.
-                        box.combined.withUnsafeBytes { combined in
-                            UnsafeMutableRawBufferPointer(rebasing: packet[DatagramHeader.nonceOffset...])
-                                .copyMemory(from: combined)
-                            count = DatagramHeader.nonceOffset + combined.count
-                        }
+                    packet.copyMemory(from: UnsafeRawBufferPointer(rebasing: header[..<DatagramHeader.nonceOffset]))
+                    // What the library calls combined is the nonce, which the header ends with, ciphertext and tag. Not
+                    // `copyBytes`, which is generic and ten times as slow.
+                    box.combined.withUnsafeBytes { combined in
+                        UnsafeMutableRawBufferPointer(rebasing: packet[DatagramHeader.nonceOffset...])
+                            .copyMemory(from: combined)
                     }
                 }
             } catch {
@@ -104,6 +125,13 @@
         public mutating func seal(_ plaintext: [UInt8]) throws(SealError) -> [UInt8] {
             try plaintext.withUnsafeBufferPointer { bytes throws(SealError) in try seal(UnsafeRawBufferPointer(bytes)) }
         }
+    }
+
+    /// What was in a packet.
+    package struct OpenedDatagram: Sendable {
+        package let plaintext: Data
+        /// Whether it is several messages.
+        package let isBundle: Bool
     }
 
     /// The half that receives.
@@ -127,10 +155,20 @@
 
         /// - Throws: as `SealedDatagrams.open`.
         public mutating func open(_ packet: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
+            guard SealedDatagrams.keyID(of: packet) != keyID ^ SealedDatagrams.bundleBit else { throw .unknownKey }
+            return try openPacket(packet).plaintext.withUnsafeBytes { Array($0) }
+        }
+
+        /// Opens a packet of one message or of several.
+        /// - Throws: as `SealedDatagrams.open`.
+        package mutating func openPacket(
+            _ packet: UnsafeRawBufferPointer
+        ) throws(SealError) -> OpenedDatagram {
             let lengths = SealedDatagrams.overhead...SealedDatagrams.overhead + SealedDatagrams.plaintextBytesMax
             guard lengths.contains(packet.count) else { throw .malformed }
             let header = DatagramHeader(packet)
-            guard header.keyID == keyID else { throw .unknownKey }
+            let isBundle = header.keyID == keyID ^ SealedDatagrams.bundleBit
+            guard isBundle || header.keyID == keyID else { throw .unknownKey }
             guard header.counter < .max else { throw .malformed }
             switch window.verdict(on: header.counter) {
             case .fresh: break
@@ -143,7 +181,7 @@
                 throw .forged
             }
             window.insert(header.counter)
-            return plaintext
+            return OpenedDatagram(plaintext: plaintext, isBundle: isBundle)
         }
 
         /// As the other `open`.
@@ -151,13 +189,11 @@
             try packet.withUnsafeBufferPointer { bytes throws(SealError) in try open(UnsafeRawBufferPointer(bytes)) }
         }
 
-        private func decrypted(_ packet: UnsafeRawBufferPointer) -> [UInt8]? {
+        private func decrypted(_ packet: UnsafeRawBufferPointer) -> Data? {
             let combined = UnsafeRawBufferPointer(rebasing: packet[DatagramHeader.nonceOffset...])
             let header = UnsafeRawBufferPointer(rebasing: packet[..<DatagramHeader.byteCount])
-            guard let box = try? ChaChaPoly.SealedBox(combined: combined),
-                let plaintext = try? ChaChaPoly.open(box, using: key, authenticating: header)
-            else { return nil }
-            return plaintext.withUnsafeBytes { Array($0) }
+            guard let box = try? ChaChaPoly.SealedBox(combined: combined) else { return nil }
+            return try? ChaChaPoly.open(box, using: key, authenticating: header)
         }
     }
 

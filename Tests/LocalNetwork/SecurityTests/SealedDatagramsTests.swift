@@ -24,6 +24,28 @@
             #expect(channel.left.datagrams.localKeyID != channel.left.datagrams.remoteKeyID)
         }
 
+        @Test func `Who takes no bundles refuses one, and its counter is not spent`() throws {
+            let channel = try DatagramChannel()
+            var bundle = [UInt8](repeating: 0, count: SealedDatagrams.overhead + 3)
+            try bundle.withUnsafeMutableBytes { packet in
+                try [UInt8]([0, 1, 9]).withUnsafeBytes { plaintext in
+                    try channel.left.datagrams.sealer.seal(plaintext, isBundle: true, into: packet)
+                }
+            }
+            #expect(channel.right.refusal(of: bundle) == .unknownKey)
+            let opened = try bundle.withUnsafeBytes { try channel.right.datagrams.opener.openPacket($0) }
+            #expect(opened.isBundle && Array(opened.plaintext) == [0, 1, 9])
+            #expect(channel.right.refusal(of: bundle) == .unknownKey)
+            var message = try channel.left.seal([1])
+            message[7] ^= 1
+            let error = caught(SealError.self) {
+                _ = try message.withUnsafeBytes { bytes throws(SealError) in
+                    try channel.right.datagrams.opener.openPacket(bytes)
+                }
+            }
+            #expect(error == .forged)
+        }
+
         @Test func `The halves work apart from each other`() throws {
             let first = DatagramKeyAgreement()
             let second = DatagramKeyAgreement()

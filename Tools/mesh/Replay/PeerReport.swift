@@ -69,5 +69,7 @@
         /// Bytes sent, with frames and compression.
         let bytesOnWire: UInt64
         let seconds: Double
+        /// Times that a thread of the peer's was woken, from its start to its end.
+        let wakeups: Int
     }
 #endif

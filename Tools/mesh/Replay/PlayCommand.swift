@@ -67,7 +67,7 @@
                 name: name.rawValue, session: session, track: try await session.track(),
                 bytesRaw: codec.encodedByteCount,
                 bytesOnWire: ends.link.bytesSent,
-                seconds: (ContinuousClock.now - started).seconds)
+                seconds: (ContinuousClock.now - started).seconds, wakeups: ProcessWakeups.count)
         }
 
         private var report: @Sendable (PeerReport) -> Void {
@@ -98,7 +98,7 @@
         @MainActor
         init(
             name: String, session: WorkoutSession, track: [RecordedSample<WorkoutSample>], bytesRaw: UInt64,
-            bytesOnWire: UInt64, seconds: Double
+            bytesOnWire: UInt64, seconds: Double, wakeups: Int
         ) {
             let statistics = session.statistics
             self.init(
@@ -111,7 +111,7 @@
                 snapshotsSent: statistics.snapshotsSent, snapshotRequests: statistics.snapshotRequestsSent,
                 sendFailures: statistics.sendFailures, bytesRaw: bytesRaw,
                 bytesOnWire: bytesOnWire,
-                seconds: seconds)
+                seconds: seconds, wakeups: wakeups)
         }
     }
 #endif

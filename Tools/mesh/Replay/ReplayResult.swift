@@ -30,7 +30,8 @@
                     "peer", .number("samples"), .number("events"), .number("submitted"), .number("applied"),
                     .number("late"),
                     .number("duplicates"), .number("gaps"), .number("snapshots"), .number("bytes raw"),
-                    .number("bytes on wire"), .number("seconds"), "digest",
+                    .number("bytes on wire"), .number("wake-ups"), .number("wake-ups an event"), .number("seconds"),
+                    "digest",
                 ],
                 rows: peers.map(\.cells))
             return [recording.text, table.text(), converged ? "Both agree." : "They do not agree."]
@@ -74,8 +75,12 @@
             [
                 name, "\(samples)", "\(events)", "\(submitted)", "\(applied)", "\(late)", "\(duplicates)", "\(gaps)",
                 "\(snapshots)",
-                "\(bytesRaw)", "\(bytesOnWire)", String(format: "%.2f", seconds), digest,
+                "\(bytesRaw)", "\(bytesOnWire)", "\(wakeups)", String(format: "%.2f", wakeupsPerEvent),
+                String(format: "%.2f", seconds), digest,
             ]
         }
+
+        /// Of taps and samples, the peer's own and the other's.
+        private var wakeupsPerEvent: Double { Double(wakeups) / Double(max(1, events + samples)) }
     }
 #endif

@@ -136,7 +136,7 @@ struct BodyDecoder: ~Copyable {
         let bytes = try reader.readRaw(reader.remaining)
         try limits.checkInflation(of: bytes.count, to: count)
         inflated.reset()
-        let output = inflated.room(for: count + 1)
+        let output = inflated.room(for: count + ZlibInflater.slackBytes)
         let inflater = try startedInflater()
         if isPart {
             try begin(part, restarts: flags.contains(.restartsCompression), inflater)

@@ -14,7 +14,7 @@ struct NameTable: ~Copyable {
     /// Places of `placeBytes` bytes: a length of one byte, and a text.
     private var places = WireWriter(capacity: 64)
     /// Where the writer finds a name.
-    private var index = SeenTexts()
+    private var index = WrittenTexts()
     /// What the reader makes of a list of names.
     private var spelled = WireWriter(capacity: 64)
 
@@ -110,13 +110,13 @@ extension NameTable {
             guard let length = try? reader.readLength(), let name = try? reader.readRaw(length) else { return }
             // A name that a list has twice was given two numbers, like two names.
             guard count < capacity, Self.isRememberable(name), number(of: name) ?? known >= known else { continue }
-            index.define(name, hash: SeenTexts.hash(name), offset: count * Self.placeBytes + 1)
+            index.define(name, hash: WrittenTexts.hash(name), offset: count * Self.placeBytes + 1)
             setName(count, to: name)
         }
     }
 
     private func number(of name: UnsafeRawBufferPointer) -> Int? {
-        index.find(name, hash: SeenTexts.hash(name), in: places.base)
+        index.find(name, hash: WrittenTexts.hash(name), in: places.base)
     }
 }
 

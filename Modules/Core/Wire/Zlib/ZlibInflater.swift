@@ -29,7 +29,7 @@ public final class ZlibInflater {
     ) throws(WireError) -> [UInt8] {
         try limits.checkInflation(of: bytes.count, to: count)
         var failure: WireError?
-        let output = [UInt8](unsafeUninitializedCapacity: count + 1) { buffer, initialized in
+        let output = [UInt8](unsafeUninitializedCapacity: count + Self.slackBytes) { buffer, initialized in
             do throws(WireError) {
                 try inflate(bytes, into: UnsafeMutableRawBufferPointer(buffer), count: count, dictionary: dictionary)
                 initialized = count
@@ -41,7 +41,7 @@ public final class ZlibInflater {
         return output
     }
 
-    /// - Parameter output: `count` bytes and one more, by which too much is noticed.
+    /// - Parameter output: `count` bytes and `slackBytes` more.
     func inflate(
         _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, count: Int,
         dictionary: CompressionDictionary?
@@ -80,17 +80,21 @@ public final class ZlibInflater {
     /// The empty stored block that ends a part of a stream, and is not sent.
     static let partEnd: (UInt8, UInt8, UInt8, UInt8) = (0, 0, 0xFF, 0xFF)
     static let partEndBytes = 4
+
+    /// Room behind the body, by which too much is noticed. zlib's fast loop runs while 258 bytes, the longest match, are
+    /// free; with less it would read the end of every body byte by byte.
+    static let slackBytes = 320
 }
 
 // MARK: - The stream
 
 extension ZlibInflater {
     private func setOutput(_ output: UnsafeMutableRawBufferPointer, count: Int) throws(WireError) {
-        guard count < output.count, let capacity = UInt32(exactly: count + 1) else {
+        guard count <= output.count - Self.slackBytes, let room = UInt32(exactly: count + Self.slackBytes) else {
             throw WireError(.oversized, "\(count) bytes exceed the room for them")
         }
         stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        stream.pointee.avail_out = capacity
+        stream.pointee.avail_out = room
     }
 
     private func inflate(_ bytes: UnsafeRawBufferPointer, flush: Int32) throws(WireError) -> Int32 {
@@ -108,9 +112,9 @@ extension ZlibInflater {
         guard status == Z_OK || status == Z_BUF_ERROR, stream.pointee.avail_in == 0 else { throw failure(status) }
     }
 
-    /// Exactly one byte of the room must be left.
+    /// Exactly the slack must be left.
     private func checkOutput() throws(WireError) {
-        guard stream.pointee.avail_out == 1 else { throw failure(Z_OK) }
+        guard stream.pointee.avail_out == Self.slackBytes else { throw failure(Z_OK) }
     }
 
     private func failure(_ status: Int32) -> WireError {

@@ -12,6 +12,8 @@
     struct DatagramRoute {
         private let ip: IPAddress?
         private(set) var address: SocketAddress?
+        /// Where the last packet that counted came from: the next one mostly does too.
+        private var source: SocketAddress?
 
         /// - Parameters:
         ///   - remote: the other end of the connection.
@@ -24,9 +26,11 @@
         /// A packet has been opened.
         /// - Parameter isNewest: whether no packet of the peer's that was sent later has come before.
         mutating func opened(from source: SocketAddress, isNewest: Bool) {
-            guard isNewest, let ip, source.ip == ip, let port = source.port.flatMap(UInt16.init(exactly:)), port > 0
+            guard isNewest, source != self.source else { return }
+            guard let ip, source.ip == ip, let port = source.port.flatMap(UInt16.init(exactly:)), port > 0
             else { return }
             address = (address ?? source).with(port: port)
+            self.source = source
         }
     }
 #endif

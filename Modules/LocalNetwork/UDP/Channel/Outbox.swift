@@ -1,5 +1,4 @@
 #if UDP
-    import MeshSecurity
     import MeshTransport
     import NIOCore
 
@@ -16,7 +15,7 @@
         /// What the event loop writes next.
         struct Batch {
             var stream = ByteBuffer()
-            var datagrams: [ByteBuffer] = []
+            var datagrams: [[UInt8]] = []
             var fallbackCount = 0
         }
 
@@ -31,20 +30,16 @@
         private var waitingKinds: UInt8 = 0
         /// Written, and good for the next records.
         private var spare = ByteBuffer()
-        private var datagrams: [ByteBuffer] = []
+        private var datagrams: [[UInt8]] = []
         private var fallback: [[UInt8]] = []
         private(set) var fallbackDropped: UInt64 = 0
         /// With the event loop and not yet with the system.
         private var writingBytes = 0
         private var writingDatagrams = 0
-        private var sealer: DatagramSealer
         /// Whether datagrams are sealed and sent, or take the stream.
         var usesDatagrams = false
 
-        init(_ bounds: UDPLinkBounds, _ sealer: consuming DatagramSealer) {
-            self.bounds = bounds
-            self.sealer = sealer
-        }
+        init(_ bounds: UDPLinkBounds) { self.bounds = bounds }
     }
 
     // MARK: - Putting in
@@ -87,8 +82,7 @@
             }
             guard writingDatagrams + datagrams.count < bounds.datagramCountMax else { return false }
             // An empty one would be a probe. Losing it is within the promise of the lane.
-            guard !bytes.isEmpty, let packet = try? sealer.seal(bytes) else { return true }
-            datagrams.append(ByteBuffer(bytes: packet))
+            if !bytes.isEmpty { datagrams.append(bytes) }
             return true
         }
 
@@ -103,9 +97,6 @@
             defer { isFlushDue = true }
             return !isFlushDue
         }
-
-        /// A datagram without content.
-        mutating func probe() -> ByteBuffer? { (try? sealer.seal([])).map { ByteBuffer(bytes: $0) } }
 
         /// Takes no more; what was taken is still written.
         mutating func close() { isOpen = false }

@@ -4,6 +4,12 @@
     import MeshTransport
     import NIOCore
 
+    #if canImport(FoundationEssentials)
+        import FoundationEssentials
+    #else
+        import Foundation
+    #endif
+
     // Once both sides have greeted.
     extension PeerConnection {
         /// What decides between two connections to one peer.
@@ -21,8 +27,10 @@
             )
             let bounds = hub.configuration.bounds
             let times = hub.configuration.times
-            outbox = Locked(Outbox(bounds, sealed.sealer))
+            outbox = Locked(Outbox(bounds))
+            let sealer = sealed.sealer
             let opener = sealed.opener
+            self.sealer = consume sealer
             self.opener = consume opener
             self.address = address
             phase = .connected
@@ -42,12 +50,20 @@
             }
             if self.heartbeat?.tick(now) == true { say(.ping) }
             if path?.tick(now) == true, let datagramAddress = route?.address,
-                let probe = outbox?.withLock({ $0.probe() })
+                let probe = probe()
             {
                 hub.datagrams?.write([probe], to: datagramAddress)
             }
             chooseWay()
             plan()
+        }
+
+        /// A datagram without content.
+        private func probe() -> ByteBuffer? {
+            guard var sealer = sealer.take() else { return nil }
+            let packet = DatagramBundle.seal([], isBundle: false, with: &sealer)
+            self.sealer = consume sealer
+            return packet
         }
 
         /// Sets the timer to what is due next.
@@ -68,17 +84,30 @@
         func take(datagram packet: UnsafeRawBufferPointer, from source: SocketAddress) {
             guard phase == .connected else { return }
             let next = opener?.nextCounter ?? 0
-            guard let plaintext = open(packet) else { return }
+            guard let opened = open(packet) else { return }
             route?.opened(from: source, isNewest: (opener?.nextCounter ?? 0) > next)
             if path?.opened(hub.now) == true { say(.heard) }
-            guard !plaintext.isEmpty else { return }
-            hub.count { $0.datagramsReceived += 1 }
-            plaintext.withUnsafeBytes { hub.received($0, on: .datagram, from: address) }
+            guard !opened.plaintext.isEmpty else { return }
+            opened.plaintext.withUnsafeBytes { plaintext in
+                guard opened.isBundle else {
+                    received(plaintext)
+                    return
+                }
+                if !DatagramBundle.read(plaintext, received) { hub.count { $0.datagramsRefused += 1 } }
+            }
         }
 
-        private func open(_ packet: UnsafeRawBufferPointer) -> [UInt8]? {
+        /// - Returns: whether another may follow: the observer may have ended the connection.
+        @discardableResult
+        private func received(_ message: UnsafeRawBufferPointer) -> Bool {
+            hub.count { $0.datagramsReceived += 1 }
+            hub.received(message, on: .datagram, from: address)
+            return phase == .connected
+        }
+
+        private func open(_ packet: UnsafeRawBufferPointer) -> OpenedDatagram? {
             do throws(SealError) {
-                return try opener?.open(packet)
+                return try opener?.openPacket(packet)
             } catch {
                 hub.count { $0.datagramsRefused += 1 }
                 return nil
@@ -118,12 +147,19 @@
             }
         }
 
-        private func flush(_ packets: [ByteBuffer]) {
-            hub.count { $0.datagramsSent += UInt64(packets.count) }
-            guard let datagrams = hub.datagrams, let datagramAddress = route?.address else {
-                return wrote(ByteBuffer(), datagramCount: packets.count)
-            }
-            datagrams.write(packets, to: datagramAddress) { self.wrote(ByteBuffer(), datagramCount: packets.count) }
+        private func flush(_ messages: [[UInt8]]) {
+            hub.count { $0.datagramsSent += UInt64(messages.count) }
+            guard let datagrams = hub.datagrams, let datagramAddress = route?.address, let packets = seal(messages),
+                !packets.isEmpty
+            else { return wrote(ByteBuffer(), datagramCount: messages.count) }
+            datagrams.write(packets, to: datagramAddress) { self.wrote(ByteBuffer(), datagramCount: messages.count) }
+        }
+
+        private func seal(_ messages: [[UInt8]]) -> [ByteBuffer]? {
+            guard var sealer = sealer.take() else { return nil }
+            let packets = DatagramBundle.seal(messages, bundles: hello?.takesBundles == true, with: &sealer)
+            self.sealer = consume sealer
+            return packets
         }
 
         private func wrote(_ stream: ByteBuffer, datagramCount: Int) {

@@ -52,6 +52,7 @@
         var connectedAt = Duration.zero
         var agreement: DatagramKeyAgreement?
         var outbox: Locked<Outbox>?
+        var sealer: DatagramSealer?
         var opener: DatagramOpener?
         var heartbeat: Heartbeat?
         var path: DatagramPath?
@@ -125,7 +126,9 @@
             guard hub.proven(self) else { return }
             var buffer = channel.allocator.buffer(capacity: 128)
             buffer.write(
-                Hello(startID: hub.startID, publicKey: publicKey, datagramPort: hub.datagramPort))
+                Hello(
+                    startID: hub.startID, publicKey: publicKey, datagramPort: hub.datagramPort,
+                    features: Hello.bundles))
             channel.writeAndFlush(buffer, promise: nil)
         }
 

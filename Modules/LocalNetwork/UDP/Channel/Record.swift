@@ -40,6 +40,13 @@
         var publicKey: [UInt8]
         /// Where it receives datagrams; 0 for nowhere.
         var datagramPort: UInt16
+        /// What it understands beside that; a bit for each.
+        var features: UInt8 = 0
+
+        /// Of `features`: sealed packets that hold several messages.
+        static let bundles: UInt8 = 1
+
+        var takesBundles: Bool { features & Self.bundles != 0 }
 
         var isUnderstood: Bool { oldest <= Self.version && newest >= Self.version }
     }
@@ -68,6 +75,7 @@
                 body.writeMultipleIntegers(hello.newest, hello.oldest, hello.startID)
                 body.writeBytes(hello.publicKey)
                 body.writeInteger(hello.datagramPort)
+                body.writeInteger(hello.features)
             }
         }
 

@@ -71,7 +71,9 @@
                 let publicKey = body.readBytes(length: Hello.publicKeyBytes),
                 let port = body.readInteger(as: UInt16.self)
             else { return nil }
-            return Hello(newest: newest, oldest: oldest, startID: startID, publicKey: publicKey, datagramPort: port)
+            return Hello(
+                newest: newest, oldest: oldest, startID: startID, publicKey: publicKey, datagramPort: port,
+                features: body.readInteger() ?? 0)
         }
 
         private static func goodbye(_ body: ByteBuffer) -> Goodbye? {

@@ -155,7 +155,10 @@
             }
             connection.isGuest = !isTrusted(peer)
             told[peer] = connection
-            if let key = connection.keyID { byKey[key] = connection }
+            if let key = connection.keyID {
+                byKey[key] = connection
+                byKey[key ^ SealedDatagrams.bundleBit] = connection
+            }
             endRound(of: connection, peer)
             count { $0.connectedCount += 1 }
             routes.withLock { $0.connections[address] = connection }
@@ -203,7 +206,9 @@
             leaveAdmission(connection)
             if let dial = connection.dial { ended(dial, saying: connection.goodbye?.code) }
             guard wasConnected, let peer = connection.peer else { return }
-            if let key = connection.keyID, byKey[key] === connection { byKey[key] = nil }
+            if let key = connection.keyID {
+                for id in [key, key ^ SealedDatagrams.bundleBit] where byKey[id] === connection { byKey[id] = nil }
+            }
             if told[peer] === connection { told[peer] = nil }
             _ = routes.withLock { $0.connections.removeValue(forKey: connection.address) }
             plan.disconnected(peer, lasted: now - connection.connectedAt, connection.goodbye?.code, now)

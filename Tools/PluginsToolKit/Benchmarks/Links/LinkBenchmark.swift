@@ -13,6 +13,9 @@ import MeshTransport
 /// (`rawBulk…`); within one process two engines call each other. Two processes have a core each where the system can say
 /// so. Both take turns, so that what else the machine does disturbs both; medians of the turns.
 ///
+/// `…Wakeups` is how often a thread of either process was woken, for one event and for one round trip; 0 where the system
+/// does not tell, and within one process.
+///
 /// No clock ends it: a process that has gone does, and the error says what was under way.
 struct LinkBenchmark {
     static let benchmarkCase = BenchmarkCase(
@@ -60,6 +63,9 @@ struct LinkBenchmark {
         var rawFlood: [Duration] = []
         var rawBulk: [Duration] = []
         var rawAsk: [Duration] = []
+        /// Of both processes, in one turn each.
+        var floodWakeups: [UInt64] = []
+        var askWakeups: [UInt64] = []
     }
 
     private func row(_ name: String, _ measure: () async throws -> Turns) async throws -> BenchmarkRow {
@@ -76,6 +82,8 @@ struct LinkBenchmark {
             "rawMessagesPerSecond": .number(rawRate), "rawRoundTripMicroseconds": .number(rawRoundTrip),
             "rawThroughputRatio": .number(rawRate / rate), "roundTripRatio": .number(roundTrip / rawRoundTrip),
             "rawBulkMessagesPerSecond": .number(bulkRate),
+            "eventWakeups": .number(Double(turns.floodWakeups.median) / Double(LinkRole.sinkCount)),
+            "roundTripWakeups": .number(Double(turns.askWakeups.median) / Double(Self.askedCount)),
         ]
     }
 
@@ -100,7 +108,8 @@ struct LinkBenchmark {
         }
         defer { watch.cancel() }
         let end = EngineEnd(LinkPeers.asking, on: transport)
-        return try await measured(name, end, closing: [transport]) { turns in
+        let processes = [ProcessInfo.processInfo.processIdentifier, other.processIdentifier]
+        return try await measured(name, end, closing: [transport], in: processes) { turns in
             let channel = sink.channel
             turns.rawFlood.append(try await blocking { try channel.flood(LinkRole.sinkCount) })
             turns.rawBulk.append(
@@ -138,7 +147,7 @@ struct LinkBenchmark {
 
     /// The first turn warms up and does not count. It ends with what it measures, or when the other end goes.
     private func measured(
-        _ name: String, _ asking: EngineEnd, closing transports: [any SessionSyncTransport],
+        _ name: String, _ asking: EngineEnd, closing transports: [any SessionSyncTransport], in processes: [Int32] = [],
         _ measureRaw: (inout Turns) async throws -> Void
     ) async throws -> Turns {
         var asking = asking
@@ -157,9 +166,13 @@ struct LinkBenchmark {
                 begin("turn \(turn), the bare channel")
                 try await measureRaw(&turns)
                 begin("turn \(turn), \(LinkRole.sinkCount) events")
+                var cost = processes.map { ProcessCost(of: $0) }
                 turns.flood.append(try await asking.flood(LinkRole.sinkCount))
+                turns.floodWakeups.append(Self.wakeups(of: processes, since: cost))
                 begin("turn \(turn), \(Self.askedCount) questions")
+                cost = processes.map { ProcessCost(of: $0) }
                 turns.ask += try await asking.ask(Self.askedCount)
+                turns.askWakeups.append(Self.wakeups(of: processes, since: cost))
             }
             result = .success(())
         } catch is LinkEnded {
@@ -172,6 +185,13 @@ struct LinkBenchmark {
         return turns
     }
 
+    private static func wakeups(of processes: [Int32], since earlier: [ProcessCost?]) -> UInt64 {
+        zip(processes, earlier).reduce(0) { sum, process in
+            guard let before = process.1, let now = ProcessCost(of: process.0) else { return sum }
+            return sum + (now - before).waits
+        }
+    }
+
     /// Runs what blocks on a thread of its own.
     private func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
@@ -182,4 +202,8 @@ struct LinkBenchmark {
 
 extension [Duration] {
     fileprivate var median: Duration { sorted()[count / 2] }
+}
+
+extension [UInt64] {
+    fileprivate var median: UInt64 { isEmpty ? 0 : sorted()[count / 2] }
 }

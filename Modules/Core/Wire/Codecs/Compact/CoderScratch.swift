@@ -8,7 +8,7 @@
     import Android
 #endif
 
-/// What a thread keeps from one message to the next: buffers and tables, at most about 500 KB. For a small message,
+/// What a thread keeps from one message to the next: buffers and tables, at most about 250 KB. For a small message,
 /// making them anew takes longer than the message.
 struct CoderScratch: ~Copyable {
     var writer = CompactWriter(bytes: WireWriter(capacity: 512))
@@ -42,6 +42,8 @@ struct CoderScratch: ~Copyable {
     static var framesCount: Int { 16 }
     /// A larger buffer is not kept.
     static var bytesMax: Int { 65_536 }
+    /// The same for the names in front of a message.
+    static var nameBytesMax: Int { 16_384 }
 
     /// The calling thread's, lent for the duration of `body`; a new one when that one is in use, which is so when a
     /// value's own coding uses a codec.

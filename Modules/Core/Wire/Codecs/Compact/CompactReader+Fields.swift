@@ -137,11 +137,41 @@ extension CompactReader {
             }
             switch UInt8(truncatingIfNeeded: head) {
             case CompactMark.end: return nil
-            case CompactMark.nameDefinition: try readNameDefinition()
+            case CompactMark.nameDefinition:
+                let text = try readNameDefinition()
+                // The field itself, which mostly has the name that was just defined.
+                let start = bytes.cursor
+                let head = try bytes.readVarint()
+                if _fastPath(head >> 3 == names.count && names.isLast(at: text.baseAddress.map { $0 - base } ?? -1)) {
+                    return NamedHead(name: text, number: head >> 3, kind: try readKind(low: head & 7))
+                }
+                bytes.cursor = start
             case CompactMark.name: return NamedHead(name: try readName(), number: 0, kind: try readKind())
             default: throw .unknownMark(head)
             }
         }
+    }
+
+    /// How many fields follow in the record with names at the cursor, of 64 at most and up to the first that is more than
+    /// one scalar: what a dictionary needs room for. Moves nothing, and what is wrong shows when the fields are read.
+    func countScalarFields() -> Int {
+        var ahead = bytes
+        var count = 0
+        while count < 64, let head = try? ahead.readVarint(), head != UInt64(CompactMark.end) {
+            var kind = UInt8(truncatingIfNeeded: head & 7)
+            if head <= 7 {
+                guard let length = try? ahead.readLength(), (try? ahead.take(length)) != nil else { break }
+                if head == UInt64(CompactMark.nameDefinition) { continue }
+                kind = 7
+            }
+            if kind == 7 {
+                guard let extended = try? ahead.readUInt8() else { break }
+                kind = extended
+            }
+            guard (try? ahead.skipScalar(WireKind(rawValue: kind))) == true else { break }
+            count += 1
+        }
+        return count
     }
 
     /// Enters a record; `leaveRecord` gets what this returns.
@@ -196,6 +226,22 @@ extension CompactReader {
         try withUnsafeMutablePointer(to: &self) { reader throws(WireError) in
             try body(&UnsafeMutableRawPointer(reader).assumingMemoryBound(to: WireFieldReader<Keys>.self).pointee)
         }
+    }
+}
+
+extension WireReader {
+    /// - Returns: false for what is more than one scalar.
+    fileprivate mutating func skipScalar(_ kind: WireKind) throws(WireError) -> Bool {
+        switch kind {
+        case .int, .uint, .repeatedString: _ = try readVarint()
+        case .double: _ = try take(8)
+        case .float: _ = try take(4)
+        case .uuid: _ = try take(16)
+        case .string, .bytes: _ = try take(try readLength())
+        case .true, .false, .nil: break
+        default: return false
+        }
+        return true
     }
 }
 

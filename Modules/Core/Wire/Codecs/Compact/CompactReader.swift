@@ -233,9 +233,11 @@ extension CompactReader {
     }
 
     /// Reads a name definition, whose mark has been read, and numbers it.
-    mutating func readNameDefinition() throws(WireError) {
+    @discardableResult
+    mutating func readNameDefinition() throws(WireError) -> UnsafeRawBufferPointer {
         let text = try readName()
         names.define(offset: text.baseAddress.map { $0 - base } ?? offset, count: text.count)
+        return text
     }
 
     /// - Throws: `WireError.Code.corrupted` unless it is UTF-8.

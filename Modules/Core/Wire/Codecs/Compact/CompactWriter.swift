@@ -13,12 +13,13 @@ public struct CompactWriter: ~Copyable {
     @usableFromInline var depth = 0
     /// Why the message cannot be written, once that is known.
     @usableFromInline var failure: WireError?
-    @usableFromInline var names = SeenTexts()
+    @usableFromInline var names = WrittenTexts()
     /// Names are gathered here, and put in front of the value when the message is complete.
     var namesLieFirst = false
     /// Lengths and texts of those names.
     private(set) var firstNames = WireWriter(capacity: 64)
-    @usableFromInline var strings = WrittenStrings()
+    @usableFromInline var strings = WrittenTexts()
+    @usableFromInline var cases = WrittenCases()
     /// Equal values must give equal bytes: sets and dictionaries are sorted.
     private(set) var isDeterministic: Bool
     /// Names and strings are written out each time, because these bytes may be moved before earlier ones.
@@ -47,8 +48,9 @@ public struct CompactWriter: ~Copyable {
         failure = nil
         names.removeAll()
         namesLieFirst = false
-        if firstNames.capacity <= CoderScratch.bytesMax { firstNames.reset() } else { firstNames = WireWriter() }
+        if firstNames.capacity <= CoderScratch.nameBytesMax { firstNames.reset() } else { firstNames = WireWriter() }
         strings.removeAll()
+        cases.last = -1
         isDeterministic = mode == .deterministic
         self.depthMax = depthMax
         self.isPlain = isPlain
@@ -166,16 +168,18 @@ extension CompactWriter {
     private mutating func write(text: UnsafeRawBufferPointer, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 10 + text.count)
         if text.count >= CompactLimit.repeatedStringBytesMin, !isPlain {
-            let hash = WrittenStrings.hash(text)
+            let hash = WrittenTexts.hash(text)
             if let index = strings.find(text, hash: hash, in: bytes.base) {
+                cases.last = index
                 writeHead(head, .repeatedString)
                 return bytes.appendVarint(UInt64(truncatingIfNeeded: index))
             }
             writeHead(head, .string)
             bytes.appendVarint(UInt64(text.count))
+            cases.last = strings.count < CompactLimit.texts ? strings.count : -1
             strings.define(text, hash: hash, offset: bytes.position)
         } else {
-            strings.forgetLast()
+            cases.last = -1
             writeHead(head, .string)
             bytes.appendVarint(UInt64(text.count))
         }
@@ -253,7 +257,7 @@ extension CompactWriter {
         var name = name
         return name.withUTF8 { utf8 in
             let text = UnsafeRawBufferPointer(utf8)
-            return writeName(text, hash: SeenTexts.hash(text))
+            return writeName(text, hash: WrittenTexts.hash(text))
         }
     }
 

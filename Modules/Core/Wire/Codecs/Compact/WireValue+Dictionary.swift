@@ -50,8 +50,8 @@ extension Dictionary where Key == String, Value: WireValue {
 
     @inline(__always)
     fileprivate static func readEntries(from reader: inout CompactReader) throws(WireError) -> [String: Value] {
-        var result: [String: Value] = [:]
         try reader.descend()
+        var result = [String: Value](minimumCapacity: reader.countScalarFields())
         while let field = try reader.readNamedHead() {
             let name = try String(wire: field.name)
             result[name] = try Value(wire: field.kind, from: &reader)

@@ -13,12 +13,13 @@ struct KeyTables: ~Copyable {
         private let numbers = UnsafeMutablePointer<UInt16>.allocate(capacity: KeyTables.width)
         /// Places from here on have no number in this message.
         private var numbersEnd = 0
-        var names = KnownNames()
+        var names: KnownNames
         /// A `KeptContainer`, retained; nil until the first container has been made.
         fileprivate(set) var kept: Unmanaged<AnyObject>?
 
-        fileprivate init(type: UnsafeRawPointer, message: UInt32) {
+        fileprivate init(type: UnsafeRawPointer, message: UInt32, budget: UnsafeMutablePointer<Int>) {
             self.type = type
+            names = KnownNames(budget: budget)
             self.message = message
             numbers.initialize(repeating: 0, count: KeyTables.width)
         }
@@ -31,6 +32,7 @@ struct KeyTables: ~Copyable {
     }
 
     private let entries: UnsafeMutablePointer<Entry>
+    private let namesBudget: UnsafeMutablePointer<Int>
     private var count = 0
     private var last = 0
     private var message: UInt32 = 0
@@ -38,12 +40,19 @@ struct KeyTables: ~Copyable {
     /// Types with a table; others are looked up by name.
     private static var typesMax: Int { 48 }
     private static var width: Int { 256 }
+    /// Names that all types together keep, of 40 bytes; others are asked for in each message.
+    private static var namesMax: Int { 1024 }
 
-    init() { entries = .allocate(capacity: Self.typesMax) }
+    init() {
+        entries = .allocate(capacity: Self.typesMax)
+        namesBudget = .allocate(capacity: 1)
+        namesBudget.initialize(to: Self.namesMax)
+    }
 
     deinit {
         freeEntries()
         entries.deallocate()
+        namesBudget.deallocate()
     }
 
     /// Begins another message: all numbers are void.
@@ -56,6 +65,7 @@ struct KeyTables: ~Copyable {
 
     private func freeEntries() {
         for index in 0..<count { entries[index].deallocate() }
+        namesBudget.pointee = Self.namesMax
     }
 
     /// Nil for keys that need a look-up by name.
@@ -74,7 +84,7 @@ struct KeyTables: ~Copyable {
         while place < count, entries[place].type != address { place &+= 1 }
         if place == count {
             guard count < Self.typesMax else { return nil }
-            (entries + count).initialize(to: Entry(type: address, message: message))
+            (entries + count).initialize(to: Entry(type: address, message: message, budget: namesBudget))
             count += 1
         }
         last = place

@@ -1,7 +1,7 @@
 /// The names of one type's coding keys, as earlier messages spelled them: a new message need not ask the type, hash the
 /// text and check it again.
 ///
-/// At most 64 names of at most 32 bytes, in 40 bytes each.
+/// At most 64 names of at most 32 bytes, in 40 bytes each, out of a budget that the types of one coder share.
 struct KnownNames {
     private struct Name {
         var hash: UInt32
@@ -14,6 +14,10 @@ struct KnownNames {
 
     private var names: UnsafeMutablePointer<Name>?
     private var capacity = 0
+    /// How many names may still be kept.
+    private let budget: UnsafeMutablePointer<Int>
+
+    init(budget: UnsafeMutablePointer<Int>) { self.budget = budget }
 
     private static var capacityMax: Int { 64 }
     private static var bytesMax: Int { 32 }
@@ -32,8 +36,8 @@ struct KnownNames {
     mutating func remember(_ text: UnsafeRawBufferPointer, at place: Int) {
         guard place < Self.capacityMax, text.count <= Self.bytesMax else { return }
         if place >= capacity { grow(to: place + 1) }
-        guard let names else { return }
-        names[place].hash = SeenTexts.hash(text)
+        guard let names, place < capacity else { return }
+        names[place].hash = WrittenTexts.hash(text)
         names[place].count = UInt8(text.count)
         withUnsafeMutableBytes(of: &names[place].text) { $0.copyMemory(from: text) }
     }
@@ -41,6 +45,8 @@ struct KnownNames {
     private mutating func grow(to wanted: Int) {
         var larger = max(8, capacity)
         while larger < wanted { larger *= 2 }
+        guard larger - capacity <= budget.pointee else { return }
+        budget.pointee -= larger - capacity
         let names = UnsafeMutablePointer<Name>.allocate(capacity: larger)
         names.initialize(repeating: .none, count: larger)
         if let old = self.names {
