@@ -147,12 +147,27 @@ extension NetworkCore {
 // MARK: - Arriving
 
 extension NetworkCore {
-    mutating func arriveDatagram(_ index: Int, generation: UInt64, _ bytes: [UInt8]) {
-        if pairs[index / 2].generation == generation { directions[index].datagramCount -= 1 }
-        guard !directions[index].isCut, admits(index, generation: generation) else {
-            return record(.datagram, bytes, on: index, .lost)
+    /// A datagram, and those that are due next, at the same moment, in the same direction: they are handed over together.
+    mutating func arriveDatagrams(_ index: Int, generation: UInt64, _ bytes: [UInt8]) {
+        var arrived: [[UInt8]] = []
+        var (generation, bytes) = (generation, bytes)
+        while true {
+            if admitDatagram(index, generation: generation, bytes) { arrived.append(bytes) }
+            guard arrived.count < limits.datagramsTogether, let next = events.next, next.time <= now,
+                case .datagram(index, let nextGeneration, let nextBytes) = next.event
+            else { break }
+            _ = events.take()
+            (generation, bytes) = (nextGeneration, nextBytes)
         }
-        deliver(bytes, on: index, .datagram)
+        guard !arrived.isEmpty else { return }
+        push(.datagrams(arrived, from: directions[index].fromAddress), to: directions[index].to)
+    }
+
+    private mutating func admitDatagram(_ index: Int, generation: UInt64, _ bytes: [UInt8]) -> Bool {
+        if pairs[index / 2].generation == generation { directions[index].datagramCount -= 1 }
+        let isOpen = !directions[index].isCut && admits(index, generation: generation)
+        record(.datagram, bytes, on: index, isOpen ? .delivered : .lost)
+        return isOpen
     }
 
     mutating func arrivePiece(_ index: Int, generation: UInt64, _ bytes: [UInt8]) {

@@ -51,6 +51,7 @@ struct NetworkCore {
             case connected(LinkAddress, as: String?)
             case disconnected(LinkAddress, reason: String?)
             case received([UInt8], on: LinkLane, from: LinkAddress)
+            case datagrams([[UInt8]], from: LinkAddress)
             case writable(LinkAddress)
         }
 
@@ -176,7 +177,7 @@ extension NetworkCore {
     private mutating func handle(_ event: Event) {
         switch event {
         case .datagram(let index, let generation, let bytes):
-            arriveDatagram(index, generation: generation, bytes)
+            arriveDatagrams(index, generation: generation, bytes)
         case .piece(let index, let generation, let bytes): arrivePiece(index, generation: generation, bytes)
         case .kept(let index, let lane): arriveKept(index, lane)
         case .latest(let index, let key): arriveLatest(index, key: key)

@@ -37,6 +37,8 @@ public enum ScenarioLanes {
 struct ScenarioLimits {
     /// Further ones are lost, as in a router whose queue is full.
     let datagrams = 16_384
+    /// Arrive together at most.
+    let datagramsTogether = 256
     /// Taken and not arrived; further ones are refused with `full`.
     let streamBytes = 262_144
     /// Of each lane that the network keeps; further ones are refused with `full`.

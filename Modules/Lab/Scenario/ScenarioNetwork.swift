@@ -144,7 +144,7 @@ extension ScenarioNetwork {
         switch step {
         case .deliver(let delivery):
             delivery.perform()
-            return 1
+            return delivery.count
         case .wake(let body):
             body()
             return 0
@@ -153,12 +153,15 @@ extension ScenarioNetwork {
 }
 
 extension NetworkCore.Delivery {
+    fileprivate var count: Int { if case .datagrams(let datagrams, _) = content { datagrams.count } else { 1 } }
+
     fileprivate func perform() {
         switch content {
         case .found(let address): observer.found(address)
         case .connected(let address, let peerID): observer.connected(address, as: peerID)
         case .disconnected(let address, let reason): observer.disconnected(address, reason: reason)
         case .received(let bytes, let lane, let address): observer.received(bytes, on: lane, from: address)
+        case .datagrams(let datagrams, let address): observer.received(datagrams: datagrams, from: address)
         case .writable(let address): observer.writable(address)
         }
     }

@@ -114,6 +114,8 @@ public protocol LinkObserver: AnyObject, Sendable {
     func connected(_ address: LinkAddress, asGuest peerID: String)
     /// Bytes that the peer sent: on `stream` any piece of what it wrote, elsewhere one whole packet.
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress)
+    /// Datagrams that arrived together, at best no more than 256, cheaper than one by one. By default one by one.
+    func received(datagrams: [[UInt8]], from address: LinkAddress)
     /// The platform says that a packet of a live lane has not been delivered. May be told of none; by default nothing
     /// follows from it.
     func undelivered(_ packet: LinkPacket, to address: LinkAddress)
@@ -127,6 +129,9 @@ public protocol LinkObserver: AnyObject, Sendable {
 }
 
 extension LinkObserver {
+    public func received(datagrams: [[UInt8]], from address: LinkAddress) {
+        for datagram in datagrams { received(datagram, on: .datagram, from: address) }
+    }
     public func undelivered(_ packet: LinkPacket, to address: LinkAddress) {}
     public func connected(_ address: LinkAddress, asGuest peerID: String) {}
 

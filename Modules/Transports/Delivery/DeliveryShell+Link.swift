@@ -29,15 +29,31 @@ extension DeliveryShell {
 
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
         guard let line = state.withLock({ $0.lines[address] }) else { return }
-        let (frames, failure) = line.frames(in: bytes, on: lane, now: clock.elapsed)
-        guard !frames.isEmpty || failure != nil else { return }
+        pass([line.frames(in: bytes, on: lane, now: clock.elapsed)], on: lane, from: address)
+    }
+
+    func received(datagrams: [[UInt8]], from address: LinkAddress) {
+        guard let line = state.withLock({ $0.lines[address] }) else { return }
+        let now = clock.elapsed
+        let arrivals = datagrams.map { datagram in
+            datagram.withUnsafeBytes { line.frames(in: $0, on: .datagram, now: now) }
+        }
+        pass(arrivals, on: .datagram, from: address)
+    }
+
+    /// - Parameter arrivals: the frames of each packet, and why no more of it can be read.
+    private func pass(
+        _ arrivals: [(frames: [WireFrame], failure: WireError?)], on lane: LinkLane, from address: LinkAddress
+    ) {
+        guard arrivals.contains(where: { !$0.frames.isEmpty || $0.failure != nil }) else { return }
         perform(passesOn: true) { state, now in
-            guard state.phase != .closed else { return }
-            do throws(WireError) {
-                try state.core.receive(frames, on: lane, from: address, now)
-                if let failure { throw failure }
-            } catch {
-                state.core.cannotRead(from: address, on: lane, error, now)
+            for (frames, failure) in arrivals where state.phase != .closed {
+                do throws(WireError) {
+                    try state.core.receive(frames, on: lane, from: address, now)
+                    if let failure { throw failure }
+                } catch {
+                    state.core.cannotRead(from: address, on: lane, error, now)
+                }
             }
         }
     }

@@ -13,16 +13,18 @@
     @Suite struct DatagramBundleTests {
         /// Both sides of a channel for one direction.
         private struct Channel: ~Copyable {
-            var sealer: DatagramSealer
-            var opener: DatagramOpener
+            var left: SealedDatagrams
+            var right: SealedDatagrams
 
             init() throws {
                 let (first, second) = (PeerIdentity().peerID, PeerIdentity().peerID)
                 let left = DatagramKeyAgreement()
                 let right = DatagramKeyAgreement()
                 let keys = [left.publicKey, right.publicKey]
-                sealer = try left.agree(with: keys[1], local: first, remote: second, isInitiator: true).sealer
-                opener = try right.agree(with: keys[0], local: second, remote: first, isInitiator: false).opener
+                let here = try left.agree(with: keys[1], local: first, remote: second, isInitiator: true)
+                let there = try right.agree(with: keys[0], local: second, remote: first, isInitiator: false)
+                self.left = here
+                self.right = there
             }
 
             /// The messages in packets; nil when one of them is none or too long.
@@ -30,16 +32,13 @@
                 var messages: [[UInt8]] = []
                 for packet in packets {
                     guard packet.readableBytes <= 1232 else { return nil }
-                    let opened = try packet.withUnsafeReadableBytes { try opener.openPacket($0) }
+                    let opened = try packet.withUnsafeReadableBytes { try right.opener.openPacket($0) }
                     let isWhole = opened.plaintext.withUnsafeBytes { plaintext in
                         guard opened.isBundle else {
                             messages.append(Array(plaintext))
                             return true
                         }
-                        return DatagramBundle.read(plaintext) {
-                            messages.append(Array($0))
-                            return true
-                        }
+                        return DatagramBundle.read(plaintext) { messages.append(Array($0)) }
                     }
                     guard isWhole else { return nil }
                 }
@@ -57,7 +56,7 @@
                 }
                 for bundles in [false, true] {
                     var channel = try Channel()
-                    let packets = DatagramBundle.seal(messages, bundles: bundles, with: &channel.sealer)
+                    let packets = DatagramBundle.seal(messages, bundles: bundles, with: &channel.left.sealer)
                     #expect(bundles || packets.count == messages.count)
                     let opened = try channel.open(packets)
                     #expect(opened == messages, "seed \(seed), bundles: \(bundles)")
@@ -69,10 +68,10 @@
         func packetCounts() throws {
             var channel = try Channel()
             let small = [[UInt8]](repeating: [UInt8](repeating: 1, count: 256), count: 64)
-            #expect(DatagramBundle.seal(small, bundles: true, with: &channel.sealer).count == 16)
+            #expect(DatagramBundle.seal(small, bundles: true, with: &channel.left.sealer).count == 16)
             for count in 1196...1200 {
                 let large = [[UInt8]](repeating: [UInt8](repeating: 1, count: count), count: 3)
-                let packets = DatagramBundle.seal(large, bundles: true, with: &channel.sealer)
+                let packets = DatagramBundle.seal(large, bundles: true, with: &channel.left.sealer)
                 #expect(packets.map(\.readableBytes) == [Int](repeating: count + 32, count: 3))
             }
         }
@@ -84,16 +83,13 @@
             for count in 0...bundle.count {
                 var taken = 0
                 let isWhole = bundle.prefix(count).withUnsafeBytes { bytes in
-                    DatagramBundle.read(bytes) { _ in
-                        taken += 1
-                        return true
-                    }
+                    DatagramBundle.read(bytes) { _ in taken += 1 }
                 }
                 #expect(isWhole == ends.contains(count), "cut at \(count)")
                 #expect(taken == ends.count { $0 > 0 && $0 <= count })
             }
             for lie in [[0, 0], [0, 0, 1], [255, 255, 1], [0, 1], [1, 0, 1]] as [[UInt8]] {
-                #expect(!lie.withUnsafeBytes { DatagramBundle.read($0) { _ in true } })
+                #expect(!lie.withUnsafeBytes { DatagramBundle.read($0) { _ in } })
             }
         }
 
@@ -102,7 +98,7 @@
             for bundles in [false, true] {
                 var channel = try Channel()
                 let messages: [[UInt8]] = bundles ? [[0, 1, 2], [3]] : [[0, 1, 2]]
-                var packet = DatagramBundle.seal(messages, bundles: bundles, with: &channel.sealer)[0]
+                var packet = DatagramBundle.seal(messages, bundles: bundles, with: &channel.left.sealer)[0]
                 let last: UInt8 = try #require(packet.getInteger(at: 7))
                 packet.setInteger(last ^ 1, at: 7)
                 #expect(throws: SealError.forged) { _ = try channel.open([packet]) }

@@ -63,16 +63,16 @@
             return packet.readableBytes > 0 ? packet : nil
         }
 
-        /// Calls `take` with each message, in order, until it returns false.
+        /// Calls `take` with each message, in order.
         /// - Returns: false when the bytes are no bundle; what came before the fault has been taken.
-        static func read(_ plaintext: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+        static func read(_ plaintext: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Void) -> Bool {
             var rest = plaintext[...]
             while !rest.isEmpty {
                 guard rest.count > lengthBytes else { return false }
                 let count = Int(rest[rest.startIndex]) << 8 | Int(rest[rest.startIndex + 1])
                 rest = rest.dropFirst(lengthBytes)
                 guard count > 0, count <= rest.count else { return false }
-                guard take(UnsafeRawBufferPointer(rebasing: rest.prefix(count))) else { return true }
+                take(UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
                 rest = rest.dropFirst(count)
             }
             return true

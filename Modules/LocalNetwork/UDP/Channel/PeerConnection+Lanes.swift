@@ -89,20 +89,18 @@
             if path?.opened(hub.now) == true { say(.heard) }
             guard !opened.plaintext.isEmpty else { return }
             opened.plaintext.withUnsafeBytes { plaintext in
-                guard opened.isBundle else {
-                    received(plaintext)
-                    return
-                }
-                if !DatagramBundle.read(plaintext, received) { hub.count { $0.datagramsRefused += 1 } }
+                if opened.isBundle { return receivedBundle(plaintext) }
+                hub.count { $0.datagramsReceived += 1 }
+                hub.received(plaintext, on: .datagram, from: address)
             }
         }
 
-        /// - Returns: whether another may follow: the observer may have ended the connection.
-        @discardableResult
-        private func received(_ message: UnsafeRawBufferPointer) -> Bool {
-            hub.count { $0.datagramsReceived += 1 }
-            hub.received(message, on: .datagram, from: address)
-            return phase == .connected
+        private func receivedBundle(_ plaintext: UnsafeRawBufferPointer) {
+            var messages: [[UInt8]] = []
+            let isWhole = DatagramBundle.read(plaintext) { messages.append([UInt8]($0)) }
+            hub.count { $0.datagramsReceived += UInt64(messages.count) }
+            if !isWhole { hub.count { $0.datagramsRefused += 1 } }
+            hub.received(datagrams: messages, from: address)
         }
 
         private func open(_ packet: UnsafeRawBufferPointer) -> OpenedDatagram? {

@@ -226,6 +226,10 @@
             observer?.received(bytes, on: lane, from: address)
         }
 
+        func received(datagrams: [[UInt8]], from address: LinkAddress) {
+            observer?.received(datagrams: datagrams, from: address)
+        }
+
         func received(datagram: UnsafeRawBufferPointer, from source: SocketAddress) {
             guard let key = SealedDatagrams.keyID(of: datagram), let connection = byKey[key] else {
                 return count { $0.datagramsForeign += 1 }
