@@ -30,20 +30,26 @@ struct PendingDirectives: Sendable {
     @usableFromInline var isDigestDue = false
     /// Peers that are to hear a control at once.
     @usableFromInline var controls: Set<String> = []
-    var copies: Set<String> = []
+    @usableFromInline var copies: Set<String> = []
     /// Own events that a peer lacks, by sequence.
-    var answers: [String: [UInt64]] = [:]
+    @usableFromInline var answers: [String: [UInt64]] = [:]
     /// Of others' events: what a peer has asked for, and what is asked of it.
-    var relays: [String: [SessionRange]] = [:]
+    @usableFromInline var relays: [String: [SessionRange]] = [:]
     private(set) var relayAsks: [String: [SessionRange]] = [:]
     /// Peers that are told of the view itself.
-    var records: Set<String> = []
-    var alarms: [SessionAlarm] = []
+    @usableFromInline var records: Set<String> = []
+    @usableFromInline var alarms: [SessionAlarm] = []
 
     /// Of each kind of alarm the first ones matter.
     static let alarmsMax = 64
 
     init() {}
+
+    /// Whether anybody is to be told anything.
+    @inlinable var hasMessages: Bool {
+        isDigestDue || !controls.isEmpty || !answers.isEmpty || !relays.isEmpty || !records.isEmpty || !copies.isEmpty
+            || !alarms.isEmpty
+    }
 
     @usableFromInline
     mutating func raise(_ alarm: SessionAlarm) {
@@ -82,7 +88,9 @@ extension SessionSyncEngine {
     @inlinable
     public mutating func takeDirectives() -> SessionDirectives<State, Event> {
         // Messages first: their promises may need a longer lease, which has to be persisted.
-        var directives = takeMessages()
+        var directives =
+            pending.hasMessages
+            ? takeMessages() : SessionDirectives(persist: nil, confirmed: [], outgoing: [], alarms: [])
         if log.isWeightDue { boundCheckpoints() }
         keepLastApplied()
         directives.confirmed = announce()
