@@ -7,7 +7,7 @@ import PackageDescription
 struct Module {
     enum Form {
         case library, executable, internalLibrary
-        case systemLibrary(pkgConfig: String, apt: String, brew: String)
+        case systemLibrary(pkgConfig: String?, apt: String, brew: String)
     }
 
     let name: String
@@ -52,6 +52,7 @@ let tls = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl", co
 // Libraries of the system that are needed under their trait only.
 let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"]))
 let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
+let hiredis = Target.Dependency.target(name: "CHiredis", condition: .when(traits: ["Redis"]))
 let dnssd = Target.Dependency.target(name: "CDNSSD", condition: .when(traits: ["SystemDiscovery"]))
 
 // Modules of ours that are needed under its trait only, by one that does without it too.
@@ -75,6 +76,10 @@ let modules: [Module] = [
         "CDNSSD", "Modules/System/CDNSSD", floor: 0,
         form: .systemLibrary(
             pkgConfig: "avahi-compat-libdns_sd", apt: "libavahi-compat-libdnssd-dev", brew: "avahi")),
+    // Its pkg-config flags point into its own folder, and its headers are found without them.
+    Module(
+        "CHiredis", "Modules/System/CHiredis", floor: 0,
+        form: .systemLibrary(pkgConfig: nil, apt: "libhiredis-dev", brew: "hiredis")),
 
     // Core: values, their bytes, and their order
     Module("MeshBus", "Modules/Core/Bus", floor: 0, tests: []),
@@ -219,6 +224,11 @@ let modules: [Module] = [
         "MeshResumeGateway", "Modules/Features/ResumeGateway", floor: 5, uses: ["MeshBus", "MeshResume"],
         tests: ["MeshBus", "MeshResume", "MeshVirtualTime"]),
 
+    // Internet: beyond one network
+    Module(
+        "MeshRedisReplay", "Modules/Internet/RedisReplay", floor: 6, uses: ["MeshBus", "MeshResumeGateway"],
+        needs: [hiredis], tests: ["MeshBus", "MeshResumeGateway", "MeshRedisLab"]),
+
     // Lab: what tests, proves and measures
     Module(
         "MeshScenarioTransport", "Modules/Lab/Scenario", floor: 5,
@@ -242,6 +252,9 @@ let modules: [Module] = [
     Module(
         "MeshLocalNetworkLab", "Modules/Lab/LocalNetwork", floor: 6, form: .internalLibrary,
         uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshUDPTransport"]),
+    Module(
+        "MeshRedisLab", "Modules/Lab/Redis", floor: 7, form: .internalLibrary,
+        uses: ["MeshBus", "MeshResumeGateway", "MeshRedisReplay"]),
     Module(
         "MeshSimulation", "Modules/Lab/Simulation", floor: 7, form: .internalLibrary,
         uses: [
@@ -384,6 +397,7 @@ let package = Package(
         .trait(
             name: "SystemDiscovery",
             description: "MeshDiscovery also through the system's responder; on Linux needs Avahi's dns_sd library."),
+        .trait(name: "Redis", description: "MeshRedisReplay keeps a gateway's events in Redis; needs hiredis."),
         .default(enabledTraits: ["SwiftLog", "CommandLineTools"]),
     ],
     dependencies: [
