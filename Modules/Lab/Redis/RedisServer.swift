@@ -1,5 +1,5 @@
 #if Redis
-    package import Foundation
+    import Foundation
     import MeshBus
     package import MeshRedisReplay
 
