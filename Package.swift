@@ -296,7 +296,7 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire",
             "MeshEngine",
             "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection",
-            "MeshSharedState", "MeshTesting",
+            "MeshSharedState", "MeshTesting", "MeshResumeGateway",
             "MeshSimulation", "MeshCodecBenchmark",
         ],
         needs: [argumentParser],
@@ -311,7 +311,7 @@ let modules: [Module] = [
             "PluginsToolKit", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "SessionMesh",
             "SessionMeshWatchConnectivity",
             "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation",
-            "MeshLocalNetworkLab", "MeshResume", "MeshResumeGateway", "WorkoutExample",
+            "MeshLocalNetworkLab", "MeshResume", "MeshResumeGateway", "MeshRedisLab", "WorkoutExample",
         ], needs: nio + [security]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,

@@ -65,6 +65,9 @@ struct ReplayContents: Sendable {
         }
     }
 
+    /// Every stream has another epoch when it is next used.
+    mutating func removeAll() { streams = [:] }
+
     private mutating func with<Result>(_ name: String, _ now: Duration, _ body: (inout Stream) -> Result) -> Result {
         useCount += 1
         if streams[name] == nil {
