@@ -260,7 +260,8 @@ let modules: [Module] = [
         uses: [
             "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
             "MeshDelivery",
-            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshSimulatedWatch",
+            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshSimulatedWatch", "MeshResume",
+            "MeshResumeGateway",
             "MeshWatchConnectivityTransport",
             "MeshTesting", "MeshVirtualTime",
         ],
