@@ -81,14 +81,15 @@ extension GatewayConnection {
 // MARK: - The stream
 
 extension GatewayConnection {
-    mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
+    /// - Parameter frame: the entry's, the same for all connections of its user.
+    mutating func noticed(_ notice: ReplayNotice, _ frame: [UInt8], _ now: Duration) {
         guard case .streaming(var reader) = phase, notice.stream == reader.stream else { return }
         guard notice.epoch == reader.sent.epoch else { return refuse("the stream began anew", now) }
         reader.newest = max(reader.newest, notice.entry.sequence)
         let isNext = notice.entry.sequence > reader.sent.sequence && notice.entry.sequence - reader.sent.sequence == 1
         if isNext, !reader.isReading, unsentBytes < settings.unsentBytesMax {
             reader.sent.sequence = notice.entry.sequence
-            send(ServerText.event(notice.entry))
+            send(frame)
         }
         phase = .streaming(reader)
         readOn(now)

@@ -24,6 +24,8 @@ struct GatewayConnection: Sendable {
     private var frames: TokenBucket
     var unsentBytes = 0
     private var stalledSince: Duration?
+    /// When the core looks at this connection next.
+    var watchedUntil: Duration?
 
     init(_ settings: GatewaySettings, seed: UInt64, _ now: Duration) {
         self.settings = settings
@@ -117,6 +119,15 @@ extension GatewayConnection {
         if let since = stalledSince, now - since >= settings.stallTimeout {
             close(.unknownError, "this client reads too slowly: resume")
         }
+    }
+
+    /// When `tick` has something to do here, if nothing comes before.
+    var deadline: Duration? {
+        guard !isClosed else { return nil }
+        var due = heardAt + settings.heartbeatInterval * 2
+        if case .awaitingHandshake = phase { due = min(due, identifyDue) }
+        if let stalledSince { due = min(due, stalledSince + settings.stallTimeout) }
+        return due
     }
 
     mutating func flushed(_ count: Int, _ now: Duration) {
