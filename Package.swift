@@ -32,7 +32,7 @@ struct Module {
     }
 }
 
-// Third-party products. Each is needed by one module and stands behind a trait.
+// Third-party products. Each stands behind a trait of the modules that need it.
 let swiftLog = Target.Dependency.product(
     name: "Logging", package: "swift-log", condition: .when(traits: ["SwiftLog"]))
 let coreMetrics = Target.Dependency.product(
@@ -49,6 +49,10 @@ let nio = ["NIOCore", "NIOPosix", "NIOTLS"].map {
     Target.Dependency.product(name: $0, package: "swift-nio", condition: .when(traits: ["UDP"]))
 }
 let tls = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["UDP"]))
+let webSocket =
+    ["NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket"].map {
+        Target.Dependency.product(name: $0, package: "swift-nio", condition: .when(traits: ["WebSocket"]))
+    } + [.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["WebSocket"]))]
 // Libraries of the system that are needed under their trait only.
 let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"]))
 let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
@@ -58,6 +62,9 @@ let dnssd = Target.Dependency.target(name: "CDNSSD", condition: .when(traits: ["
 // Modules of ours that are needed under its trait only, by one that does without it too.
 let security = Target.Dependency.target(name: "MeshSecurity", condition: .when(traits: ["UDP"]))
 let udpTransport = Target.Dependency.target(name: "MeshUDPTransport", condition: .when(traits: ["UDP"]))
+let gatewayServer = ["MeshGatewayServer", "MeshWebSocket"].map {
+    Target.Dependency.target(name: $0, condition: .when(traits: ["WebSocket"]))
+}
 let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", condition: .when(traits: ["SQLite"]))
 
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
@@ -228,6 +235,16 @@ let modules: [Module] = [
     Module(
         "MeshRedisReplay", "Modules/Internet/RedisReplay", floor: 6, uses: ["MeshBus", "MeshResumeGateway"],
         needs: [hiredis], tests: ["MeshBus", "MeshResumeGateway", "MeshRedisLab"]),
+    Module(
+        "MeshWebSocket", "Modules/Internet/WebSocket", floor: 4, uses: ["MeshBus"], needs: webSocket,
+        tests: ["MeshBus"]),
+    Module(
+        "MeshGatewayServer", "Modules/Internet/GatewayServer", floor: 6,
+        uses: ["MeshBus", "MeshResume", "MeshResumeGateway", "MeshWebSocket"], needs: webSocket,
+        tests: ["MeshBus", "MeshResume", "MeshResumeGateway", "MeshWebSocket", "MeshResumeWebSocket"]),
+    Module(
+        "MeshResumeWebSocket", "Modules/Internet/ResumeClient", floor: 6,
+        uses: ["MeshBus", "MeshResume", "MeshWebSocket"], needs: webSocket),
 
     // Lab: what tests, proves and measures
     Module(
@@ -320,9 +337,9 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshCodecBenchmark", "WorkoutExample", "MeshBus", "MeshBenchmarks",
             "MeshIdentity",
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
-            "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage",
+            "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage", "MeshResumeGateway",
         ],
-        needs: [argumentParser, security, udpTransport]),
+        needs: [argumentParser, security, udpTransport] + gatewayServer + webSocket),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: [
@@ -399,6 +416,9 @@ let package = Package(
             name: "SystemDiscovery",
             description: "MeshDiscovery also through the system's responder; on Linux needs Avahi's dns_sd library."),
         .trait(name: "Redis", description: "MeshRedisReplay keeps a gateway's events in Redis; needs hiredis."),
+        .trait(
+            name: "WebSocket",
+            description: "MeshWebSocket, a gateway's server and its client: WebSockets by SwiftNIO, and TLS."),
         .default(enabledTraits: ["SwiftLog", "CommandLineTools"]),
     ],
     dependencies: [
