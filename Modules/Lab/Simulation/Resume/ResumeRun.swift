@@ -142,7 +142,10 @@ struct ResumeRun {
         settings.pageEntries = 7
         settings.unsentBytesMax = 400
         settings.framesAtOnce = 10_000
-        return GatewayCore(settings, admission: GatewayAdmission(perSecond: 2, atOnce: 4), seed: random.next())
+        // As crowded for a thousand clients as for six.
+        let crowd = max(1, faults.clients / 6)
+        let admission = GatewayAdmission(perSecond: 2 * Double(crowd), atOnce: 4 * crowd)
+        return GatewayCore(settings, admission: admission, seed: random.next())
     }
 
     mutating func makeClientCore() -> ResumeCore {
