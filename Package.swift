@@ -65,6 +65,7 @@ let udpTransport = Target.Dependency.target(name: "MeshUDPTransport", condition:
 let gatewayServer = ["MeshGatewayServer", "MeshWebSocket"].map {
     Target.Dependency.target(name: $0, condition: .when(traits: ["WebSocket"]))
 }
+let redisReplay = Target.Dependency.target(name: "MeshRedisReplay", condition: .when(traits: ["Redis"]))
 let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", condition: .when(traits: ["SQLite"]))
 
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
@@ -339,7 +340,7 @@ let modules: [Module] = [
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
             "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage", "MeshResumeGateway",
         ],
-        needs: [argumentParser, security, udpTransport] + gatewayServer + webSocket),
+        needs: [argumentParser, security, udpTransport, redisReplay] + gatewayServer + webSocket),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: [

@@ -87,26 +87,27 @@
             await metrics?.stop()
         }
 
-        /// Notices that come together cross to the loop together. Of more than 4096 that wait the newest are dropped; the
-        /// connection reads what it missed at the next one.
+        /// Notices that come together cross to the loop together. While 1024 wait for it, the buffer's subscription keeps the
+        /// rest, and drops what it cannot keep.
         private static func read(
             _ notices: AsyncStream<ReplayNotice>, _ gateway: NIOLoopBound<GatewayLoop>, _ loop: any EventLoop
         ) -> Task<Void, Never> {
             let waiting = Locked<[ReplayNotice]>([])
+            let tell: @Sendable () -> Void = {
+                gateway.value.noticed(
+                    waiting.withLock { waiting in
+                        defer { waiting = [] }
+                        return waiting
+                    })
+            }
             return Task {
                 for await notice in notices {
-                    let isFirst = waiting.withLock { waiting in
-                        if waiting.count < 4096 { waiting.append(notice) }
-                        return waiting.count == 1
+                    let count = waiting.withLock { waiting in
+                        waiting.append(notice)
+                        return waiting.count
                     }
-                    guard isFirst else { continue }
-                    loop.execute {
-                        gateway.value.noticed(
-                            waiting.withLock { waiting in
-                                defer { waiting = [] }
-                                return waiting
-                            })
-                    }
+                    if count == 1 { loop.execute(tell) }
+                    if count >= 1024 { try? await loop.submit(tell).get() }
                 }
             }
         }

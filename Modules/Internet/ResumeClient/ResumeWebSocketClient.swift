@@ -82,8 +82,7 @@
             let watch = Task { [events = coordinator.events] in
                 for await case .reconnectNeeded in events { socket.drop() }
             }
-            // Alongside, so that a token that takes its time keeps no frame waiting.
-            let handshake = Task { await coordinator.connectionDidOpen(id) }
+            await coordinator.connectionDidOpen(id)
             await withTaskCancellationHandler {
                 await socket.read { incoming in
                     switch incoming {
@@ -98,7 +97,6 @@
             watch.cancel()
             transport.use(nil)
             await coordinator.connectionDidClose(on: id)
-            await handshake.value
             return end
         }
 

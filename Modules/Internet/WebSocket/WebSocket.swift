@@ -191,14 +191,14 @@
 
         private func flush() {
             flushIsPlanned = false
-            guard let context else { return }
+            guard let context, let encoder else { return }
             let count = unflushed
             unflushed = 0
             guard count > 0 else { return context.flush() }
             let socket = NIOLoopBound(self, eventLoop: context.eventLoop)
             let written = context.eventLoop.makePromise(of: Void.self)
             written.futureResult.whenSuccess { socket.value.observer?.flushed(count, on: socket.value) }
-            encoder?.writeAndFlush(NIOAny(ByteBuffer()), promise: written)
+            encoder.writeAndFlush(NIOAny(ByteBuffer()), promise: written)
         }
 
         private func end() {

@@ -29,7 +29,7 @@
                     throw WebSocketError(
                         .invalidAddress, "'\(host)' is for others too, and needs a certificate and its key")
                 }
-                let admission = NIOLoopBoundBox(SocketAdmission(limits), eventLoop: loop)
+                let admission = NIOLoopBoundBox.makeBoxSendingValue(SocketAdmission(limits), eventLoop: loop)
                 let channel = try await ServerBootstrap(group: loop, childGroup: loop)
                     .serverChannelOption(.backlog, value: 4096)
                     .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
