@@ -7,7 +7,7 @@ import PackageDescription
 struct Module {
     enum Form {
         case library, executable, internalLibrary
-        case systemLibrary(pkgConfig: String, apt: String, brew: String)
+        case systemLibrary(pkgConfig: String?, apt: String, brew: String)
     }
 
     let name: String
@@ -32,7 +32,7 @@ struct Module {
     }
 }
 
-// Third-party products. Each is needed by one module and stands behind a trait.
+// Third-party products. Each stands behind a trait of the modules that need it.
 let swiftLog = Target.Dependency.product(
     name: "Logging", package: "swift-log", condition: .when(traits: ["SwiftLog"]))
 let coreMetrics = Target.Dependency.product(
@@ -49,14 +49,23 @@ let nio = ["NIOCore", "NIOPosix", "NIOTLS"].map {
     Target.Dependency.product(name: $0, package: "swift-nio", condition: .when(traits: ["UDP"]))
 }
 let tls = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["UDP"]))
+let webSocket =
+    ["NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket"].map {
+        Target.Dependency.product(name: $0, package: "swift-nio", condition: .when(traits: ["WebSocket"]))
+    } + [.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["WebSocket"]))]
 // Libraries of the system that are needed under their trait only.
 let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"]))
 let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
+let hiredis = Target.Dependency.target(name: "CHiredis", condition: .when(traits: ["Redis"]))
 let dnssd = Target.Dependency.target(name: "CDNSSD", condition: .when(traits: ["SystemDiscovery"]))
 
 // Modules of ours that are needed under its trait only, by one that does without it too.
 let security = Target.Dependency.target(name: "MeshSecurity", condition: .when(traits: ["UDP"]))
 let udpTransport = Target.Dependency.target(name: "MeshUDPTransport", condition: .when(traits: ["UDP"]))
+let gatewayServer = ["MeshGatewayServer", "MeshWebSocket"].map {
+    Target.Dependency.target(name: $0, condition: .when(traits: ["WebSocket"]))
+}
+let redisReplay = Target.Dependency.target(name: "MeshRedisReplay", condition: .when(traits: ["Redis"]))
 let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", condition: .when(traits: ["SQLite"]))
 
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
@@ -75,6 +84,10 @@ let modules: [Module] = [
         "CDNSSD", "Modules/System/CDNSSD", floor: 0,
         form: .systemLibrary(
             pkgConfig: "avahi-compat-libdns_sd", apt: "libavahi-compat-libdnssd-dev", brew: "avahi")),
+    // Its pkg-config flags point into its own folder, and its headers are found without them.
+    Module(
+        "CHiredis", "Modules/System/CHiredis", floor: 0,
+        form: .systemLibrary(pkgConfig: nil, apt: "libhiredis-dev", brew: "hiredis")),
 
     // Core: values, their bytes, and their order
     Module("MeshBus", "Modules/Core/Bus", floor: 0, tests: []),
@@ -219,6 +232,21 @@ let modules: [Module] = [
         "MeshResumeGateway", "Modules/Features/ResumeGateway", floor: 5, uses: ["MeshBus", "MeshResume"],
         tests: ["MeshBus", "MeshResume", "MeshVirtualTime"]),
 
+    // Internet: beyond one network
+    Module(
+        "MeshRedisReplay", "Modules/Internet/RedisReplay", floor: 6, uses: ["MeshBus", "MeshResumeGateway"],
+        needs: [hiredis], tests: ["MeshBus", "MeshResumeGateway", "MeshRedisLab"]),
+    Module(
+        "MeshWebSocket", "Modules/Internet/WebSocket", floor: 4, uses: ["MeshBus"], needs: webSocket,
+        tests: ["MeshBus"]),
+    Module(
+        "MeshGatewayServer", "Modules/Internet/GatewayServer", floor: 6,
+        uses: ["MeshBus", "MeshResume", "MeshResumeGateway", "MeshWebSocket"], needs: webSocket,
+        tests: ["MeshBus", "MeshResume", "MeshResumeGateway", "MeshWebSocket", "MeshResumeWebSocket"]),
+    Module(
+        "MeshResumeWebSocket", "Modules/Internet/ResumeClient", floor: 6,
+        uses: ["MeshBus", "MeshResume", "MeshWebSocket"], needs: webSocket),
+
     // Lab: what tests, proves and measures
     Module(
         "MeshScenarioTransport", "Modules/Lab/Scenario", floor: 5,
@@ -243,11 +271,15 @@ let modules: [Module] = [
         "MeshLocalNetworkLab", "Modules/Lab/LocalNetwork", floor: 6, form: .internalLibrary,
         uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshUDPTransport"]),
     Module(
+        "MeshRedisLab", "Modules/Lab/Redis", floor: 7, form: .internalLibrary,
+        uses: ["MeshBus", "MeshResumeGateway", "MeshRedisReplay"]),
+    Module(
         "MeshSimulation", "Modules/Lab/Simulation", floor: 7, form: .internalLibrary,
         uses: [
             "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
             "MeshDelivery",
-            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshSimulatedWatch",
+            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshSimulatedWatch", "MeshResume",
+            "MeshResumeGateway",
             "MeshWatchConnectivityTransport",
             "MeshTesting", "MeshVirtualTime",
         ],
@@ -283,7 +315,7 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire",
             "MeshEngine",
             "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection",
-            "MeshSharedState", "MeshTesting",
+            "MeshSharedState", "MeshTesting", "MeshResumeGateway",
             "MeshSimulation", "MeshCodecBenchmark",
         ],
         needs: [argumentParser],
@@ -298,7 +330,7 @@ let modules: [Module] = [
             "PluginsToolKit", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "SessionMesh",
             "SessionMeshWatchConnectivity",
             "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation",
-            "MeshLocalNetworkLab", "MeshResume", "MeshResumeGateway", "WorkoutExample",
+            "MeshLocalNetworkLab", "MeshResume", "MeshResumeGateway", "MeshRedisLab", "WorkoutExample",
         ], needs: nio + [security]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
@@ -306,9 +338,9 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshCodecBenchmark", "WorkoutExample", "MeshBus", "MeshBenchmarks",
             "MeshIdentity",
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
-            "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage",
+            "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage", "MeshResumeGateway",
         ],
-        needs: [argumentParser, security, udpTransport]),
+        needs: [argumentParser, security, udpTransport, redisReplay] + gatewayServer + webSocket),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: [
@@ -384,6 +416,10 @@ let package = Package(
         .trait(
             name: "SystemDiscovery",
             description: "MeshDiscovery also through the system's responder; on Linux needs Avahi's dns_sd library."),
+        .trait(name: "Redis", description: "MeshRedisReplay keeps a gateway's events in Redis; needs hiredis."),
+        .trait(
+            name: "WebSocket",
+            description: "MeshWebSocket, a gateway's server and its client: WebSockets by SwiftNIO, and TLS."),
         .default(enabledTraits: ["SwiftLog", "CommandLineTools"]),
     ],
     dependencies: [

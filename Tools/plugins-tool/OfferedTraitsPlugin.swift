@@ -27,6 +27,12 @@ struct OfferedTraitsPlugin: Plugin {
                     name: "SQLite", plugins: ["storage.sqlite"],
                     summary: "sessions in a file, by GRDB; needs SQLite's headers"))
         #endif
+        #if !Redis
+            traits.append(
+                OfferedTrait(
+                    name: "Redis", plugins: ["replay.redis"],
+                    summary: "a gateway's events in Redis, for any number of processes; needs hiredis"))
+        #endif
         #if !Libdeflate
             traits.append(
                 OfferedTrait(

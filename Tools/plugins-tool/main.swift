@@ -12,6 +12,9 @@ import WorkoutExample
 #if Libdeflate
     import MeshLibdeflate
 #endif
+#if Redis
+    import MeshRedisLab
+#endif
 #if SQLite
     import MeshSQLiteStorage
 #endif
@@ -63,6 +66,9 @@ await PluginsTool.main {
     WorkoutSimulationPlugin()
     MeasuredLinksPlugin()
     OfferedTraitsPlugin()
+    #if Redis
+        ExaminableRedisReplayPlugin()
+    #endif
     #if Libdeflate
         LibdeflatePlugin()
     #endif

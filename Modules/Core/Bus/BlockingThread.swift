@@ -35,6 +35,14 @@ package enum BlockingThread {
         }
     }
 
+    /// On a thread of our own only.
+    package static func sleep(_ duration: Duration) {
+        let (seconds, attoseconds) = max(duration, .zero).components
+        var left = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        var rest = left
+        while nanosleep(&left, &rest) != 0, errno == EINTR { left = rest }
+    }
+
     private static func createDetached(_ context: UnsafeMutableRawPointer) -> Int32 {
         #if canImport(Darwin)
             var thread: pthread_t?

@@ -20,7 +20,8 @@ public struct GatewayAdmission: Hashable, Sendable {
 ///
 /// Every call is for the connection with that key. Whoever drives the core draws a new one for each connection and never uses
 /// one again: an answer that comes late would be taken for the next user's. What is said of an unknown key does nothing. A session has one connection, the newest. A user may have
-/// any number of sessions. A call costs O(1), a notice O(connections of its user), `tick` O(connections).
+/// any number of sessions. A call costs O(1), a notice O(connections of its user) and encodes its frame once, `tick`
+/// O(connections that are due, or will be within a second).
 public struct GatewayCore: Sendable {
     private let settings: GatewaySettings
     private var admission: TokenBucket
@@ -29,6 +30,7 @@ public struct GatewayCore: Sendable {
     private var sessions: [GatewaySessionID: Int] = [:]
     /// By stream, in the order in which they came.
     private var audience: [String: [Int]] = [:]
+    private var dueTimes = DueTimes()
     private var directives: [(key: Int, directive: GatewayDirective)] = []
 
     public init(_ settings: GatewaySettings = .init(), admission: GatewayAdmission = .init(), seed: UInt64) {
@@ -69,7 +71,10 @@ public struct GatewayCore: Sendable {
     }
 
     public mutating func tick(_ now: Duration) {
-        for key in connections.keys.sorted() { with(key, now) { $0.tick(now) } }
+        for entry in dueTimes.take(now) where connections[entry.key]?.watchedUntil == entry.due {
+            connections[entry.key]?.watchedUntil = nil
+            with(entry.key, now) { $0.tick(now) }
+        }
     }
 
     /// Tells every client to come again, each at a time of its own within `spread`.
@@ -102,7 +107,9 @@ public struct GatewayCore: Sendable {
 
     /// From the buffer: somebody has appended.
     public mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
-        for key in audience[notice.stream] ?? [] { with(key, now) { $0.noticed(notice, now) } }
+        guard let keys = audience[notice.stream] else { return }
+        let frame = ServerText.event(notice.entry)
+        for key in keys { with(key, now) { $0.noticed(notice, frame, now) } }
     }
 }
 
@@ -116,10 +123,18 @@ extension GatewayCore {
             if let wait = admission.take(now) { connection.postponed(wait) } else { connection.admitted() }
         }
         for directive in connection.takeDirectives() { directives.append((key, directive)) }
+        watch(&connection, key)
         let (next, isClosed) = (connection.session, connection.isClosed)
         if session != next { detach(key, session, stream) }
         if !isClosed { connections[key] = connection }
         if let next, session != next { attach(key, next, connection.stream, now) }
+    }
+
+    /// An earlier look than the one that is planned; a later one is planned when that has come.
+    private mutating func watch(_ connection: inout GatewayConnection, _ key: Int) {
+        guard let due = connection.deadline, connection.watchedUntil.map({ due < $0 }) ?? true else { return }
+        connection.watchedUntil = due
+        dueTimes.enter(DueTimes.Entry(key: key, due: due))
     }
 
     private mutating func attach(_ key: Int, _ session: GatewaySessionID, _ stream: String?, _ now: Duration) {

@@ -10,4 +10,6 @@ public struct ResumeGatewayPlugin: Plugin {
             summary: "The server's half of resumable streams: a connection's core, and buffers that number events",
             requires: ["feature.resume"])
     }
+
+    public func contribute(to registry: inout ExtensionRegistry) { registry.add(.memory, to: .replayBuffers) }
 }

@@ -21,7 +21,8 @@
                 seeds, failures (seed, reason), envelopes, delivered, offeredAgain, messages, userInfos, contexts, faults, \
                 simulatedSeconds, wallSeconds. Keys with --lobby: seeds, failures (seed, reason), seedsByDevices, \
                 failuresByDevices, taps, faults, slowestSeconds, simulatedSeconds, wallSeconds. Keys with --series: seeds, failures (seed, reason), samples, faults, \
-                wallSeconds. Keys with --model: members, seeds, failures (seed, reason), accepted, confirmed, faults, \
+                wallSeconds. Keys with --resume: seeds, failures (seed, reason), seen, connections, faults, \
+                simulatedSeconds, wallSeconds. Keys with --model: members, seeds, failures (seed, reason), accepted, confirmed, faults, \
                 wallSeconds. Rows with --model --exhaustive: bounds, states, transitions, depth, ends, \
                 statesAfterFirstView, statesWithConfirmed, confirmedMost, isComplete, violation (reason, steps), \
                 wallSeconds. Rows with --model --mutations: mutation, isExpectedToShow, isCaught, members, seed, depth, \
@@ -127,6 +128,16 @@
 
         @Flag(
             help: """
+                Instead of engines, simulate clients of a stream, two gateways and their store: connections that drop, apps and \
+                gateways that are killed, a store that is down, slow, empty or behind. With --mutations rules are broken in turn.
+                """)
+        var resume = false
+
+        @Option(help: "With --resume: how many clients each seed has.")
+        var clients = 6
+
+        @Flag(
+            help: """
                 Instead of engines, simulate a model of groups that go on without a member that is away: votes on views, lost \
                 stores, returns. With --mutations its rules are broken in turn; fails unless those are caught that are
                 expected to show.
@@ -149,6 +160,7 @@
                 throw ValidationError("--members is from 2 to 16, and for --setting company, --model and --lobby")
             }
             if model { return try validateModel() }
+            if resume { return try validateResume() }
             if exhaustive { throw ValidationError("--exhaustive needs --model") }
             if mutations || mutate != nil, !Simulation.canBreakRules {
                 throw ValidationError("this build breaks no rules; build it with MESH_MUTATIONS=1 in the environment")
@@ -167,6 +179,7 @@
             if watch { return try simulateWatch() }
             if lobby { return try simulateLobby() }
             if series { return try simulateSeries() }
+            if resume { return try simulateResume() }
             if model { return try simulateModel() }
             let subjects = try subjects(on: bus)
             if mutations { return try proveMutations(subjects) }

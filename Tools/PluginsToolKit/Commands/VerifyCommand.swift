@@ -8,7 +8,7 @@
         static let configuration = CommandConfiguration(
             commandName: "verify",
             abstract:
-                "Examine by the conformance rules: every plugin that offers a transport, a codec or a store, or one.",
+                "Examine by the conformance rules: every plugin that offers a transport, a codec, a store or a replay buffer, or one.",
             discussion: """
                 Rows: plugin, rule, summary, outcome (passed, failed, skipped), detail. The exit code is 1 when a rule \
                 failed.

@@ -1,6 +1,7 @@
 import MeshBus
 import MeshDelivery
 import MeshIdentity
+import MeshResumeGateway
 import MeshStorage
 import MeshTesting
 import MeshToolOutput
@@ -13,6 +14,7 @@ struct Verification {
     let links: [Contribution<LinkFixture>]
     let codecs: [Contribution<any PayloadCodec>]
     let stores: [Contribution<StoreFactory>]
+    let replayBuffers: [Contribution<ReplayBufferFixture>]
     /// Writes the payloads that transports carry.
     private let codec: any PayloadCodec
 
@@ -23,16 +25,18 @@ struct Verification {
         let allLinks = bus.contributions(to: .linkFixtures)
         let allCodecs = bus.contributions(to: .codecs)
         let allStores = bus.contributions(to: .stores)
+        let allReplayBuffers = bus.contributions(to: .replayBuffers)
         if let name {
             let plugin = try bus.descriptor(named: name).id
             transports = allTransports.filter { $0.plugin == plugin }
             links = allLinks.filter { $0.plugin == plugin }
             codecs = allCodecs.filter { $0.plugin == plugin }
             stores = allStores.filter { $0.plugin == plugin }
-            if transports.isEmpty, links.isEmpty, codecs.isEmpty, stores.isEmpty {
+            replayBuffers = allReplayBuffers.filter { $0.plugin == plugin }
+            if transports.isEmpty, links.isEmpty, codecs.isEmpty, stores.isEmpty, replayBuffers.isEmpty {
                 let examinable = Set(
                     allTransports.map(\.plugin) + allLinks.map(\.plugin) + allCodecs.map(\.plugin)
-                        + allStores.map(\.plugin))
+                        + allStores.map(\.plugin) + allReplayBuffers.map(\.plugin))
                 throw ToolError("'\(name)' offers nothing to examine; these do: \(examinable.sorted().list)")
             }
         } else {
@@ -40,6 +44,7 @@ struct Verification {
             links = allLinks
             codecs = allCodecs
             stores = allStores
+            replayBuffers = allReplayBuffers
         }
         let payloadCodecs = allCodecs.map(\.value)
         guard let codec = payloadCodecs.first(where: { $0.id.name == "compact" }) ?? payloadCodecs.first else {
@@ -61,6 +66,10 @@ struct Verification {
             progress(store.plugin.rawValue)
             rows += await StoreConformance.examine(store.value, as: store.plugin).rows
         }
+        for buffer in replayBuffers {
+            progress(buffer.plugin.rawValue)
+            rows += await Self.rows(of: buffer)
+        }
         var reports: [PluginID: [ConformanceReport]] = [:]
         for transport in transports {
             progress(transport.plugin.rawValue)
@@ -77,5 +86,19 @@ struct Verification {
             rows += ConformanceReport(merging: reports[plugin] ?? []).rows
         }
         return rows
+    }
+
+    private static func rows(of buffer: Contribution<ReplayBufferFixture>) async -> [ConformanceReport.Row] {
+        if let exemption = buffer.value.exemption {
+            return ReplayBufferRules.all.map { rule in
+                .init(
+                    plugin: buffer.plugin, rule: rule.id, summary: rule.summary, outcome: .skipped, detail: exemption)
+            }
+        }
+        return await buffer.value.examine().map { rule, complaint in
+            .init(
+                plugin: buffer.plugin, rule: rule.id, summary: rule.summary,
+                outcome: complaint == nil ? .passed : .failed, detail: complaint ?? "")
+        }
     }
 }

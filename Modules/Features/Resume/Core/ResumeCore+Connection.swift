@@ -3,7 +3,7 @@ import MeshBus
 // MARK: - From the open to the handshake
 
 extension ResumeCore {
-    mutating func open() {
+    package mutating func open() {
         endConnection(.connectionClosed)
         connectionCount += 1
         connection = ResumeConnection(number: connectionCount)
@@ -15,7 +15,7 @@ extension ResumeCore {
     }
 
     /// What is in memory is newer than what is stored, unless somebody else has changed that.
-    mutating func loaded(_ result: Result<SessionSnapshot?, ResumeError>, connection number: UInt64) {
+    package mutating func loaded(_ result: Result<SessionSnapshot?, ResumeError>, connection number: UInt64) {
         guard isCurrent(number), case .loading = connection?.phase else { return }
         switch result {
         case .success(let stored):
@@ -37,7 +37,7 @@ extension ResumeCore {
         direct(.askToken(connection: connection.number))
     }
 
-    mutating func tokenReturned(_ token: String?, connection number: UInt64, _ now: Duration) {
+    package mutating func tokenReturned(_ token: String?, connection number: UInt64, _ now: Duration) {
         guard isCurrent(number), let connection else { return }
         if case .awaitingToken = connection.phase {} else if !has(.trustsLateReturns) { return }
         guard let token else {
@@ -62,7 +62,7 @@ extension ResumeCore {
         direct(.sendHandshake(HandshakeRequest(kind: kind, token: token), connection: connection.number))
     }
 
-    mutating func handshakeReturned(_ failure: String?, connection number: UInt64) {
+    package mutating func handshakeReturned(_ failure: String?, connection number: UInt64) {
         guard let failure, isCurrent(number), !has(.failsSilently) else { return }
         fail(.handshakeFailed(failure))
     }
@@ -73,7 +73,7 @@ extension ResumeCore {
 // MARK: - Ends
 
 extension ResumeCore {
-    mutating func close() {
+    package mutating func close() {
         endConnection(.connectionClosed)
         if writeDue != nil { writeNow() }
     }

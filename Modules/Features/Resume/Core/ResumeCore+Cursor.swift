@@ -9,7 +9,7 @@ extension ResumeCore {
     }
 
     /// The app needs nothing up to here any more. What it has not been given in order does not count.
-    mutating func acknowledge(through sequence: UInt64, _ now: Duration) {
+    package mutating func acknowledge(through sequence: UInt64, _ now: Duration) {
         guard let session, isAcknowledgedByApp else { return }
         self.session?.acknowledged = max(session.acknowledged, min(sequence, session.received.floor))
         cursorMoved(now)
@@ -39,7 +39,7 @@ extension ResumeCore {
         if writesUnderWay == 0 { writeNow() } else { writeDue = now + max(settings.writeDelay, .milliseconds(250)) }
     }
 
-    mutating func wrote(_ failure: ResumeError?, _ now: Duration) {
+    package mutating func wrote(_ failure: ResumeError?, _ now: Duration) {
         writesUnderWay -= 1
         guard let failure else { return writeBackoff.reset() }
         written = nil

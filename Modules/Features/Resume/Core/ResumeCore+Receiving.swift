@@ -1,7 +1,7 @@
 // MARK: - What the server says
 
 extension ResumeCore {
-    mutating func receive(_ event: IncomingEvent, _ now: Duration) -> Reception {
+    package mutating func receive(_ event: IncomingEvent, _ now: Duration) -> Reception {
         if case .hello(let interval) = event { return greet(interval, now) }
         guard let connection else { return .stale }
         switch event {

@@ -4,14 +4,14 @@ import MeshBus
 
 extension ResumeCore {
     /// When something is due; nil when time changes nothing.
-    var deadline: Duration? {
+    package var deadline: Duration? {
         var times = [writeDue, connection?.heartbeatDue, connection?.handshakeDue]
         if case .replaying(let replay) = connection?.phase, !has(.endsByCountOnly) { times.append(replay.due) }
         return times.compactMap(\.self).min()
     }
 
     /// Does what is due.
-    mutating func tick(_ now: Duration) {
+    package mutating func tick(_ now: Duration) {
         if let due = writeDue, due <= now { writeDueMoves(now) }
         if let due = connection?.handshakeDue, due <= now { fail(.handshakeTimedOut) }
         if case .replaying(let replay) = connection?.phase, replay.due <= now, !has(.endsByCountOnly) {

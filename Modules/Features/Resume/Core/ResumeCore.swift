@@ -9,20 +9,30 @@ import MeshBus
 ///   begins: the floor, or what the app has acknowledged of it.
 /// - A *replay* goes from the cursor to the *ceiling*, the newest sequence when the server took up the session. What is
 ///   above the ceiling is live, whenever it comes.
-struct ResumeCore: Sendable {
+package struct ResumeCore: Sendable {
     static let sessionIDBytesMax = 1024
 
-    struct Settings: Sendable {
+    package struct Settings: Sendable {
         var configuration = SessionCoordinator.Configuration()
         var properties: ClientProperties
         /// How long a cursor that has moved may wait to be written with the next moves.
         var writeDelay: Duration
-        var mutations: ResumeMutations = []
+        var mutations: ResumeMutations
+
+        package init(
+            configuration: SessionCoordinator.Configuration = .init(), properties: ClientProperties,
+            writeDelay: Duration, mutations: ResumeMutations = []
+        ) {
+            self.configuration = configuration
+            self.properties = properties
+            self.writeDelay = writeDelay
+            self.mutations = mutations
+        }
     }
 
     let settings: Settings
     var random: SplitMix64
-    private(set) var state = SessionState.disconnected
+    package private(set) var state = SessionState.disconnected
     var session: ResumeSession?
     /// nil while there is none.
     var connection: ResumeConnection?
@@ -39,13 +49,13 @@ struct ResumeCore: Sendable {
     var writeBackoff = Backoff(from: .seconds(1), to: .seconds(60))
     private var directives: [ResumeDirective] = []
 
-    init(_ settings: Settings, seed: UInt64) {
+    package init(_ settings: Settings, seed: UInt64) {
         self.settings = settings
         random = SplitMix64(seed: seed)
         heartbeatInterval = .bounded(settings.configuration.defaultHeartbeatInterval)
     }
 
-    mutating func takeDirectives() -> [ResumeDirective] {
+    package mutating func takeDirectives() -> [ResumeDirective] {
         defer { directives = [] }
         return directives
     }

@@ -1,5 +1,5 @@
 /// What the core wants done, in this order. What is told comes before what takes time.
-enum ResumeDirective: Hashable, Sendable {
+package enum ResumeDirective: Hashable, Sendable {
     case publish(SessionEvent)
     /// Read the stored session: `loaded`.
     case load(connection: UInt64)

@@ -34,5 +34,8 @@ public struct MemoryReplayBuffer: ReplayBuffer {
         contents.withLock { $0.page(of: stream, after: position, limit: limit, now()) }
     }
 
+    /// As a restart of its process would.
+    func lose() { contents.withLock { $0.removeAll() } }
+
     public func notices() -> AsyncStream<ReplayNotice> { topic.subscribe() }
 }

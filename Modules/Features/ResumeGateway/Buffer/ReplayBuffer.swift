@@ -32,17 +32,7 @@ public struct ReplayEvent: Hashable, Sendable {
     ///   - json: at most `jsonBytesMax` bytes, in UTF-8.
     /// - Throws: `ReplayBufferError.Code.invalidEvent`, also for what is no JSON.
     public init(type: String, json: [UInt8]) throws(ReplayBufferError) {
-        let isName = type.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        }
-        guard isName, (1...64).contains(type.utf8.count), type != "READY", type != "RESUMED" else {
-            throw ReplayBufferError(.invalidEvent, "'\(type)' cannot name an event")
-        }
+        guard Self.isName(type) else { throw ReplayBufferError(.invalidEvent, "'\(type)' cannot name an event") }
         guard json.count <= Self.jsonBytesMax else {
             throw ReplayBufferError(
                 .invalidEvent, "\(json.count) bytes of '\(type)'; the limit is \(Self.jsonBytesMax)")
@@ -52,6 +42,25 @@ public struct ReplayEvent: Hashable, Sendable {
         }
         self.type = type
         self.json = json
+    }
+
+    /// What a store returns that only `append` writes to: bounded, and not read as JSON again.
+    package init?(stored type: String, json: [UInt8]) {
+        guard Self.isName(type), json.count <= Self.jsonBytesMax else { return nil }
+        self.type = type
+        self.json = json
+    }
+
+    private static func isName(_ type: String) -> Bool {
+        let isSpelled = type.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        return isSpelled && (1...64).contains(type.utf8.count) && type != "READY" && type != "RESUMED"
     }
 
     public var byteCount: Int { type.utf8.count + json.count }
@@ -132,11 +141,13 @@ public struct ReplayLimits: Hashable, Sendable {
 
 public struct ReplayBufferError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        enum Value: String { case invalidEvent, unavailable }
+        enum Value: String { case invalidEvent, invalidAddress, unavailable }
 
         let value: Value
 
         public static let invalidEvent = Code(value: .invalidEvent)
+        /// What was given names no store.
+        public static let invalidAddress = Code(value: .invalidAddress)
         /// The store did not answer. An append may have happened.
         public static let unavailable = Code(value: .unavailable)
 

@@ -3,7 +3,7 @@ import MeshBus
 /// What a buffer in memory holds, as a value: told what is appended and what time it is.
 ///
 /// Appending and reading are O(what they touch), beside an O(streams) search for the one to drop when there are too many.
-struct ReplayContents: Sendable {
+package struct ReplayContents: Sendable {
     private struct Stream {
         let epoch: UInt64
         var newest: UInt64 = 0
@@ -37,12 +37,12 @@ struct ReplayContents: Sendable {
     private var streams: [String: Stream] = [:]
     private var useCount: UInt64 = 0
 
-    init(_ limits: ReplayLimits, seed: UInt64) {
+    package init(_ limits: ReplayLimits, seed: UInt64) {
         self.limits = limits
         random = SplitMix64(seed: seed)
     }
 
-    mutating func append(_ event: ReplayEvent, to name: String, _ now: Duration) -> ReplayNotice {
+    package mutating func append(_ event: ReplayEvent, to name: String, _ now: Duration) -> ReplayNotice {
         with(name, now) { stream in
             stream.newest += 1
             stream.bytes += event.byteCount
@@ -52,9 +52,13 @@ struct ReplayContents: Sendable {
         }
     }
 
-    mutating func standing(of name: String, _ now: Duration) -> ReplayStanding { with(name, now) { $0.standing } }
+    package mutating func standing(of name: String, _ now: Duration) -> ReplayStanding {
+        with(name, now) { $0.standing }
+    }
 
-    mutating func page(of name: String, after position: ReplayPosition, limit: Int, _ now: Duration) -> ReplayPage {
+    package mutating func page(of name: String, after position: ReplayPosition, limit: Int, _ now: Duration)
+        -> ReplayPage
+    {
         with(name, now) { stream in
             let standing = stream.standing
             guard position.epoch == stream.epoch, position.sequence <= stream.newest else { return .foreign(standing) }
@@ -64,6 +68,9 @@ struct ReplayContents: Sendable {
             return .entries(stream.entries[begin..<end].map(\.entry), standing)
         }
     }
+
+    /// Every stream has another epoch when it is next used.
+    mutating func removeAll() { streams = [:] }
 
     private mutating func with<Result>(_ name: String, _ now: Duration, _ body: (inout Stream) -> Result) -> Result {
         useCount += 1

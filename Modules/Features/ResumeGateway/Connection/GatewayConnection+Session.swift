@@ -81,14 +81,20 @@ extension GatewayConnection {
 // MARK: - The stream
 
 extension GatewayConnection {
-    mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
+    /// - Parameter frame: the entry's, the same for all connections of its user.
+    mutating func noticed(_ notice: ReplayNotice, _ frame: [UInt8], _ now: Duration) {
         guard case .streaming(var reader) = phase, notice.stream == reader.stream else { return }
-        guard notice.epoch == reader.sent.epoch else { return refuse("the stream began anew", now) }
+        guard notice.epoch == reader.sent.epoch else {
+            // It may be late, of what was before: the buffer knows.
+            reader.isDoubted = true
+            phase = .streaming(reader)
+            return readOn(now)
+        }
         reader.newest = max(reader.newest, notice.entry.sequence)
         let isNext = notice.entry.sequence > reader.sent.sequence && notice.entry.sequence - reader.sent.sequence == 1
         if isNext, !reader.isReading, unsentBytes < settings.unsentBytesMax {
             reader.sent.sequence = notice.entry.sequence
-            send(ServerText.event(notice.entry))
+            send(frame)
         }
         phase = .streaming(reader)
         readOn(now)
@@ -97,6 +103,7 @@ extension GatewayConnection {
     mutating func read(_ page: ReplayPage, _ now: Duration) {
         guard case .streaming(var reader) = phase, reader.isReading else { return }
         reader.isReading = false
+        if case .foreign = page { return refuse("the stream began anew", now) }
         guard case .entries(let entries, let standing) = page else {
             return refuse("what comes next is not kept any more", now)
         }
@@ -115,10 +122,10 @@ extension GatewayConnection {
     /// The next page, where there is one and the socket has room.
     mutating func readOn(_ now: Duration) {
         watchRoom(now)
-        guard case .streaming(var reader) = phase, !reader.isReading, reader.sent.sequence < reader.newest,
-            unsentBytes < settings.unsentBytesMax
+        guard case .streaming(var reader) = phase, !reader.isReading, unsentBytes < settings.unsentBytesMax,
+            reader.sent.sequence < reader.newest || reader.isDoubted
         else { return }
-        reader.isReading = true
+        (reader.isReading, reader.isDoubted) = (true, false)
         phase = .streaming(reader)
         direct(.read(stream: reader.stream, after: reader.sent, limit: max(1, settings.pageEntries)))
     }

@@ -24,6 +24,8 @@ struct GatewayConnection: Sendable {
     private var frames: TokenBucket
     var unsentBytes = 0
     private var stalledSince: Duration?
+    /// When the core looks at this connection next.
+    var watchedUntil: Duration?
 
     init(_ settings: GatewaySettings, seed: UInt64, _ now: Duration) {
         self.settings = settings
@@ -78,6 +80,8 @@ struct GatewayReader: Hashable, Sendable {
     /// That is known of.
     var newest: UInt64
     var isReading = false
+    /// A notice was of another epoch: the buffer is to be asked.
+    var isDoubted = false
 }
 
 // MARK: - Frames and time
@@ -117,6 +121,15 @@ extension GatewayConnection {
         if let since = stalledSince, now - since >= settings.stallTimeout {
             close(.unknownError, "this client reads too slowly: resume")
         }
+    }
+
+    /// When `tick` has something to do here, if nothing comes before.
+    var deadline: Duration? {
+        guard !isClosed else { return nil }
+        var due = heardAt + settings.heartbeatInterval * 2
+        if case .awaitingHandshake = phase { due = min(due, identifyDue) }
+        if let stalledSince { due = min(due, stalledSince + settings.stallTimeout) }
+        return due
     }
 
     mutating func flushed(_ count: Int, _ now: Duration) {

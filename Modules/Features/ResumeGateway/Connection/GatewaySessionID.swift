@@ -4,8 +4,8 @@ import MeshBus
 ///
 /// So any process can take up any session, a stream that began anew refuses what was before (K20), and a cursor in one
 /// user's stream is not taken for one in another's. It is no secret and lets nobody in: the token does.
-struct GatewaySessionID: Hashable, Sendable {
-    let epoch: UInt64
+package struct GatewaySessionID: Hashable, Sendable {
+    package let epoch: UInt64
     let mark: UInt64
     let nonce: UInt64
 
@@ -13,7 +13,7 @@ struct GatewaySessionID: Hashable, Sendable {
         (self.epoch, mark, self.nonce) = (epoch, Self.mark(of: stream), nonce)
     }
 
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.utf8.count == 50 else { return nil }
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { $0.utf8.count == 16 ? UInt64($0, radix: 16) : nil }

@@ -19,7 +19,12 @@ enum ServerText {
 
     static func event(_ entry: ReplayEntry) -> [UInt8] {
         let head = "{\"op\":0,\"s\":\(entry.sequence),\"t\":\"\(entry.event.type)\",\"d\":"
-        return Array(head.utf8) + entry.event.json + [UInt8(ascii: "}")]
+        var frame: [UInt8] = []
+        frame.reserveCapacity(head.utf8.count + entry.event.json.count + 1)
+        frame += head.utf8
+        frame += entry.event.json
+        frame.append(UInt8(ascii: "}"))
+        return frame
     }
 
     static func invalidSession(_ reason: String, resumable: Bool) -> [UInt8] {

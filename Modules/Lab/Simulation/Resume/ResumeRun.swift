@@ -1,19 +1,20 @@
 import Foundation
 import MeshBus
+import MeshResume
+import MeshResumeGateway
 import MeshVirtualTime
 
-@testable import MeshResume
-@testable import MeshResumeGateway
-
 /// Clients, two gateway processes and one buffer in virtual time, from a seed: connections that drop on one side or on
-/// both, frames that get lost, processes that are killed, a buffer that forgets.
+/// both, frames that get lost, processes that are killed, a store that is down, slow, empty or behind.
 ///
 /// Each app keeps what it has seen together with its cursor. It must see every event of its user's once and in order, from
 /// where it began; it may begin anew only where the buffer has lost something since.
-struct GatewayWorld {
+struct ResumeRun {
     struct Faults {
-        var steps = 60
+        var clients = 6
         var losesBuffer = true
+        /// A store that went back to what it had some time ago goes on as if nothing were missing.
+        var ignoresFence = false
         /// K20: a buffer that has lost its events counts from 1 again, in the same epoch.
         var keepsEpoch = false
         var clientMutations: ResumeMutations = []
@@ -72,6 +73,12 @@ struct GatewayWorld {
     var baselines: [[Int]] = []
     var lossByEpoch: [UInt64: Int] = [:]
     var areFaultsOver = false
+    /// Until then the store answers nobody, or late.
+    var downUntil: UInt64 = 0
+    var slowUntil: UInt64 = 0
+    /// What the store held some time ago.
+    var older: ReplayContents?
+    var faultCounts: [String: Int] = [:]
     var complaint: String?
     static let limits = ReplayLimits(count: 100_000, bytes: .max, age: .seconds(1_000_000))
 
@@ -79,20 +86,21 @@ struct GatewayWorld {
         random = SplitMix64(seed: seed)
         self.faults = faults
         buffer = ReplayContents(Self.limits, seed: seed)
-        appended = [0, 0, 0]
+        appended = Array(repeating: 0, count: max(3, faults.clients / 10))
         baselines = [appended]
         buffer = makeBuffer()
         for _ in 0..<2 { gateways.append(makeGateway()) }
-        for index in 0..<6 {
-            let user = index % 3
+        for index in 0..<faults.clients {
+            let user = index % appended.count
             clients.append(
                 Client(
                     user: user, core: makeClientCore(),
                     policy: ReconnectPolicy(from: .seconds(1), to: .seconds(8), seed: random.next())))
             enter(.open(client: index), within: 2000)
         }
-        for _ in 0..<faults.steps { enter(.fault, within: 120_000) }
-        for _ in 0..<150 { enter(.append(user: Int(random.upTo(2))), within: 120_000) }
+        for _ in 0..<faults.clients * 10 { enter(.fault, within: 120_000) }
+        let users = UInt64(appended.count - 1)
+        for _ in 0..<appended.count * 50 { enter(.append(user: Int(random.upTo(users))), within: 120_000) }
         enter(.gatewayTick, within: 1000)
     }
 
@@ -101,6 +109,7 @@ struct GatewayWorld {
         runUntil(milliseconds: 120_000)
         // Everything heals: what is still missing must come by itself once there is something new.
         areFaultsOver = true
+        (downUntil, slowUntil) = (0, 0)
         runUntil(milliseconds: 400_000)
         for user in appended.indices { append(to: user) }
         runUntil(milliseconds: 600_000)
@@ -133,7 +142,10 @@ struct GatewayWorld {
         settings.pageEntries = 7
         settings.unsentBytesMax = 400
         settings.framesAtOnce = 10_000
-        return GatewayCore(settings, admission: GatewayAdmission(perSecond: 2, atOnce: 4), seed: random.next())
+        // As crowded for a thousand clients as for six.
+        let crowd = max(1, faults.clients / 6)
+        let admission = GatewayAdmission(perSecond: 2 * Double(crowd), atOnce: 4 * crowd)
+        return GatewayCore(settings, admission: admission, seed: random.next())
     }
 
     mutating func makeClientCore() -> ResumeCore {
@@ -147,7 +159,7 @@ struct GatewayWorld {
 
 // MARK: - Steps
 
-extension GatewayWorld {
+extension ResumeRun {
     mutating func take(_ step: Step) {
         switch step {
         case .append(let user): append(to: user)
@@ -181,6 +193,8 @@ extension GatewayWorld {
     }
 
     mutating func append(to user: Int) {
+        // The publisher is told nothing either way: now and then it has happened all the same.
+        if now < downUntil, !random.happens(rate: 0.3) { return }
         appended[user] += 1
         guard let event = try? ReplayEvent(type: "EVENT", json: Array("{\"id\":\(appended[user])}".utf8)) else {
             return
@@ -188,26 +202,28 @@ extension GatewayWorld {
         let notice = buffer.append(event, to: "user\(user)", time)
         places["\(user)/\(lossCount)/\(notice.entry.sequence)"] = appended[user]
         for gateway in gateways.indices where areFaultsOver || !random.happens(rate: 0.1) {
-            enter(.notice(notice, gateway: gateway), within: 50)
+            let delay = max(downUntil, slowUntil, now) - now
+            enter(.notice(notice, gateway: gateway), within: 50 + delay / 1_000_000)
         }
     }
 
     private mutating func doHarm() {
         let client = Int(random.upTo(UInt64(clients.count - 1)))
-        switch random.upTo(19) {
-        case 0...9: if let key = clients[client].key { cut(key) }
-        case 10...12:
-            // The app's process dies, and another begins with what is stored.
-            if let key = clients[client].key { cut(key, clientKnows: false) }
-            clients[client].core = makeClientCore()
-            clients[client].key = nil
-            enter(.open(client: client), within: 3000)
-        case 13...15:
-            let gateway = Int(random.upTo(1))
-            gateways[gateway] = makeGateway()
-            for (key, pipe) in pipes.sorted(by: { $0.key < $1.key }) where pipe.gateway == gateway { cut(key) }
-        case 16: if faults.losesBuffer { loseBuffer() }
-        case 17:
+        switch random.upTo(99) {
+        case 0..<50: cutClient(client)
+        case 50..<65: killApp(client)
+        case 65..<80 where happensToAll(): killGateway(Int(random.upTo(1)))
+        case 80..<83 where happensToAll(): if faults.losesBuffer { loseBuffer() }
+        case 83..<86 where happensToAll(): if faults.losesBuffer { older = buffer }
+        case 86..<89 where happensToAll(): if faults.losesBuffer { goBack() }
+        case 89..<93 where happensToAll():
+            count("store down")
+            downUntil = now + random.upTo(10_000_000_000)
+        case 93..<97 where happensToAll():
+            count("store slow")
+            slowUntil = now + random.upTo(10_000_000_000)
+        case 97... where happensToAll():
+            count("gateways shut down")
             for index in gateways.indices {
                 gateways[index].shutDown(spread: .seconds(3), time)
                 carryOut(gateway: index)
@@ -216,10 +232,45 @@ extension GatewayWorld {
         }
     }
 
+    /// As often for a thousand clients as for a few.
+    private mutating func happensToAll() -> Bool { random.happens(rate: 6 / Double(clients.count)) }
+
+    private mutating func count(_ fault: String) { faultCounts[fault, default: 0] += 1 }
+
+    private mutating func cutClient(_ client: Int) {
+        guard let key = clients[client].key else { return }
+        count("connection cut")
+        cut(key)
+    }
+
+    /// The app's process dies, and another begins with what is stored.
+    private mutating func killApp(_ client: Int) {
+        count("app killed")
+        if let key = clients[client].key { cut(key, clientKnows: false) }
+        clients[client].core = makeClientCore()
+        clients[client].key = nil
+        enter(.open(client: client), within: 3000)
+    }
+
+    private mutating func killGateway(_ gateway: Int) {
+        count("gateway killed")
+        gateways[gateway] = makeGateway()
+        for (key, pipe) in pipes.sorted(by: { $0.key < $1.key }) where pipe.gateway == gateway { cut(key) }
+    }
+
     private mutating func loseBuffer() {
+        count("store emptied")
         lossCount += 1
         baselines.append(appended)
         buffer = makeBuffer()
+    }
+
+    /// To a replica that lacks the newest events: nothing of it is used, see MeshRedisReplay's fence.
+    private mutating func goBack() {
+        guard let older else { return }
+        count("store behind")
+        guard faults.ignoresFence else { return loseBuffer() }
+        buffer = older
     }
 
     /// The same seed draws the same epochs for the same streams.
@@ -241,6 +292,11 @@ extension GatewayWorld {
     private mutating func answer(_ key: Int, _ question: GatewayDirective) {
         guard let pipe = pipes[key] else { return }
         let gateway = pipe.gateway
+        defer { carryOut(gateway: gateway) }
+        if now < downUntil, question.isForStore {
+            gateways[gateway].failed("unavailable", on: key, time)
+            return
+        }
         switch question {
         case .authenticate(let token, _): gateways[gateway].authenticated(token, on: key, time)
         case .locate(let stream):
@@ -252,7 +308,6 @@ extension GatewayWorld {
             gateways[gateway].read(page, on: key, time)
         case .send, .close: break
         }
-        carryOut(gateway: gateway)
     }
 
     mutating func carryOut(gateway: Int) {
@@ -260,7 +315,9 @@ extension GatewayWorld {
             switch directive {
             case .send(let bytes): send(.toClient(key: key, bytes), key, up: false)
             case .close(let code, _): send(.clientHears(end: key, code), key, up: false)
-            case .authenticate, .locate, .read: enter(.answer(key: key, directive), within: 20)
+            case .authenticate, .locate, .read:
+                let isLate = directive.isForStore && now < max(downUntil, slowUntil)
+                enter(.answer(key: key, directive), within: isLate ? 2000 : 20)
             }
         }
     }
@@ -281,5 +338,14 @@ extension GatewayWorld {
             if areFaultsOver || !isEvent || !random.happens(rate: 0.01) { queue.enter(step, at: pipe.downFreeAt) }
         }
         pipes[key] = pipe
+    }
+}
+
+extension GatewayDirective {
+    fileprivate var isForStore: Bool {
+        switch self {
+        case .locate, .read: true
+        case .authenticate, .send, .close: false
+        }
     }
 }

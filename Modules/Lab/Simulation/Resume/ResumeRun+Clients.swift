@@ -1,13 +1,12 @@
 import Foundation
 import MeshBus
+import MeshResume
+import MeshResumeGateway
 import MeshVirtualTime
-
-@testable import MeshResume
-@testable import MeshResumeGateway
 
 // MARK: - Clients and their apps
 
-extension GatewayWorld {
+extension ResumeRun {
     mutating func open(_ client: Int) {
         guard clients[client].key == nil else { return }
         keyCount += 1

@@ -1,0 +1,37 @@
+public import MeshBus
+
+/// How a replay buffer shows itself to whoever examines it, such as `plugins-tool verify`.
+public struct ReplayBufferFixture: Sendable {
+    /// Makes a store and two faces of it; called once for each rule.
+    public let make: ReplayBufferRules.Make
+    /// Why it cannot be examined on this machine; nil where it can.
+    public let exemption: String?
+
+    public init(exemption: String? = nil, make: @escaping ReplayBufferRules.Make) {
+        self.exemption = exemption
+        self.make = make
+    }
+
+    /// - Returns: each rule with what is wrong; nil where nothing is.
+    public func examine() async -> [(rule: ReplayBufferRules.Rule, complaint: String?)] {
+        var results: [(rule: ReplayBufferRules.Rule, complaint: String?)] = []
+        for rule in ReplayBufferRules.all {
+            do { results.append((rule, try await rule.examine(make))) } catch { results.append((rule, "\(error)")) }
+        }
+        return results
+    }
+}
+
+extension ExtensionPoint where Value == ReplayBufferFixture {
+    /// Where replay buffers offer themselves for examination.
+    public static let replayBuffers = ExtensionPoint("sessionmesh.replay-buffers")
+}
+
+extension ReplayBufferFixture {
+    static let memory = ReplayBufferFixture { limits in
+        let time = Locked(Duration.zero)
+        let buffer = MemoryReplayBuffer(limits, seed: .random(in: 0 ... .max), now: { time.withLock { $0 } })
+        return ReplayBufferRules.Subject(
+            first: buffer, second: buffer, pass: { passed in time.withLock { $0 += passed } }, lose: { buffer.lose() })
+    }
+}

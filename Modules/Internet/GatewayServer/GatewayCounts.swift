@@ -1,0 +1,39 @@
+/// What a gateway has done since it began.
+public struct GatewayCounts: Hashable, Sendable {
+    public var connections = 0
+    public var accepted = 0
+    public var framesReceived = 0
+    public var framesSent = 0
+    public var bytesSent = 0
+    public var handshakes = 0
+    public var pagesRead = 0
+    public var published = 0
+    /// By close code.
+    public var closed: [UInt16: Int] = [:]
+
+    /// Prometheus' text format, version 0.0.4.
+    public var text: String {
+        var lines = [
+            Self.lines("connections", "gauge", "Open sockets.", connections),
+            Self.lines("accepted_total", "counter", "Sockets that became WebSockets.", accepted),
+            Self.lines("frames_received_total", "counter", "Frames of clients.", framesReceived),
+            Self.lines("frames_sent_total", "counter", "Frames to clients.", framesSent),
+            Self.lines("sent_bytes_total", "counter", "Bytes of these.", bytesSent),
+            Self.lines(
+                "handshakes_total", "counter", "Identifies and resumes that the app was asked about.", handshakes),
+            Self.lines("pages_read_total", "counter", "Pages read from the buffer.", pagesRead),
+            Self.lines("published_total", "counter", "Events that this process appended.", published),
+        ]
+        lines.append("# HELP sessionmesh_gateway_closed_total Sockets that the gateway closed.\n")
+        lines.append("# TYPE sessionmesh_gateway_closed_total counter\n")
+        for (code, count) in closed.sorted(by: { $0.key < $1.key }) {
+            lines.append("sessionmesh_gateway_closed_total{code=\"\(code)\"} \(count)\n")
+        }
+        return lines.joined()
+    }
+
+    private static func lines(_ name: String, _ kind: String, _ help: String, _ value: Int) -> String {
+        let name = "sessionmesh_gateway_" + name
+        return "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n\(name) \(value)\n"
+    }
+}

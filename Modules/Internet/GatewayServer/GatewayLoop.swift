@@ -1,0 +1,165 @@
+#if WebSocket
+    import MeshBus
+    import MeshResume
+    import MeshResumeGateway
+    import MeshWebSocket
+    import NIOCore
+
+    /// Drives the core on its event loop: sockets, answers and notices go in, frames and questions come out. All of it
+    /// belongs to the loop, so nothing is locked.
+    final class GatewayLoop: WebSocketObserver {
+        private let loop: any EventLoop
+        private let app: GatewayApp
+        private let buffer: any ReplayBuffer
+        private let start = ContinuousClock.now
+        private var core: GatewayCore
+        private var sockets: [Int: WebSocket] = [:]
+        /// The frame that was made last. All sockets of a user get the same bytes one after another.
+        private var prepared: (bytes: [UInt8], message: PreparedMessage)?
+        private var isShuttingDown = false
+        private var whenEmpty: EventLoopPromise<Void>?
+        private(set) var counts = GatewayCounts()
+
+        init(_ settings: GatewayServerSettings, _ app: GatewayApp, _ buffer: any ReplayBuffer, on loop: any EventLoop) {
+            self.loop = loop
+            self.app = app
+            self.buffer = buffer
+            core = GatewayCore(settings.connection, admission: settings.admission, seed: .random(in: 0 ... .max))
+        }
+
+        private var now: Duration { start.duration(to: .now) }
+
+        // MARK: Sockets
+
+        func opened(_ socket: WebSocket) {
+            guard !isShuttingDown else { return socket.close(1001, "this gateway ends") }
+            sockets[socket.key] = socket
+            counts.accepted += 1
+            core.open(socket.key, now)
+            carryOut()
+        }
+
+        func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
+            guard isText else { return socket.close(CloseCode.decodeError.rawValue, "frames are text") }
+            counts.framesReceived += 1
+            core.receive(message, on: socket.key, now)
+            carryOut()
+        }
+
+        func flushed(_ count: Int, on socket: WebSocket) {
+            core.flushed(count, on: socket.key, now)
+            carryOut()
+        }
+
+        func closed(_ code: UInt16?, _ socket: WebSocket) {
+            guard sockets.removeValue(forKey: socket.key) != nil else { return }
+            core.remove(socket.key)
+            if sockets.isEmpty { whenEmpty?.succeed() }
+        }
+
+        // MARK: The rest
+
+        func noticed(_ notices: [ReplayNotice]) {
+            let now = now
+            for notice in notices { core.noticed(notice, now) }
+            carryOut()
+        }
+
+        func tick() {
+            core.tick(now)
+            carryOut()
+        }
+
+        func published() { counts.published += 1 }
+
+        func currentCounts() -> GatewayCounts {
+            counts.connections = sockets.count
+            return counts
+        }
+
+        /// - Returns: succeeds when all sockets have gone.
+        func shutDown(spread: Duration) -> EventLoopFuture<Void> {
+            isShuttingDown = true
+            core.shutDown(spread: spread, now)
+            carryOut()
+            let promise = loop.makePromise(of: Void.self)
+            if sockets.isEmpty { promise.succeed() } else { whenEmpty = promise }
+            return promise.futureResult
+        }
+
+        func dropAll() { for socket in Array(sockets.values) { socket.drop() } }
+    }
+
+    // MARK: - Carrying out
+
+    extension GatewayLoop {
+        private func carryOut() {
+            for (key, directive) in core.takeDirectives() {
+                switch directive {
+                case .send(let bytes): send(bytes, to: key)
+                case .close(let code, let reason):
+                    counts.closed[code.rawValue, default: 0] += 1
+                    sockets[key]?.close(code.rawValue, reason)
+                case .authenticate(let token, let properties):
+                    counts.handshakes += 1
+                    let authenticate = app.authenticate
+                    ask(
+                        key, { try await authenticate(token, properties) },
+                        { core, stream, now in core.authenticated(stream, on: key, now) })
+                case .locate(let stream):
+                    ask(
+                        key, { [buffer] in try await buffer.standing(of: stream) },
+                        { core, standing, now in core.located(standing, on: key, now) })
+                case .read(let stream, let position, let limit):
+                    counts.pagesRead += 1
+                    ask(
+                        key, { [buffer] in try await buffer.page(of: stream, after: position, limit: limit) },
+                        { core, page, now in core.read(page, on: key, now) })
+                }
+            }
+        }
+
+        private func send(_ bytes: [UInt8], to key: Int) {
+            guard let socket = sockets[key] else { return }
+            counts.framesSent += 1
+            counts.bytesSent += bytes.count
+            socket.send(message(of: bytes))
+        }
+
+        /// Compares where the bytes are, not what they are.
+        private func message(of bytes: [UInt8]) -> PreparedMessage {
+            if let prepared, Self.areSame(prepared.bytes, bytes) { return prepared.message }
+            let message = PreparedMessage(text: bytes)
+            prepared = (bytes, message)
+            return message
+        }
+
+        private static func areSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+            left.count == right.count
+                && left.withUnsafeBufferPointer { left in
+                    right.withUnsafeBufferPointer { left.baseAddress == $0.baseAddress }
+                }
+        }
+
+        /// Asks the app or the buffer, and tells the core on the loop.
+        private func ask<Answer: Sendable>(
+            _ key: Int, _ question: @escaping @Sendable () async throws -> Answer,
+            _ tell: @escaping @Sendable (inout GatewayCore, Answer, Duration) -> Void
+        ) {
+            let bound = NIOLoopBound(self, eventLoop: loop)
+            let loop = loop
+            Task {
+                let answer: Result<Answer, any Error>
+                do { answer = .success(try await question()) } catch { answer = .failure(error) }
+                loop.execute {
+                    let gateway = bound.value
+                    switch answer {
+                    case .success(let answer): tell(&gateway.core, answer, gateway.now)
+                    case .failure(let error): gateway.core.failed("no answer now: \(error)", on: key, gateway.now)
+                    }
+                    gateway.carryOut()
+                }
+            }
+        }
+    }
+#endif

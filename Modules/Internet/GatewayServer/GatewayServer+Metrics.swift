@@ -1,0 +1,34 @@
+#if WebSocket
+    import MeshResumeGateway
+    import MeshWebSocket
+    import NIOCore
+
+    extension GatewayServer {
+        /// On loopback, whatever the gateway is for.
+        static func startMetrics(
+            _ settings: GatewayServerSettings, _ buffer: any ReplayBuffer, _ gateway: NIOLoopBound<GatewayLoop>,
+            _ loop: any EventLoop
+        ) async throws(WebSocketError) -> HTTPService? {
+            guard let port = settings.metricsPort else { return nil }
+            return try await HTTPService.start(port: port, on: loop) { request in
+                switch request.path.split(separator: "/").map(String.init) {
+                case ["metrics"] where request.method == "GET":
+                    let counts = try? await loop.submit { gateway.value.currentCounts() }.get()
+                    return .init(status: 200, text: (counts ?? GatewayCounts()).text)
+                case let path where path.count == 3 && path[0] == "publish" && request.method == "POST":
+                    guard settings.publishesByHTTP else { return .init(status: 404, text: "\n") }
+                    do {
+                        let event = try ReplayEvent(type: path[2], json: request.body)
+                        let position = try await buffer.append(event, to: path[1])
+                        loop.execute { gateway.value.published() }
+                        return .init(status: 200, text: "{\"s\":\(position.sequence)}\n")
+                    } catch {
+                        let isTheirs = (error as? ReplayBufferError)?.code == .invalidEvent
+                        return .init(status: isTheirs ? 400 : 503, text: "\(error)\n")
+                    }
+                default: return .init(status: 404, text: "\n")
+                }
+            }
+        }
+    }
+#endif

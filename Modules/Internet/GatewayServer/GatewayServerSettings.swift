@@ -1,0 +1,35 @@
+public import MeshResume
+public import MeshResumeGateway
+public import MeshWebSocket
+
+/// Where a gateway serves, and what it grants.
+public struct GatewayServerSettings: Sendable {
+    public var host = "127.0.0.1"
+    /// 0 for one of the system's choice.
+    public var port = 0
+    /// PEM files. Without them only this machine is served.
+    public var certificateFile: String?
+    public var keyFile: String?
+    /// Prometheus text at `/metrics`, on loopback, 0 for one of the system's choice; nil for none.
+    public var metricsPort: Int?
+    /// Whether `POST /publish/USER/TYPE` on the metrics port appends an event, for trying it out.
+    public var publishesByHTTP = false
+    public var connection = GatewaySettings()
+    public var admission = GatewayAdmission()
+    public var socket = WebSocketLimits()
+    /// Clients of a gateway that ends come again within this time, each at a time of its own.
+    public var shutdownSpread = Duration.seconds(10)
+
+    public init() {}
+}
+
+/// The app's part.
+public struct GatewayApp: Sendable {
+    /// Whose token it is: the user's stream, whatever the app calls it; nil where it is not accepted. One that throws has no
+    /// answer now, and the client comes again.
+    public var authenticate: @Sendable (_ token: String, ClientProperties?) async throws -> String?
+
+    public init(authenticate: @escaping @Sendable (_ token: String, ClientProperties?) async throws -> String?) {
+        self.authenticate = authenticate
+    }
+}

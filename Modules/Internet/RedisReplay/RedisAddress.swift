@@ -1,0 +1,59 @@
+#if Redis
+    internal import Foundation
+    public import MeshResumeGateway
+
+    /// Where a Redis is: `redis://[:password@]host[:port][/database]`, or `unix:///path/of/its/socket[?db=database]`.
+    ///
+    /// The connection is not encrypted: a Redis elsewhere is reached through a network that is, or a tunnel.
+    public struct RedisAddress: Hashable, Sendable, CustomStringConvertible {
+        enum Place: Hashable, Sendable {
+            case host(String, port: Int32)
+            case socket(path: String)
+        }
+
+        let place: Place
+        let user: String?
+        let password: String?
+        let database: Int
+
+        /// - Throws: `ReplayBufferError.Code.invalidAddress`.
+        public init(_ url: String) throws(ReplayBufferError) {
+            guard let parts = URLComponents(string: url), let scheme = parts.scheme else { throw Self.refusal(url) }
+            var database = "0"
+            switch scheme {
+            case "redis":
+                // A literal of IPv6 stands in brackets.
+                let host = (parts.host ?? "").trimmingCharacters(in: ["[", "]"])
+                guard !host.isEmpty, let port = Int32(exactly: parts.port ?? 6379), (1...65535).contains(port) else {
+                    throw Self.refusal(url)
+                }
+                place = .host(host, port: port)
+                if parts.path.count > 1 { database = String(parts.path.dropFirst()) }
+            case "unix":
+                guard parts.path.hasPrefix("/") else { throw Self.refusal(url) }
+                place = .socket(path: parts.path)
+                if let item = parts.queryItems?.first(where: { $0.name == "db" }) { database = item.value ?? "" }
+            default: throw Self.refusal(url)
+            }
+            guard let number = Int(database), (0...65535).contains(number) else { throw Self.refusal(url) }
+            self.database = number
+            user = parts.user.flatMap { $0.isEmpty ? nil : $0 }
+            password = parts.password
+        }
+
+        /// Without the password.
+        public var description: String {
+            switch place {
+            case .host(let host, let port): "redis://\(host):\(port)/\(database)"
+            case .socket(let path): "unix://\(path)?db=\(database)"
+            }
+        }
+
+        // What was given may hold a password, and stays out of logs.
+        private static func refusal(_ url: String) -> ReplayBufferError {
+            ReplayBufferError(
+                .invalidAddress,
+                "no address of a Redis (\(url.utf8.count) bytes); redis://[:password@]host[:port][/database] is one")
+        }
+    }
+#endif

@@ -1,0 +1,148 @@
+#if Redis
+    internal import MeshBus
+    internal import MeshResumeGateway
+
+    /// What is asked of Redis, through one connection and on one thread of its own. Everything that waits goes in one turn.
+    ///
+    /// 4096 questions and 16 MiB may wait; more are refused at once. Those that wait when a connection cannot be made are
+    /// answered with the reason; the next try comes 50 ms to 2 s later. Safe to use from any thread.
+    final class RedisCommands: Sendable {
+        fileprivate struct Question: Sendable {
+            let operation: ReplayScript.Operation
+            let byteCount: Int
+            let continuation: CheckedContinuation<Result<RedisValue, ReplayBufferError>, Never>
+        }
+
+        fileprivate struct State {
+            var waiting: [Question] = []
+            var bytes = 0
+            var isClosed = false
+            var known: ReplayScript.Tail?
+        }
+
+        static let questionsMax = 4096
+        static let bytesMax = 16 << 20
+
+        private let address: RedisAddress
+        private let script: ReplayScript
+        private let wake: WakePipe
+        private let state = Locked(State())
+
+        init(_ address: RedisAddress, _ script: ReplayScript) throws(SystemCallError) {
+            self.address = address
+            self.script = script
+            wake = try WakePipe()
+        }
+
+        func start() throws(SystemCallError) { try BlockingThread.start { self.run() } }
+
+        /// Everything that waits is answered, and the thread ends.
+        func close() {
+            let left = state.withLock { state in
+                state.isClosed = true
+                return state.takeAll()
+            }
+            wake.signal()
+            fail(left, "the buffer is closed")
+        }
+
+        func ask(_ operation: ReplayScript.Operation) async throws(ReplayBufferError) -> RedisValue {
+            let result = await withCheckedContinuation { continuation in
+                enter(Question(operation: operation, byteCount: operation.byteCount, continuation: continuation))
+            }
+            return try result.get()
+        }
+
+        private func enter(_ question: Question) {
+            let refusal: String? = state.withLock { state in
+                if state.isClosed { return "the buffer is closed" }
+                guard state.waiting.count < Self.questionsMax, state.bytes + question.byteCount <= Self.bytesMax else {
+                    return "\(state.waiting.count) questions to \(address) wait already"
+                }
+                state.waiting.append(question)
+                state.bytes += question.byteCount
+                return nil
+            }
+            if let refusal { fail([question], refusal) } else { wake.signal() }
+        }
+
+        // MARK: On the thread
+
+        private func run() {
+            var backoff = Backoff(from: .milliseconds(50), to: .seconds(2))
+            var random = SplitMix64(seed: .random(in: 0 ... .max))
+            var connection: ScriptConnection?
+            while true {
+                if !state.withLock({ $0.isClosed || !$0.waiting.isEmpty }) { _ = wake.wait() }
+                wake.clear()
+                if state.withLock({ $0.isClosed }) { return }
+                if state.withLock({ $0.waiting.isEmpty }) { continue }
+                if connection?.isSpoilt == true { connection = nil }
+                do {
+                    let open = try connection ?? ScriptConnection(address, timeout: script.settings.timeout)
+                    connection = try perform(open) ? open : nil
+                    backoff.reset()
+                } catch {
+                    connection = nil
+                    fail(state.withLock { $0.takeAll() }, "\(address): \(error)")
+                    BlockingThread.sleep(backoff.next(&random))
+                }
+            }
+        }
+
+        /// - Returns: whether this connection leads to a server that takes questions.
+        private func perform(_ connection: ScriptConnection) throws(RedisFailure) -> Bool {
+            let (questions, known) = state.withLock { state in (state.takeAll(), state.known) }
+            let requests = questions.map { script.arguments($0.operation, known: known) }
+            var isServing = true
+            var unanswered = Set(questions.indices)
+            do {
+                try connection.call(requests) { index, value in
+                    unanswered.remove(index)
+                    if let tail = ReplayScript.tail(value) { learn(tail) }
+                    if case .error(let text) = value {
+                        if !text.hasPrefix("ERR") { isServing = false }
+                        fail([questions[index]], "\(address): \(text)")
+                    } else {
+                        questions[index].continuation.resume(returning: .success(value))
+                    }
+                }
+            } catch {
+                fail(unanswered.sorted().map { questions[$0] }, "\(address): \(error); it may have been done")
+                throw error
+            }
+            return isServing
+        }
+
+        /// What one process knows never becomes less within an incarnation.
+        private func learn(_ tail: ReplayScript.Tail) {
+            state.withLock { state in
+                if let known = state.known, known.incarnation == tail.incarnation, known.count >= tail.count { return }
+                state.known = tail
+            }
+        }
+
+        private func fail(_ questions: [Question], _ reason: String) {
+            for question in questions {
+                question.continuation.resume(returning: .failure(ReplayBufferError(.unavailable, reason)))
+            }
+        }
+    }
+
+    extension RedisCommands.State {
+        fileprivate mutating func takeAll() -> [RedisCommands.Question] {
+            defer { (waiting, bytes) = ([], 0) }
+            return waiting
+        }
+    }
+
+    extension ReplayScript.Operation {
+        var byteCount: Int {
+            switch self {
+            case .tail: 0
+            case .standing(let stream), .page(let stream, _, _): stream.utf8.count
+            case .append(let event, let stream): event.byteCount + stream.utf8.count
+            }
+        }
+    }
+#endif

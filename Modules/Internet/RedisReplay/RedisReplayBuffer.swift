@@ -1,0 +1,108 @@
+#if Redis
+    internal import MeshBus
+    public import MeshResumeGateway
+
+    /// A gateway's streams in Redis Streams (Redis 5 or newer, not a cluster of several masters), shared by all processes that
+    /// use the same database and prefix.
+    ///
+    /// **One step.** A script in Redis numbers, keeps, trims and tells, and no other client comes in between. It is run by
+    /// its digest, and sent again to a Redis that has forgotten it.
+    ///
+    /// **The fence.** Redis replicates and, by default, writes to disk after it has answered, so what takes the place of a
+    /// store may lack the newest events. Numbers must not go on there, since clients have seen those that are missing. So each
+    /// call compares, in the script:
+    /// - the server's replication id with the one that the store's last user saw. Redis draws a new id whenever it starts as
+    ///   a master and whenever a replica is promoted;
+    /// - how many events the store counts with how many the calling process has seen it count.
+    ///
+    /// Where either shows another or an older store, and where there is none, the store gets a new incarnation, and every
+    /// stream in it another epoch when it is next used. Nobody asks a process for this, and none has to be alive for it.
+    ///
+    /// **Threads.** Two, of our own: questions go over one connection, all that wait at a time; notices come over another. No
+    /// call blocks Swift's pool. Copies of one buffer share both; they end when the last copy goes.
+    ///
+    /// An append that throws `unavailable` may have happened, and is not tried again here. Cancelling does nothing: every call
+    /// ends within a few times `RedisReplaySettings.timeout`.
+    public struct RedisReplayBuffer: ReplayBuffer {
+        private final class Parts: Sendable {
+            let commands: RedisCommands
+            let notices: RedisNotices
+            let topic: Topic<ReplayNotice>
+
+            init(_ address: RedisAddress, _ script: ReplayScript) throws(ReplayBufferError) {
+                topic = Topic(bufferLimit: 4096)
+                notices = RedisNotices(address, script, topic)
+                do {
+                    commands = try RedisCommands(address, script)
+                    try commands.start()
+                } catch {
+                    throw ReplayBufferError(.unavailable, "no thread for \(address)", cause: error)
+                }
+            }
+
+            deinit {
+                commands.close()
+                notices.close()
+            }
+        }
+
+        private let parts: Parts
+
+        /// Connects. Later losses of the connection are mended without a word.
+        /// - Throws: `ReplayBufferError.Code.unavailable`, also for a server that follows another.
+        public static func connect(
+            to address: RedisAddress, _ settings: RedisReplaySettings = RedisReplaySettings()
+        ) async throws(ReplayBufferError) -> RedisReplayBuffer {
+            try await RedisReplayBuffer(address, ReplayScript(settings: settings))
+        }
+
+        /// - Parameter skew: what time the store's clock is ahead.
+        package static func connect(
+            to address: RedisAddress, _ settings: RedisReplaySettings, skew: @escaping @Sendable () -> Duration
+        ) async throws(ReplayBufferError) -> RedisReplayBuffer {
+            try await RedisReplayBuffer(address, ReplayScript(settings: settings, skew: skew))
+        }
+
+        private init(_ address: RedisAddress, _ script: ReplayScript) async throws(ReplayBufferError) {
+            parts = try Parts(address, script)
+            try await parts.notices.start()
+        }
+
+        public func append(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition {
+            let standing = try await ask(.append(event, stream: stream)).standing
+            return ReplayPosition(epoch: standing.epoch, sequence: standing.newest)
+        }
+
+        public func standing(of stream: String) async throws -> ReplayStanding {
+            try await ask(.standing(stream: stream)).standing
+        }
+
+        public func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage {
+            let answer = try await ask(.page(stream: stream, after: position, limit: limit))
+            let standing = answer.standing
+            guard position.epoch == standing.epoch, position.sequence <= standing.newest else {
+                return .foreign(standing)
+            }
+            guard position.sequence + 1 >= standing.oldest else { return .gone(standing) }
+            let isWhole = answer.entries.enumerated().allSatisfy { offset, entry in
+                entry.sequence == position.sequence + 1 + UInt64(offset)
+            }
+            guard isWhole else { throw ReplayBufferError(.unavailable, "'\(stream)' has a hole in Redis") }
+            return .entries(answer.entries, standing)
+        }
+
+        /// 4096 notices wait for each reader; of more the oldest go.
+        public func notices() -> AsyncStream<ReplayNotice> { parts.topic.subscribe() }
+
+        /// How many events were trimmed from Redis' list of notices before this process had read them.
+        public var missedNoticeCount: UInt64 { parts.notices.missedCount }
+
+        private func ask(_ operation: ReplayScript.Operation) async throws -> ReplayScript.Answer {
+            let value = try await parts.commands.ask(operation)
+            guard let answer = ReplayScript.answer(value) else {
+                throw ReplayBufferError(.unavailable, "Redis has answered something else")
+            }
+            return answer
+        }
+    }
+#endif

@@ -1,0 +1,15 @@
+#if Redis
+    public import MeshBus
+
+    /// Registers MeshRedisReplay.
+    public struct RedisReplayPlugin: Plugin {
+        public init() {}
+
+        public var descriptor: PluginDescriptor {
+            PluginDescriptor(
+                id: "replay.redis", kind: "replay", module: "MeshRedisReplay", version: "0.1.0",
+                summary: "A gateway's events in Redis Streams, numbered there for any number of processes",
+                requires: ["feature.resume-gateway"])
+        }
+    }
+#endif

@@ -1,0 +1,43 @@
+#if Redis
+    public import MeshResumeGateway
+
+    /// How a process uses Redis. All processes that share streams say the same, but for the timeout.
+    public struct RedisReplaySettings: Hashable, Sendable {
+        /// What a Redis means that has been started again, or whose replica has taken its place.
+        public enum Restart: Hashable, Sendable {
+            /// Every stream gets another epoch. Safe with any persistence and any replication.
+            case newEpoch
+            /// Streams go on after a restart from the append-only file. Safe only where Redis has `appendonly yes` and
+            /// `appendfsync always`, and no replica ever takes its place: with `everysec` numbers that were given come
+            /// again. A promoted replica, and a store that has less than a process of ours knows, is found out even so.
+            case continues
+        }
+
+        /// What all its keys begin with.
+        public var prefix: String
+        /// The number of streams is not limited, only how long one is kept that is not used.
+        public var limits: ReplayLimits
+        public var restart: Restart
+        /// Of a connection and of each answer. What takes longer is lost with its connection.
+        public var timeout: Duration
+        /// A stream that was not used for so long has another epoch when it is next.
+        public var idle: Duration
+        /// What is kept for a process that reconnects.
+        public var noticeCount: Int
+        public var noticeBytes: Int
+
+        public init(
+            prefix: String = "mesh", limits: ReplayLimits = ReplayLimits(), restart: Restart = .newEpoch,
+            timeout: Duration = .seconds(2), idle: Duration = .seconds(86400), noticeCount: Int = 4096,
+            noticeBytes: Int = 16 << 20
+        ) {
+            self.prefix = prefix
+            self.limits = limits
+            self.restart = restart
+            self.timeout = max(.milliseconds(10), timeout)
+            self.idle = max(.seconds(1), idle)
+            self.noticeCount = max(1, noticeCount)
+            self.noticeBytes = max(1, noticeBytes)
+        }
+    }
+#endif

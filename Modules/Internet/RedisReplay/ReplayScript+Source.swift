@@ -1,0 +1,95 @@
+#if Redis
+    extension ReplayScript {
+        /// Redis runs a script as one step: no other client sees or does anything in between, and replicas and the append-only
+        /// file get all of its writes or none. Its first part is the fence, see `RedisReplayBuffer`.
+        ///
+        /// An entry's id is its number and, behind it, the time at which it came, in milliseconds.
+        static let source = """
+            local home, notices, meta, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+            local operation, fresh, known, knownCount = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+            local trustsDisk, skew, idle = ARGV[5] == '1', tonumber(ARGV[6]), ARGV[7]
+            local limit = {count = tonumber(ARGV[8]), bytes = tonumber(ARGV[9]), age = tonumber(ARGV[10])}
+            local noticeLimit = {count = tonumber(ARGV[11]), bytes = tonumber(ARGV[12]), age = limit.age}
+
+            local function whole(number) return string.format('%.0f', number) end
+
+            local replication = redis.call('INFO', 'replication')
+            local function field(name) return string.match(replication, '\\n' .. name .. ':([^\\r\\n]*)') end
+            if field('role') ~= 'master' then return redis.error_reply('READONLY this server follows another') end
+            local server = field('master_replid')
+            local clock = redis.call('TIME')
+            local now = clock[1] * 1000 + math.floor(clock[2] / 1000) + skew
+
+            -- The fence.
+            local was = redis.call('HMGET', home, 'server', 'incarnation', 'count', 'bytes')
+            local isBehind = was[2] == known and tonumber(was[3]) < knownCount
+            local isAnother = was[1] ~= server
+            local continues = trustsDisk and string.find(field('master_replid2') or '', '^0+$')
+              and string.find(redis.call('INFO', 'persistence'), 'aof_enabled:1')
+            if not was[2] or isBehind or (isAnother and not continues) then
+              redis.call('DEL', home, notices)
+              was = {server, fresh, '0', '0'}
+              redis.call('HSET', home, 'server', server, 'incarnation', fresh, 'count', '0', 'bytes', '0')
+            elseif isAnother then
+              redis.call('HSET', home, 'server', server)
+            end
+            local incarnation, count, noticeBytes = was[2], tonumber(was[3]), tonumber(was[4])
+            if operation == 'tail' then return {incarnation, whole(count)} end
+
+            local function weight(fields)
+              local sum = 0
+              for index = 2, #fields, 2 do sum = sum + #fields[index] end
+              return sum
+            end
+
+            -- Answers how many bytes are still held.
+            local function trim(key, limit, bytes)
+              local length, from, last = redis.call('XLEN', key), '-', nil
+              if length == 0 then return 0 end
+              while length > 0 do
+                local first = redis.call('XRANGE', key, from, '+', 'COUNT', 1)[1]
+                if not first then break end
+                local exceeds = length > limit.count or (bytes > limit.bytes and length > 1)
+                if not exceeds and now - tonumber(string.match(first[1], '%d+$')) <= limit.age then break end
+                bytes, length, last, from = bytes - weight(first[2]), length - 1, first[1], '(' .. first[1]
+              end
+              if last then redis.call('XTRIM', key, 'MINID', whole(tonumber(string.match(last, '^%d+')) + 1)) end
+              return bytes
+            end
+
+            local is = redis.call('HMGET', meta, 'incarnation', 'epoch', 'newest', 'bytes')
+            if is[1] ~= incarnation then
+              redis.call('DEL', meta, stream)
+              is = {incarnation, fresh, '0', '0'}
+              redis.call('HSET', meta, 'incarnation', incarnation, 'epoch', fresh, 'newest', '0', 'bytes', '0')
+            end
+            redis.call('PEXPIRE', meta, idle)
+            local epoch, newest = is[2], tonumber(is[3])
+            local bytes = trim(stream, limit, tonumber(is[4]))
+
+            if operation == 'append' then
+              local name, kind, json = ARGV[13], ARGV[14], ARGV[15]
+              newest = newest + 1
+              local number = whole(newest)
+              redis.call('XADD', stream, 'MAXLEN', whole(limit.count + 1), number .. '-' .. whole(now), 't', kind, 'j', json)
+              bytes = trim(stream, limit, bytes + #kind + #json)
+              redis.call('PEXPIRE', stream, whole(limit.age + 1000))
+              count = count + 1
+              local notice = {'i', incarnation, 's', name, 'e', epoch, 'n', number, 't', kind, 'j', json}
+              redis.call('XADD', notices, whole(count) .. '-' .. whole(now), unpack(notice))
+              noticeBytes = trim(notices, noticeLimit, noticeBytes + weight(notice))
+              redis.call('HSET', home, 'count', whole(count), 'bytes', whole(noticeBytes))
+            end
+            redis.call('HSET', meta, 'newest', whole(newest), 'bytes', whole(bytes))
+
+            local length, entries = redis.call('XLEN', stream), {}
+            if operation == 'page' and ARGV[13] == epoch then
+              local after, most = tonumber(ARGV[14]), tonumber(ARGV[15])
+              if after < newest and after >= newest - length and most > 0 then
+                entries = redis.call('XRANGE', stream, whole(after + 1), '+', 'COUNT', most)
+              end
+            end
+            return {incarnation, whole(count), epoch, whole(newest), length, entries}
+            """
+    }
+#endif

@@ -1,0 +1,127 @@
+#if Redis
+    internal import MeshBus
+    internal import MeshResumeGateway
+
+    /// What is asked of the script, and how its answers are read.
+    struct ReplayScript: Sendable {
+        enum Operation: Sendable {
+            /// How far all streams together have come.
+            case tail
+            case append(ReplayEvent, stream: String)
+            case standing(stream: String)
+            case page(stream: String, after: ReplayPosition, limit: Int)
+        }
+
+        /// How far a process knows the store to have come: how many events of all streams, since when.
+        struct Tail: Hashable, Sendable {
+            var incarnation: UInt64
+            var count: UInt64
+        }
+
+        struct Answer: Sendable {
+            let tail: Tail
+            let standing: ReplayStanding
+            let entries: [ReplayEntry]
+        }
+
+        let settings: RedisReplaySettings
+        /// What time the store's clock is ahead; for tests.
+        var skew: @Sendable () -> Duration = { .zero }
+
+        var noticesKey: String { settings.prefix + ":notices" }
+
+        /// All that follows the script in EVAL and EVALSHA.
+        func arguments(_ operation: Operation, known: Tail?) -> [[UInt8]] {
+            let limits = settings.limits
+            let (word, stream, operands) = Self.parts(operation)
+            let keys = [
+                settings.prefix + ":home", noticesKey, settings.prefix + ":meta:" + stream,
+                settings.prefix + ":events:" + stream,
+            ]
+            let numbers = [
+                "\(UInt64.random(in: 1 ... .max))", "\(known?.incarnation ?? 0)", "\(known?.count ?? 0)",
+                settings.restart == .continues ? "1" : "0", Self.milliseconds(skew()), Self.milliseconds(settings.idle),
+                "\(limits.count)", "\(limits.bytes)", Self.milliseconds(limits.age), "\(settings.noticeCount)",
+                "\(settings.noticeBytes)",
+            ]
+            return (["\(keys.count)"] + keys + [word] + numbers).map { Array($0.utf8) } + operands
+        }
+
+        private static func parts(_ operation: Operation) -> (word: String, stream: String, operands: [[UInt8]]) {
+            switch operation {
+            case .tail: ("tail", "", [])
+            case .standing(let stream): ("standing", stream, [])
+            case .append(let event, let stream):
+                ("append", stream, [Array(stream.utf8), Array(event.type.utf8), event.json])
+            case .page(let stream, let position, let limit):
+                (
+                    "page", stream,
+                    ["\(position.epoch)", "\(position.sequence)", "\(max(0, limit))"].map { Array($0.utf8) }
+                )
+            }
+        }
+
+        /// A hundred years at most: Redis counts further, Lua not exactly.
+        private static func milliseconds(_ duration: Duration) -> String {
+            "\(min(max(duration, .zero), .seconds(3_155_760_000)).components.seconds * 1000 + rest(duration))"
+        }
+
+        private static func rest(_ duration: Duration) -> Int64 {
+            duration < .zero ? 0 : duration.components.attoseconds / 1_000_000_000_000_000
+        }
+    }
+
+    extension ReplayScript {
+        static func tail(_ value: RedisValue) -> Tail? {
+            guard let list = value.list, list.count >= 2, let incarnation = list[0].number, let count = list[1].number
+            else { return nil }
+            return Tail(incarnation: incarnation, count: count)
+        }
+
+        static func answer(_ value: RedisValue) -> Answer? {
+            guard let tail = tail(value), let list = value.list, list.count == 6, let epoch = list[2].number,
+                let newest = list[3].number, let length = list[4].number, length <= newest, newest < 1 << 53,
+                let raw = list[5].list
+            else { return nil }
+            let entries = raw.compactMap(entry)
+            guard entries.count == raw.count else { return nil }
+            return Answer(
+                tail: tail, standing: ReplayStanding(epoch: epoch, oldest: newest - length + 1, newest: newest),
+                entries: entries)
+        }
+
+        private static func entry(_ value: RedisValue) -> ReplayEntry? {
+            guard let (id, fields) = item(value), fields.count == 4, let type = fields[1].string,
+                let json = fields[3].bytes, let event = ReplayEvent(stored: type, json: json)
+            else { return nil }
+            return ReplayEntry(sequence: id, event: event)
+        }
+
+        /// What XREAD says of a stream of notices: how far each is, since when, and what it says.
+        static func notices(_ value: RedisValue) -> [(tail: Tail, notice: ReplayNotice)]? {
+            guard let items = value.list?.first?.list, items.count == 2, let raw = items[1].list else { return nil }
+            let notices = raw.compactMap(notice)
+            return notices.count == raw.count ? notices : nil
+        }
+
+        private static func notice(_ value: RedisValue) -> (tail: Tail, notice: ReplayNotice)? {
+            guard let (count, fields) = item(value), fields.count == 12, let incarnation = fields[1].number,
+                let stream = fields[3].string, let epoch = fields[5].number, let sequence = fields[7].number,
+                let type = fields[9].string, let json = fields[11].bytes,
+                let event = ReplayEvent(stored: type, json: json)
+            else { return nil }
+            return (
+                Tail(incarnation: incarnation, count: count),
+                ReplayNotice(stream: stream, epoch: epoch, entry: ReplayEntry(sequence: sequence, event: event))
+            )
+        }
+
+        /// An entry of a Redis stream: the first half of its id, and its fields.
+        private static func item(_ value: RedisValue) -> (number: UInt64, fields: [RedisValue])? {
+            guard let pair = value.list, pair.count == 2, let id = pair[0].string, let fields = pair[1].list,
+                let number = UInt64(id.prefix { $0 != "-" })
+            else { return nil }
+            return (number, fields)
+        }
+    }
+#endif

@@ -1,0 +1,49 @@
+#if Redis
+    internal import MeshBus
+
+    /// A connection to a Redis that has the script.
+    final class ScriptConnection {
+        private let connection: RedisConnection
+        private let digest: [UInt8]
+
+        init(_ address: RedisAddress, timeout: Duration) throws(RedisFailure) {
+            connection = try RedisConnection(address, timeout: timeout)
+            guard let digest = try connection.expect(["SCRIPT", "LOAD", ReplayScript.source]).bytes else {
+                throw RedisFailure("the script has no name")
+            }
+            self.digest = digest
+        }
+
+        var isSpoilt: Bool { connection.isSpoilt }
+
+        /// All at once. A Redis that has forgotten the script has not done what it says so of, and is sent that anew.
+        /// - Parameter answer: is told each answer once.
+        func call(
+            _ requests: [[[UInt8]]], answer: (_ index: Int, RedisValue) -> Void
+        ) throws(RedisFailure) {
+            for request in requests { try connection.send([Array("EVALSHA".utf8), digest] + request) }
+            var forgotten: [Int] = []
+            for index in requests.indices {
+                let value = try connection.receive()
+                // Another client may have brought the script meanwhile: what comes after was done.
+                if case .error(let text) = value, text.hasPrefix("NOSCRIPT") {
+                    forgotten.append(index)
+                } else {
+                    answer(index, value)
+                }
+            }
+            for index in forgotten {
+                let request = [Array("EVAL".utf8), Array(ReplayScript.source.utf8)] + requests[index]
+                answer(index, try connection.call(request))
+            }
+        }
+
+        func call(_ request: [[UInt8]]) throws(RedisFailure) -> RedisValue {
+            var result = RedisValue.none
+            try call([request]) { result = $1 }
+            return result
+        }
+
+        func plainCall(_ arguments: [String]) throws(RedisFailure) -> RedisValue { try connection.expect(arguments) }
+    }
+#endif

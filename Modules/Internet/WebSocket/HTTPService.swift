@@ -1,0 +1,97 @@
+#if WebSocket
+    package import NIOCore
+    import NIOHTTP1
+    import NIOPosix
+
+    /// A few pages over HTTP on loopback, for operators: metrics, health. A request has at most 128 KiB, a connection one
+    /// request, and 10 s.
+    package final class HTTPService: Sendable {
+        package struct Request: Sendable {
+            package let method: String
+            package let path: String
+            package let body: [UInt8]
+        }
+
+        package struct Response: Sendable {
+            let status: Int
+            let text: String
+
+            package init(status: Int, text: String) { (self.status, self.text) = (status, text) }
+        }
+
+        static let bodyBytesMax = 128 << 10
+        private let channel: any Channel
+
+        package var port: Int { channel.localAddress?.port ?? 0 }
+
+        private init(_ channel: any Channel) { self.channel = channel }
+
+        package static func start(
+            port: Int, on loop: any EventLoop, answer: @escaping @Sendable (Request) async -> Response
+        ) async throws(WebSocketError) -> HTTPService {
+            do {
+                let channel = try await ServerBootstrap(group: loop, childGroup: loop)
+                    .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                    .childChannelInitializer { channel in
+                        channel.eventLoop.makeCompletedFuture {
+                            let late = channel.eventLoop.scheduleTask(in: .seconds(10)) { channel.close(promise: nil) }
+                            channel.closeFuture.whenComplete { _ in late.cancel() }
+                            try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+                                withPipeliningAssistance: false)
+                            try channel.pipeline.syncOperations.addHandler(AnsweringHandler(answer))
+                        }
+                    }
+                    .bind(host: "127.0.0.1", port: port).get()
+                return HTTPService(channel)
+            } catch {
+                throw WebSocketError(.unavailable, "cannot serve at 127.0.0.1:\(port): \(error)", cause: error)
+            }
+        }
+
+        package func stop() async { try? await channel.close() }
+    }
+
+    private final class AnsweringHandler: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        private let answer: @Sendable (HTTPService.Request) async -> HTTPService.Response
+        private var head: HTTPRequestHead?
+        private var body: [UInt8] = []
+
+        init(_ answer: @escaping @Sendable (HTTPService.Request) async -> HTTPService.Response) { self.answer = answer }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch unwrapInboundIn(data) {
+            case .head(let head): self.head = head
+            case .body(let bytes):
+                guard body.count + bytes.readableBytes <= HTTPService.bodyBytesMax else {
+                    return context.close(promise: nil)
+                }
+                body += bytes.readableBytesView
+            case .end:
+                guard let head else { return }
+                self.head = nil
+                let request = HTTPService.Request(method: head.method.rawValue, path: head.uri, body: body)
+                let answer = answer
+                let channel = context.channel
+                channel.eventLoop.makeFutureWithTask { await answer(request) }
+                    .whenSuccess { Self.write($0, to: channel) }
+            }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+        private static func write(_ response: HTTPService.Response, to channel: any Channel) {
+            let headers = HTTPHeaders([
+                ("Content-Type", "text/plain; version=0.0.4"), ("Content-Length", "\(response.text.utf8.count)"),
+                ("Connection", "close"),
+            ])
+            let head = HTTPResponseHead(
+                version: .http1_1, status: HTTPResponseStatus(statusCode: response.status), headers: headers)
+            channel.write(HTTPServerResponsePart.head(head), promise: nil)
+            channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: response.text))), promise: nil)
+            channel.writeAndFlush(HTTPServerResponsePart.end(nil)).whenComplete { _ in channel.close(promise: nil) }
+        }
+    }
+#endif

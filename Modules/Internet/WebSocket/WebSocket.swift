@@ -1,0 +1,212 @@
+#if WebSocket
+    import MeshBus
+    package import NIOCore
+    package import NIOWebSocket
+
+    /// What happens on a WebSocket. Called on its event loop.
+    package protocol WebSocketObserver: AnyObject {
+        func opened(_ socket: WebSocket)
+        func received(_ message: [UInt8], isText: Bool, on socket: WebSocket)
+        /// So many bytes of messages have left.
+        func flushed(_ count: Int, on socket: WebSocket)
+        /// The last call. The code is the other side's, nil where the connection broke.
+        func closed(_ code: UInt16?, _ socket: WebSocket)
+    }
+
+    /// One WebSocket after its handshake (RFC 6455), on either side. Lives on its event loop; every call belongs there.
+    ///
+    /// What is written in one turn of the loop leaves in one flush. While the other side does not read, nothing of it is
+    /// read either, so answers to pings cannot pile up.
+    package final class WebSocket: ChannelDuplexHandler {
+        package typealias InboundIn = WebSocketFrame
+        package typealias OutboundIn = Never
+        package typealias OutboundOut = WebSocketFrame
+
+        package let key: Int
+        private weak var observer: (any WebSocketObserver)?
+        private var kept: (any WebSocketObserver)?
+        private let isServer: Bool
+        private let closeTimeout: Duration
+        private var assembler: MessageAssembler
+        private var context: ChannelHandlerContext?
+        /// Where bytes that are frames already go in.
+        private var encoder: ChannelHandlerContext?
+        private var unflushed = 0
+        private var flushIsPlanned = false
+        private var wantsRead = false
+        /// Whether its owner has enough for now; then nothing more is read.
+        package private(set) var isPaused = false
+        private var isClosing = false
+        private var closeCode: UInt16?
+        private var isOver = false
+
+        init(key: Int, _ observer: any WebSocketObserver, isServer: Bool, _ limits: WebSocketLimits) {
+            self.key = key
+            self.observer = observer
+            self.isServer = isServer
+            closeTimeout = limits.closeTimeout
+            assembler = MessageAssembler(bytesMax: limits.messageBytesMax)
+        }
+
+        /// For an observer that nothing else keeps.
+        convenience init(key: Int, keeping observer: any WebSocketObserver, isServer: Bool, _ limits: WebSocketLimits) {
+            self.init(key: key, observer, isServer: isServer, limits)
+            kept = observer
+        }
+
+        // MARK: What its owner does
+
+        package func send(_ message: PreparedMessage) {
+            guard let encoder, !isClosing else { return }
+            encoder.write(NIOAny(message.buffer), promise: nil)
+            planFlush(message.buffer.readableBytes)
+        }
+
+        package func send(_ bytes: [UInt8], isText: Bool) {
+            write(isText ? .text : .binary, ByteBuffer(bytes: bytes))
+            planFlush(bytes.count)
+        }
+
+        package func ping() {
+            write(.ping, ByteBuffer())
+            planFlush(0)
+        }
+
+        /// Says so, and waits for the other side's answer for `closeTimeout`. Nothing that arrives counts any more.
+        package func close(_ code: UInt16, _ reason: String = "") {
+            guard let context, !isClosing else { return }
+            var data = ByteBuffer(integer: code)
+            data.writeBytes(reason.utf8.prefix(123))
+            write(.connectionClose, data)
+            isClosing = true
+            flush()
+            let channel = context.channel
+            context.eventLoop.scheduleTask(in: TimeAmount(closeTimeout)) { channel.close(promise: nil) }
+        }
+
+        package func pause() { isPaused = true }
+
+        package func resume() {
+            isPaused = false
+            readOn()
+        }
+
+        /// Ends the connection without a word.
+        package func drop() { context?.close(promise: nil) }
+
+        // MARK: What the channel does
+
+        package func handlerAdded(context: ChannelHandlerContext) {
+            self.context = context
+            encoder = try? context.pipeline.syncOperations.context(handlerType: WebSocketFrameEncoder.self)
+            observer?.opened(self)
+        }
+
+        package func handlerRemoved(context: ChannelHandlerContext) { end() }
+
+        package func channelInactive(context: ChannelHandlerContext) {
+            end()
+            context.fireChannelInactive()
+        }
+
+        package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            // Of a protocol error the handler before this one has told the other side, and closes.
+            if !(error is NIOWebSocketError) { context.close(promise: nil) }
+        }
+
+        package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            var frame = unwrapInboundIn(data)
+            if frame.maskKey != nil { frame.data = frame.unmaskedData }
+            if isServer, frame.maskKey == nil { return close(1002, "a client masks its frames") }
+            switch frame.opcode {
+            case .connectionClose: otherSideCloses(frame.data)
+            case _ where isClosing: break
+            case .ping:
+                write(.pong, frame.data)
+                planFlush(0)
+            case .pong: break
+            case .text: take(frame, .text)
+            case .binary: take(frame, .binary)
+            case .continuation: take(frame, nil)
+            default: close(1002, "there is no such frame")
+            }
+        }
+
+        /// Backpressure: reads no more of a side that does not read.
+        package func read(context: ChannelHandlerContext) {
+            wantsRead = isPaused || !context.channel.isWritable
+            if !wantsRead { context.read() }
+        }
+
+        package func channelWritabilityChanged(context: ChannelHandlerContext) {
+            readOn()
+            context.fireChannelWritabilityChanged()
+        }
+    }
+
+    extension WebSocket {
+        private func take(_ frame: WebSocketFrame, _ kind: MessageAssembler.Kind?) {
+            guard !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return close(1002, "no extension was agreed on") }
+            do throws(MessageAssembler.Violation) {
+                guard
+                    let (kind, bytes) = try assembler.take(frame.data.readableBytesView, kind: kind, isLast: frame.fin)
+                else { return }
+                observer?.received(bytes, isText: kind == .text, on: self)
+            } catch {
+                close(error.code, error.reason)
+            }
+        }
+
+        private func readOn() {
+            guard let context, wantsRead, !isPaused, context.channel.isWritable else { return }
+            wantsRead = false
+            context.read()
+        }
+
+        private func otherSideCloses(_ data: ByteBuffer) {
+            closeCode = data.getInteger(at: data.readerIndex) ?? 1005
+            if !isClosing {
+                write(
+                    .connectionClose,
+                    data.getSlice(at: data.readerIndex, length: min(2, data.readableBytes)) ?? ByteBuffer())
+                isClosing = true
+                flush()
+            }
+            context?.close(promise: nil)
+        }
+
+        private func write(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
+            guard let context, !isClosing else { return }
+            let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: isServer ? nil : .random(), data: data)
+            context.write(wrapOutboundOut(frame), promise: nil)
+        }
+
+        private func planFlush(_ count: Int) {
+            unflushed += count
+            guard !flushIsPlanned, let context else { return }
+            flushIsPlanned = true
+            let socket = NIOLoopBound(self, eventLoop: context.eventLoop)
+            context.eventLoop.execute { socket.value.flush() }
+        }
+
+        private func flush() {
+            flushIsPlanned = false
+            guard let context, let encoder else { return }
+            let count = unflushed
+            unflushed = 0
+            guard count > 0 else { return context.flush() }
+            let socket = NIOLoopBound(self, eventLoop: context.eventLoop)
+            let written = context.eventLoop.makePromise(of: Void.self)
+            written.futureResult.whenSuccess { socket.value.observer?.flushed(count, on: socket.value) }
+            encoder.writeAndFlush(NIOAny(ByteBuffer()), promise: written)
+        }
+
+        private func end() {
+            guard !isOver else { return }
+            isOver = true
+            (context, encoder) = (nil, nil)
+            observer?.closed(closeCode, self)
+            kept = nil
+        }
+    }
+#endif

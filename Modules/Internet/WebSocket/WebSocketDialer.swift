@@ -1,0 +1,119 @@
+#if WebSocket
+    package import NIOCore
+    import NIOHTTP1
+    import NIOPosix
+    package import NIOSSL
+    import NIOWebSocket
+
+    /// Opens WebSockets.
+    package enum WebSocketDialer {
+        /// - Parameters:
+        ///   - tls: for `wss:`; nil trusts whom the system trusts.
+        ///   - protocols: subprotocols, best first.
+        /// - Throws: `WebSocketError`.
+        package static func connect(
+            _ address: WebSocketAddress, tls: NIOSSLContext? = nil, protocols: [String] = [],
+            limits: WebSocketLimits = .init(), on loop: (any EventLoop)? = nil
+        ) async throws(WebSocketError) -> WebSocketConnection {
+            let loop = loop ?? MultiThreadedEventLoopGroup.singleton.next()
+            let connection = WebSocketConnection(loop)
+            try await dial(address, tls: tls, protocols: protocols, limits: limits, on: loop) {
+                ConnectionObserver(connection)
+            }
+            return connection
+        }
+
+        /// For who lives on the loop.
+        /// - Parameter observer: called on the loop; the socket keeps what it returns.
+        package static func dial(
+            _ address: WebSocketAddress, tls: NIOSSLContext? = nil, protocols: [String] = [],
+            limits: WebSocketLimits = .init(), on loop: any EventLoop, key: Int = 0,
+            observer: @escaping @Sendable () -> any WebSocketObserver
+        ) async throws(WebSocketError) {
+            do {
+                let context = try address.isSecure ? tls ?? NIOSSLContext(configuration: .clientDefault) : nil
+                let upgraded = loop.makePromise(of: Void.self)
+                let channel: any Channel
+                do {
+                    channel = try await ClientBootstrap(group: loop)
+                        .connectTimeout(TimeAmount(limits.upgradeTimeout))
+                        .channelOption(.socketOption(.tcp_nodelay), value: 1)
+                        .channelInitializer { channel in
+                            channel.eventLoop.makeCompletedFuture {
+                                let pipeline = channel.pipeline.syncOperations
+                                if let context { try pipeline.addHandler(tlsHandler(context, address.host)) }
+                                try configure(channel, address, protocols, limits, key, observer, upgraded)
+                            }
+                        }
+                        .connect(host: address.host, port: address.port).get()
+                } catch {
+                    upgraded.fail(error)
+                    throw error
+                }
+                let late = loop.scheduleTask(in: TimeAmount(limits.upgradeTimeout)) { channel.close(promise: nil) }
+                channel.closeFuture.whenComplete { _ in
+                    upgraded.fail(WebSocketError(.refused, "\(address.host):\(address.port) made it no WebSocket"))
+                }
+                try await upgraded.futureResult.get()
+                late.cancel()
+            } catch {
+                throw error as? WebSocketError
+                    ?? WebSocketError(
+                        .unavailable, "cannot connect to \(address.host):\(address.port): \(error)", cause: error)
+            }
+        }
+
+        private static func tlsHandler(_ context: NIOSSLContext, _ host: String) throws -> NIOSSLClientHandler {
+            let isNumber = (try? SocketAddress(ipAddress: host, port: 0)) != nil
+            return try NIOSSLClientHandler(context: context, serverHostname: isNumber ? nil : host)
+        }
+
+        private static func configure(
+            _ channel: any Channel, _ address: WebSocketAddress, _ protocols: [String], _ limits: WebSocketLimits,
+            _ key: Int, _ observer: @escaping @Sendable () -> any WebSocketObserver, _ upgraded: EventLoopPromise<Void>
+        ) throws {
+            let upgrader = NIOWebSocketClientUpgrader(
+                maxFrameSize: limits.messageBytesMax,
+                upgradePipelineHandler: { channel, _ in
+                    channel.eventLoop.makeCompletedFuture {
+                        let request = try channel.pipeline.syncOperations.context(handlerType: RequestHandler.self)
+                        channel.pipeline.syncOperations.removeHandler(context: request, promise: nil)
+                        try channel.pipeline.syncOperations.addHandler(
+                            WebSocket(key: key, keeping: observer(), isServer: false, limits))
+                        upgraded.succeed()
+                    }
+                })
+            try channel.pipeline.syncOperations.addHTTPClientHandlers(
+                leftOverBytesStrategy: .forwardBytes,
+                withClientUpgrade: (upgraders: [upgrader], completionHandler: { _ in }))
+            try channel.pipeline.syncOperations.addHandler(RequestHandler(address, protocols))
+        }
+    }
+
+    /// Asks for the WebSocket as soon as there is a connection.
+    private final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
+        typealias InboundIn = HTTPClientResponsePart
+        typealias OutboundOut = HTTPClientRequestPart
+
+        private let head: HTTPRequestHead
+
+        init(_ address: WebSocketAddress, _ protocols: [String]) {
+            let host = address.host.contains(":") ? "[\(address.host)]" : address.host
+            var headers = HTTPHeaders([("Host", "\(host):\(address.port)"), ("Content-Length", "0")])
+            if !protocols.isEmpty {
+                headers.add(name: "Sec-WebSocket-Protocol", value: protocols.joined(separator: ", "))
+            }
+            head = HTTPRequestHead(version: .http1_1, method: .GET, uri: address.path, headers: headers)
+        }
+
+        func channelActive(context: ChannelHandlerContext) {
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+            context.fireChannelActive()
+        }
+
+        /// Any answer but the upgrade.
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.close(promise: nil) }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+#endif

@@ -1,0 +1,161 @@
+#if WebSocket
+    import MeshBus
+    package import NIOCore
+    import NIOHTTP1
+    import NIOPosix
+    package import NIOSSL
+    import NIOWebSocket
+
+    /// Serves WebSockets on one event loop, on which its observer is called.
+    package final class WebSocketServer: Sendable {
+        private let channel: any Channel
+
+        package var port: Int { channel.localAddress?.port ?? 0 }
+
+        private init(_ channel: any Channel) { self.channel = channel }
+
+        /// - Parameters:
+        ///   - port: 0 for one of the system's choice.
+        ///   - tls: nil for clear text, which is refused where others than this machine could connect.
+        ///   - protocols: subprotocols, of which the first that a client offers is agreed on.
+        /// - Throws: `WebSocketError.invalidAddress`, `unavailable`.
+        package static func start(
+            host: String, port: Int, tls: NIOSSLContext?, protocols: [String], limits: WebSocketLimits,
+            on loop: any EventLoop, observer: NIOLoopBound<any WebSocketObserver>
+        ) async throws(WebSocketError) -> WebSocketServer {
+            do {
+                let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
+                guard tls != nil || address.isLoopback else {
+                    throw WebSocketError(
+                        .invalidAddress, "'\(host)' is for others too, and needs a certificate and its key")
+                }
+                let admission = NIOLoopBoundBox.makeBoxSendingValue(SocketAdmission(limits), eventLoop: loop)
+                let channel = try await ServerBootstrap(group: loop, childGroup: loop)
+                    .serverChannelOption(.backlog, value: 4096)
+                    .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                    .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+                    .childChannelInitializer { channel in
+                        channel.eventLoop.makeCompletedFuture {
+                            guard let key = admission.value.admit(channel.remoteAddress?.ipAddress) else {
+                                return channel.close(promise: nil)
+                            }
+                            let address = channel.remoteAddress?.ipAddress
+                            channel.closeFuture.whenComplete { _ in admission.value.release(address) }
+                            if let tls {
+                                try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+                            }
+                            try Upgrade(key: key, protocols: protocols, limits: limits, observer: observer).configure(
+                                channel)
+                        }
+                    }
+                    .bind(to: address).get()
+                return WebSocketServer(channel)
+            } catch {
+                throw error as? WebSocketError
+                    ?? WebSocketError(.unavailable, "cannot serve at \(host):\(port): \(error)", cause: error)
+            }
+        }
+
+        /// Accepts no more; the sockets there are stay.
+        package func stop() async { try? await channel.close() }
+    }
+
+    /// Who is connected, and the number of the next.
+    struct SocketAdmission {
+        private let limits: WebSocketLimits
+        private var counts: [String: Int] = [:]
+        private var count = 0
+        private var key = 0
+
+        init(_ limits: WebSocketLimits) { self.limits = limits }
+
+        /// - Returns: a number that was never used; nil where there is no room.
+        mutating func admit(_ address: String?) -> Int? {
+            let address = address ?? ""
+            guard count < limits.connectionsMax, counts[address, default: 0] < limits.connectionsPerAddress else {
+                return nil
+            }
+            count += 1
+            counts[address, default: 0] += 1
+            key += 1
+            return key
+        }
+
+        mutating func release(_ address: String?) {
+            let address = address ?? ""
+            count -= 1
+            let left = counts[address, default: 0] - 1
+            counts[address] = left > 0 ? left : nil
+        }
+    }
+
+    /// From HTTP to a WebSocket in time, or closed.
+    private struct Upgrade: Sendable {
+        let key: Int
+        let protocols: [String]
+        let limits: WebSocketLimits
+        let observer: NIOLoopBound<any WebSocketObserver>
+
+        func configure(_ channel: any Channel) throws {
+            let late = channel.eventLoop.scheduleTask(in: TimeAmount(limits.upgradeTimeout)) {
+                channel.close(promise: nil)
+            }
+            channel.closeFuture.whenComplete { _ in late.cancel() }
+            let upgrader = NIOWebSocketServerUpgrader(
+                maxFrameSize: limits.messageBytesMax,
+                shouldUpgrade: { channel, head in channel.eventLoop.makeSucceededFuture(answer(head)) },
+                upgradePipelineHandler: { channel, _ in
+                    channel.eventLoop.makeCompletedFuture {
+                        late.cancel()
+                        let refusal = try channel.pipeline.syncOperations.context(handlerType: RefusingHandler.self)
+                        channel.pipeline.syncOperations.removeHandler(context: refusal, promise: nil)
+                        try channel.pipeline.syncOperations.addHandler(
+                            WebSocket(key: key, observer.value, isServer: true, limits))
+                    }
+                })
+            var decoding = NIOHTTPDecoderLimitConfiguration()
+            decoding.maxHeaderListSize = 16 << 10
+            decoding.maxHeaderFieldSize = 8 << 10
+            try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+                withPipeliningAssistance: false,
+                withServerUpgrade: (upgraders: [upgrader], completionHandler: { _ in }),
+                withEncoderConfiguration: .init(), withDecoderLimitConfiguration: decoding)
+            try channel.pipeline.syncOperations.addHandler(RefusingHandler())
+        }
+
+        /// The first of our subprotocols that the client offers.
+        private func answer(_ head: HTTPRequestHead) -> HTTPHeaders {
+            let offered = head.headers[canonicalForm: "Sec-WebSocket-Protocol"]
+            guard let agreed = protocols.first(where: { offered.contains(Substring($0)) }) else { return HTTPHeaders() }
+            return HTTPHeaders([("Sec-WebSocket-Protocol", agreed)])
+        }
+    }
+
+    /// Answers whatever is no WebSocket.
+    private final class RefusingHandler: ChannelInboundHandler, RemovableChannelHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard case .end = unwrapInboundIn(data) else { return }
+            let headers = HTTPHeaders([("Upgrade", "websocket"), ("Connection", "close"), ("Content-Length", "0")])
+            let head = HTTPResponseHead(version: .http1_1, status: .upgradeRequired, headers: headers)
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            let channel = context.channel
+            context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in channel.close(promise: nil) }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+
+    extension SocketAddress {
+        /// Of this machine only.
+        package var isLoopback: Bool {
+            switch self {
+            case .v4: ipAddress?.hasPrefix("127.") == true
+            case .v6: ipAddress == "::1"
+            case .unixDomainSocket: true
+            }
+        }
+    }
+#endif

@@ -1,0 +1,104 @@
+#if Redis
+    import Foundation
+    import MeshBus
+    package import MeshRedisReplay
+
+    /// A redis-server of our own in a folder of its own, reached through a socket in it and, for replicas, a port.
+    package final class RedisServer: Sendable {
+        package enum Persistence: String, Sendable {
+            case none, everySecond, always
+
+            var arguments: [String] {
+                switch self {
+                case .none: ["--appendonly", "no"]
+                case .everySecond: ["--appendonly", "yes", "--appendfsync", "everysec"]
+                case .always: ["--appendonly", "yes", "--appendfsync", "always"]
+                }
+            }
+        }
+
+        package let folder: String
+        package let port: Int
+        private let persistence: Persistence
+        private let process = Locked<Process?>(nil)
+
+        /// - Throws: what `start` does.
+        package init(_ persistence: Persistence = .none) throws {
+            folder = NSTemporaryDirectory() + "redis-\(UUID().uuidString.prefix(8))"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            self.persistence = persistence
+            port = Self.freePort()
+            try start()
+        }
+
+        deinit {
+            kill()
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+
+        package var socket: String { folder + "/socket" }
+        package var address: RedisAddress { get throws { try RedisAddress("unix://" + socket) } }
+
+        /// - Returns: when it answers.
+        package func start() throws {
+            let server = Process()
+            server.executableURL = URL(filePath: "/usr/bin/env")
+            server.arguments =
+                [
+                    "redis-server", "--bind", "127.0.0.1", "--port", "\(port)", "--unixsocket", socket, "--save", "",
+                    "--dir", folder, "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
+                ] + persistence.arguments
+            server.standardOutput = FileHandle.nullDevice
+            server.standardInput = FileHandle.nullDevice
+            try server.run()
+            process.withLock { $0 = server }
+            while (try? command("PING")) != "PONG" {
+                guard server.isRunning else { throw CocoaError(.executableLoad) }
+                usleep(2000)
+            }
+        }
+
+        /// As by a loss of power.
+        package func kill() {
+            guard let server = process.withLock({ $0.take() }) else { return }
+            Foundation.kill(server.processIdentifier, SIGKILL)
+            server.waitUntilExit()
+            try? FileManager.default.removeItem(atPath: socket)
+        }
+
+        /// It exists and answers nobody, until `resume`.
+        package func pause() { process.withLock { $0.map { _ = Foundation.kill($0.processIdentifier, SIGSTOP) } } }
+        package func resume() { process.withLock { $0.map { _ = Foundation.kill($0.processIdentifier, SIGCONT) } } }
+
+        /// - Returns: what Redis' own command-line client prints.
+        @discardableResult
+        package func command(_ arguments: String...) throws -> String {
+            let client = Process()
+            let output = Pipe()
+            client.executableURL = URL(filePath: "/usr/bin/env")
+            client.arguments = ["redis-cli", "-s", socket] + arguments
+            client.standardOutput = output
+            client.standardError = FileHandle.nullDevice
+            try client.run()
+            let data = output.fileHandleForReading.readDataToEndOfFile()
+            client.waitUntilExit()
+            return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+
+        private static func freePort() -> Int {
+            let descriptor = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            return withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                    _ = bind(descriptor, generic, length)
+                    _ = getsockname(descriptor, generic, &length)
+                }
+                return Int(UInt16(bigEndian: pointer.pointee.sin_port))
+            }
+        }
+    }
+#endif

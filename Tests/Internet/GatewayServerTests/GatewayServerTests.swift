@@ -1,0 +1,178 @@
+#if WebSocket
+    import Foundation
+    import MeshBus
+    import MeshResume
+    import MeshResumeGateway
+    import MeshResumeWebSocket
+    import MeshWebSocket
+    import Testing
+
+    @testable import MeshGatewayServer
+
+    /// Over real sockets, on loopback.
+    @Suite struct GatewayServerTests {
+        @Test func `A client gets what is published, live and in order`() async throws {
+            try await withServer { server, _ in
+                let client = try Client(server, "anna")
+                try await client.waitUntilLive()
+                for number in 1...100 { try await server.publish(event(number), to: "anna") }
+                #expect(await client.received(100) == Array(1...100))
+                #expect(client.receptions == [.live])
+                await client.end()
+            }
+        }
+
+        @Test func `A client that was away gets exactly what it missed, replayed`() async throws {
+            try await withServer { server, _ in
+                let store = InMemoryResumeStore()
+                let first = try Client(server, "anna", store)
+                try await first.waitUntilLive()
+                for number in 1...10 { try await server.publish(event(number), to: "anna") }
+                #expect(await first.received(10) == Array(1...10))
+                await first.end()
+                for number in 11...250 { try await server.publish(event(number), to: "anna") }
+                try await server.publish(event(1), to: "bernd")
+                let second = try Client(server, "anna", store)
+                #expect(await second.received(240) == Array(11...250))
+                #expect(second.receptions == [.replayed])
+                await second.end()
+            }
+        }
+
+        @Test func `A token that is not accepted ends the client for good`() async throws {
+            try await withServer { server, _ in
+                let client = try Client(server, "")
+                #expect(await client.runs.value == .authenticationFailed)
+            }
+        }
+
+        @Test func `A gateway that ends tells its clients when to come again, and they resume`() async throws {
+            let buffer = MemoryReplayBuffer()
+            var settings = GatewayServerSettings()
+            settings.shutdownSpread = .milliseconds(10)
+            let first = try await GatewayServer.start(settings, app: app, buffer: buffer)
+            settings.port = first.port
+            let client = try Client(first, "anna")
+            try await client.waitUntilLive()
+            try await first.publish(event(1), to: "anna")
+            #expect(await client.received(1) == [1])
+            await first.shutDown()
+            let second = try await GatewayServer.start(settings, app: app, buffer: buffer)
+            try await second.publish(event(2), to: "anna")
+            #expect(await client.received(2) == [1, 2])
+            await client.end()
+            await second.shutDown()
+        }
+
+        @Test func `A client that floods is closed by its code, and one that speaks no JSON too`() async throws {
+            try await withServer { server, _ in
+                let cases: [([String], UInt16)] = [
+                    (Array(repeating: #"{"op":1,"d":null}"#, count: 130), 4008), (["hello"], 4002),
+                    ([#"{"op":5}"#], 4001), ([String(repeating: "x", count: 5000)], 4002),
+                    ([#"{"op":2,"d":{"token":""}}"#], 4004),
+                ]
+                for (frames, expected) in cases {
+                    let code = try await closeCode(server, frames)
+                    #expect(code == expected)
+                }
+                let counts = await server.counts()
+                #expect(counts.accepted == 5)
+                #expect(counts.text.contains(#"sessionmesh_gateway_closed_total{code="4002"} 2"#))
+            }
+        }
+
+        @Test func `An address has so many sockets and no more`() async throws {
+            var settings = GatewayServerSettings()
+            settings.socket.connectionsPerAddress = 2
+            let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            let address = try WebSocketAddress("ws://127.0.0.1:\(server.port)")
+            let sockets = [try await WebSocketDialer.connect(address), try await WebSocketDialer.connect(address)]
+            await #expect(throws: WebSocketError.self) { try await WebSocketDialer.connect(address) }
+            for socket in sockets { socket.drop() }
+            await server.shutDown()
+        }
+
+        @Test func `Clear text is served on this machine only`() async throws {
+            var settings = GatewayServerSettings()
+            settings.host = "0.0.0.0"
+            await #expect(throws: WebSocketError.self) {
+                try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            }
+            #expect(throws: WebSocketError.self) { try WebSocketAddress("ws://example.org/") }
+            #expect(throws: WebSocketError.self) { try WebSocketAddress("ws://127.0.0.1.example.org/") }
+            #expect(try WebSocketAddress("wss://example.org").port == 443)
+        }
+    }
+
+    let app = GatewayApp { token, _ in token.isEmpty ? nil : token }
+
+    func event(_ number: Int) throws -> ReplayEvent { try ReplayEvent(type: "NUMBER", json: Array("\(number)".utf8)) }
+
+    func withServer(_ body: (GatewayServer, MemoryReplayBuffer) async throws -> Void) async throws {
+        let buffer = MemoryReplayBuffer()
+        let server = try await GatewayServer.start(app: app, buffer: buffer)
+        do { try await body(server, buffer) } catch {
+            await server.shutDown()
+            throw error
+        }
+        await server.shutDown()
+    }
+
+    /// What the server says to who sends these frames.
+    func closeCode(_ server: GatewayServer, _ frames: [String]) async throws -> UInt16? {
+        let socket = try await WebSocketDialer.connect(WebSocketAddress("ws://127.0.0.1:\(server.port)/"))
+        for frame in frames { socket.send(text: Array(frame.utf8)) }
+        var code: UInt16?
+        await socket.read { if case .closed(let told) = $0 { code = told } }
+        return code
+    }
+
+    /// A client that keeps what it gets.
+    final class Client: Sendable {
+        private let client: ResumeWebSocketClient
+        private let state = Locked<(numbers: [Int], receptions: Set<Reception>)>(([], []))
+        private let arrivals: AsyncStream<Int>
+        let runs: Task<CloseCode?, Never>
+
+        init(_ server: GatewayServer, _ token: String, _ store: any ResumeStore = InMemoryResumeStore()) throws {
+            let (arrivals, continuation) = AsyncStream<Int>.makeStream()
+            self.arrivals = arrivals
+            let state = state
+            let client = try ResumeWebSocketClient(
+                "ws://127.0.0.1:\(server.port)/", store: store, token: { token }, clientProperties: .current,
+                policy: ReconnectPolicy(from: .milliseconds(20), to: .milliseconds(200)),
+                handle: { message in
+                    let number = try message.frame.payload(as: Int.self)
+                    state.withLock { state in
+                        state.numbers.append(number)
+                        state.receptions.insert(message.reception)
+                    }
+                    continuation.yield(number)
+                })
+            self.client = client
+            runs = Task { await client.run() }
+        }
+
+        var receptions: Set<Reception> { state.withLock { $0.receptions } }
+
+        func waitUntilLive() async throws {
+            for await event in client.coordinator.events { if case .stateChanged(.live) = event { return } }
+        }
+
+        /// All that came, as soon as that many have.
+        func received(_ count: Int) async -> [Int] {
+            var numbers = state.withLock { $0.numbers }
+            guard numbers.count < count else { return numbers }
+            for await _ in arrivals {
+                numbers = state.withLock { $0.numbers }
+                if numbers.count >= count { break }
+            }
+            return numbers
+        }
+
+        func end() async {
+            runs.cancel()
+            _ = await runs.value
+        }
+    }
+#endif

@@ -1,0 +1,36 @@
+import MeshSimulation
+import Testing
+
+/// Whole lives of clients, gateways and a store, from seeds; `plugins-tool simulate --resume` runs more of them.
+@Suite struct ResumeSimulationTests {
+    private func failure(_ report: ResumeReport) -> String? {
+        report.failures.first.map { "\($0.reason); replay: plugins-tool simulate --resume --seed \($0.seed)" }
+    }
+
+    @Test(arguments: 0..<5)
+    func `Every client sees every event once and in order, whatever breaks`(part: UInt64) {
+        let report = ResumeSimulation().run(part * 20..<(part + 1) * 20, stopsAtFailure: true)
+        #expect(failure(report) == nil)
+        #expect(report.seen > 0)
+    }
+
+    @Test(arguments: 0..<5)
+    func `Without a loss of the store no client ever begins anew`(part: UInt64) {
+        let seeds = 1000 + part * 20..<1000 + (part + 1) * 20
+        #expect(failure(ResumeSimulation(losesStore: false).run(seeds, stopsAtFailure: true)) == nil)
+    }
+
+    @Test func `The same seed lives the same life`() {
+        func lived() -> [Int] {
+            let report = ResumeSimulation().run(7..<9)
+            return [report.seen, report.connections] + report.faults.sorted { $0.key < $1.key }.map(\.value)
+        }
+        #expect(lived() == lived())
+    }
+
+    @Test(.enabled(if: Simulation.canBreakRules), arguments: ResumeSimulation.mutationNames)
+    func `K1, K20, K22 and a store without a fence: what is broken is found out`(mutation: String) {
+        let report = ResumeSimulation(mutation: mutation).run(0..<60, stopsAtFailure: true)
+        #expect(!report.failures.isEmpty)
+    }
+}

@@ -1,0 +1,141 @@
+#if CommandLineTools && WebSocket
+    import Foundation
+    import MeshBus
+    import MeshWebSocket
+    import NIOCore
+    import NIOPosix
+
+    /// So many clients on one event loop, each a user of its own, that count what they get.
+    final class BenchLoad: Sendable {
+        struct State {
+            var cursors: [Int: (session: String, sequence: Int)] = [:]
+            var sockets: [Int: WebSocket] = [:]
+            var ready = 0
+            var events = 0
+            var waiting: (count: Int, isMet: (State) -> Int, promise: EventLoopPromise<Void>)?
+        }
+
+        let loop: any EventLoop
+        private let state: NIOLoopBoundBox<State>
+        private let address: WebSocketAddress
+        private let speaks: Bool
+
+        /// - Parameter speaks: whether clients identify and resume, as with a gateway.
+        init(port: Int, speaks: Bool) throws {
+            loop = MultiThreadedEventLoopGroup.singleton.next()
+            state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
+            address = try WebSocketAddress("ws://127.0.0.1:\(port)/")
+            self.speaks = speaks
+        }
+
+        /// Connects them, some hundred at a time, and waits until each is ready or resumed.
+        func connect(_ keys: Range<Int>) async throws {
+            loop.execute { self.state.value.ready = 0 }
+            var next = keys.lowerBound
+            while next < keys.upperBound {
+                let batch = next..<min(next + 200, keys.upperBound)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for key in batch {
+                        group.addTask {
+                            try await WebSocketDialer.dial(self.address, on: self.loop, key: key) {
+                                BenchClient(self.state, speaks: self.speaks)
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                next = batch.upperBound
+            }
+            try await wait(keys.count) { $0.ready }
+        }
+
+        func resetEvents() async throws { try await loop.submit { self.state.value.events = 0 }.get() }
+        func waitForEvents(_ count: Int) async throws { try await wait(count) { $0.events } }
+
+        func dropAll() async throws {
+            try await loop.submit { for socket in Array(self.state.value.sockets.values) { socket.drop() } }.get()
+            while try await loop.submit({ !self.state.value.sockets.isEmpty }).get() { await Task.yield() }
+        }
+
+        private func wait(_ count: Int, _ isMet: @escaping @Sendable (State) -> Int) async throws {
+            try await loop.flatSubmit {
+                let promise = self.loop.makePromise(of: Void.self)
+                if isMet(self.state.value) >= count {
+                    promise.succeed()
+                } else {
+                    self.state.value.waiting = (count, isMet, promise)
+                }
+                return promise.futureResult
+            }.get()
+        }
+    }
+
+    private final class BenchClient: WebSocketObserver {
+        private let state: NIOLoopBoundBox<BenchLoad.State>
+        private let speaks: Bool
+
+        init(_ state: NIOLoopBoundBox<BenchLoad.State>, speaks: Bool) { (self.state, self.speaks) = (state, speaks) }
+
+        func opened(_ socket: WebSocket) {
+            state.value.sockets[socket.key] = socket
+            if !speaks { state.value.ready += 1 }
+            check()
+        }
+
+        func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
+            // {"op":0,"s":7,"t":"LOAD", as gateways of ours write it; anything else is rare.
+            if message.count > 20, message[6] == UInt8(ascii: "0"), let sequence = Self.sequence(message) {
+                if message.contains(UInt8(ascii: "R")), Self.text(message, after: #""t":""#)?.hasPrefix("READY") == true
+                {
+                    let session = Self.text(message, after: #""session_id":""#) ?? ""
+                    state.value.cursors[socket.key] = (session, sequence)
+                    state.value.ready += 1
+                } else {
+                    state.value.events += 1
+                    state.value.cursors[socket.key]?.sequence = sequence
+                }
+            } else if Self.text(message, after: #""op":1"#)?.hasPrefix("0") == true {
+                greet(socket)
+            } else if Self.text(message, after: #""t":""#)?.hasPrefix("RESUMED") == true {
+                state.value.ready += 1
+            }
+            check()
+        }
+
+        func flushed(_ count: Int, on socket: WebSocket) {}
+        func closed(_ code: UInt16?, _ socket: WebSocket) { state.value.sockets[socket.key] = nil }
+
+        private func greet(_ socket: WebSocket) {
+            let text =
+                if let cursor = state.value.cursors[socket.key] {
+                    #"{"op":6,"d":{"token":"\#(socket.key)","session_id":"\#(cursor.session)","seq":\#(cursor.sequence)}}"#
+                } else {
+                    #"{"op":2,"d":{"token":"\#(socket.key)"}}"#
+                }
+            socket.send(Array(text.utf8), isText: true)
+        }
+
+        private func check() {
+            guard let waiting = state.value.waiting, waiting.isMet(state.value) >= waiting.count else { return }
+            state.value.waiting = nil
+            waiting.promise.succeed()
+        }
+
+        private static func sequence(_ message: [UInt8]) -> Int? {
+            // After {"op":0,"s":
+            guard message[9] == UInt8(ascii: "s") else { return nil }
+            var number = 0
+            for byte in message[12...] {
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { break }
+                number = number * 10 + Int(byte - UInt8(ascii: "0"))
+            }
+            return message[12] == UInt8(ascii: "n") ? nil : number
+        }
+
+        private static func text(_ message: [UInt8], after mark: String) -> String? {
+            let text = String(decoding: message.prefix(200), as: UTF8.self)
+            guard let range = text.range(of: mark) else { return nil }
+            return String(text[range.upperBound...].prefix { $0 != "\"" })
+        }
+    }
+#endif

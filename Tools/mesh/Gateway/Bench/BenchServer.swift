@@ -1,0 +1,96 @@
+#if CommandLineTools && WebSocket
+    import ArgumentParser
+    import MeshGatewayServer
+    import MeshResumeGateway
+    import MeshToolOutput
+    import MeshWebSocket
+    import NIOCore
+    import NIOPosix
+
+    /// What `gateway bench` measures, in a process of its own: a gateway, or a WebSocket server that only writes. It obeys
+    /// lines: `push EVENTS BYTES` to every user, `end`.
+    struct BenchServerCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "bench-server", shouldDisplay: false)
+
+        @Flag(help: "The server that only writes.") var bare = false
+        @Option(help: "How many users there are, named by their number.") var users: Int
+        @Option(help: "Handshakes a second; 0 for all at once.") var admission = 0
+
+        func run() async throws {
+            try Descriptors.raiseLimit()
+            if bare { try await serveBare() } else { try await serveGateway() }
+        }
+
+        private func serveGateway() async throws {
+            var settings = GatewayServerSettings()
+            settings.admission =
+                admission > 0 ? GatewayAdmission(perSecond: Double(admission), atOnce: admission) : .unlimited
+            settings.connection.heartbeatInterval = .seconds(600)
+            settings.connection.identifyTimeout = .seconds(120)
+            settings.socket.connectionsPerAddress = 100_000
+            let buffer = MemoryReplayBuffer()
+            let server = try await GatewayServer.start(settings, app: GatewayApp { token, _ in token }, buffer: buffer)
+            try ToolOutput.print("\(server.port)")
+            while let (events, bytes) = BenchOrder.next() {
+                let event = try ReplayEvent(type: "LOAD", json: BenchOrder.payload(bytes))
+                let begun = await server.counts().framesSent
+                for round in 0..<events {
+                    for user in 0..<users { try await server.publish(event, to: "\(user)") }
+                    // No faster than it is told: what is noticed too late would wait for its user's next event.
+                    while true {
+                        let counts = await server.counts()
+                        if counts.connections == 0 || counts.framesSent - begun >= round * users { break }
+                        await Task.yield()
+                    }
+                }
+                try ToolOutput.print("done")
+            }
+        }
+
+        private func serveBare() async throws {
+            let loop = MultiThreadedEventLoopGroup.singleton.next()
+            let (bare, observer) = try await loop.submit {
+                let bare = BareServer()
+                return (
+                    NIOLoopBound(bare, eventLoop: loop), NIOLoopBound<any WebSocketObserver>(bare, eventLoop: loop)
+                )
+            }.get()
+            var limits = WebSocketLimits()
+            limits.connectionsPerAddress = 100_000
+            let server = try await WebSocketServer.start(
+                host: "127.0.0.1", port: 0, tls: nil, protocols: [], limits: limits, on: loop, observer: observer)
+            try ToolOutput.print("\(server.port)")
+            while let (events, bytes) = BenchOrder.next() {
+                let head = #"{"op":0,"s":1000,"t":"LOAD","d":"#
+                let message = PreparedMessage(text: Array(head.utf8) + BenchOrder.payload(bytes) + Array("}".utf8))
+                for _ in 0..<events { try await loop.submit { bare.value.push(message) }.get() }
+            }
+        }
+    }
+
+    /// One frame, encoded once, for each socket.
+    private final class BareServer: WebSocketObserver {
+        private var sockets: [Int: WebSocket] = [:]
+
+        func opened(_ socket: WebSocket) { sockets[socket.key] = socket }
+        func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {}
+        func flushed(_ count: Int, on socket: WebSocket) {}
+        func closed(_ code: UInt16?, _ socket: WebSocket) { sockets[socket.key] = nil }
+        func push(_ message: PreparedMessage) { for socket in sockets.values { socket.send(message) } }
+    }
+
+    enum BenchOrder {
+        /// - Returns: nil at the end.
+        static func next() -> (events: Int, bytes: Int)? {
+            guard let words = readLine()?.split(separator: " "), words.count == 3, words[0] == "push",
+                let events = Int(words[1]), let bytes = Int(words[2])
+            else { return nil }
+            return (events, bytes)
+        }
+
+        /// A JSON string of that many bytes.
+        static func payload(_ bytes: Int) -> [UInt8] {
+            [UInt8(ascii: "\"")] + Array(repeating: UInt8(ascii: "x"), count: max(0, bytes - 2)) + [UInt8(ascii: "\"")]
+        }
+    }
+#endif
