@@ -73,15 +73,18 @@
         /// - Returns: what Redis' own command-line client prints.
         @discardableResult
         package func command(_ arguments: String...) throws -> String {
+            // Not a pipe: a server that another test starts meanwhile would hold its end open.
+            let output = folder + "/said-\(UUID().uuidString)"
+            FileManager.default.createFile(atPath: output, contents: nil)
+            defer { try? FileManager.default.removeItem(atPath: output) }
             let client = Process()
-            let output = Pipe()
             client.executableURL = URL(filePath: "/usr/bin/env")
             client.arguments = ["redis-cli", "-s", socket] + arguments
-            client.standardOutput = output
+            client.standardOutput = FileHandle(forWritingAtPath: output)
             client.standardError = FileHandle.nullDevice
             try client.run()
-            let data = output.fileHandleForReading.readDataToEndOfFile()
             client.waitUntilExit()
+            let data = try Data(contentsOf: URL(filePath: output))
             return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         }
 
