@@ -87,7 +87,9 @@
             return promise.futureResult
         }
 
-        func dropAll() { for socket in Array(sockets.values) { socket.drop() } }
+        func drop(where isCut: (Int) -> Bool) {
+            for (key, socket) in sockets.sorted(by: { $0.key < $1.key }) where isCut(key) { socket.drop() }
+        }
     }
 
     // MARK: - Carrying out

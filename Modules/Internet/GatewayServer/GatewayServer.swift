@@ -80,11 +80,26 @@
             await listener.stop()
             let (gateway, loop, settings) = (gateway, loop, settings)
             try? await loop.flatSubmit {
-                loop.scheduleTask(in: TimeAmount(settings.socket.closeTimeout)) { gateway.value.dropAll() }
+                loop.scheduleTask(in: TimeAmount(settings.socket.closeTimeout)) { gateway.value.drop { _ in true } }
                 return gateway.value.shutDown(spread: settings.shutdownSpread)
             }.get()
             reader.cancel()
             await metrics?.stop()
+        }
+
+        /// Ends as a crash would: no client hears a word.
+        package func crash() async {
+            ticks.cancel()
+            await listener.stop()
+            await drop { _ in true }
+            reader.cancel()
+            await metrics?.stop()
+        }
+
+        /// Cuts these connections, as a network would.
+        package func drop(where isCut: @escaping @Sendable (Int) -> Bool) async {
+            let gateway = gateway
+            try? await loop.submit { gateway.value.drop(where: isCut) }.get()
         }
 
         /// Notices that come together cross to the loop together. While 1024 wait for it, the buffer's subscription keeps the

@@ -1,0 +1,57 @@
+#if WebSocket
+    import Foundation
+    import MeshBus
+    import MeshResume
+    import MeshResumeGateway
+    import MeshWebSocket
+    import Testing
+
+    @testable import MeshGatewayServer
+
+    /// What virtual time shows for many seeds, once over real sockets.
+    @Suite struct ManyClientsTests {
+        @Test func `1000 clients get every event once and in order, whichever end breaks`() async throws {
+            raiseDescriptorLimit()
+            let (count, rounds) = (1000, 9)
+            let buffer = MemoryReplayBuffer()
+            var settings = GatewayServerSettings()
+            settings.admission = .unlimited
+            settings.socket.connectionsPerAddress = 10_000
+            var server = try await GatewayServer.start(settings, app: app, buffer: buffer)
+            settings.port = server.port
+            let clients = try (0..<count).map { try Client(server, "user \($0)") }
+            for client in clients { try await client.waitUntilLive() }
+            for round in 1...rounds {
+                for user in 0..<count { try await server.publish(event(round), to: "user \(user)") }
+                switch round % 3 {
+                case 0:
+                    await server.crash()
+                    server = try await GatewayServer.start(settings, app: app, buffer: buffer)
+                case 1: await server.drop { $0 % 3 == round % 2 }
+                default: break
+                }
+                for client in clients { _ = await client.received(round) }
+            }
+            for (user, client) in clients.enumerated() {
+                let numbers = await client.received(rounds)
+                #expect(numbers == Array(1...rounds), "user \(user)")
+            }
+            await withTaskGroup(of: Void.self) { group in
+                for client in clients { group.addTask { await client.end() } }
+            }
+            await server.shutDown()
+        }
+
+        private func raiseDescriptorLimit() {
+            var limit = rlimit()
+            #if canImport(Glibc)
+                let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            #else
+                let resource = RLIMIT_NOFILE
+            #endif
+            guard getrlimit(resource, &limit) == 0 else { return }
+            limit.rlim_cur = min(limit.rlim_max, 8192)
+            _ = setrlimit(resource, &limit)
+        }
+    }
+#endif
