@@ -21,7 +21,7 @@ public struct SyncConfiguration: Hashable, Sendable {
     /// Bytes of one message, whose keys share it.
     public var messageBytes: Int
 
-    public init(maxAutoSyncSize: Int = 65_536, messageBytes: Int = 60_000) {
+    public init(maxAutoSyncSize: Int = 65_536, messageBytes: Int = 98_304) {
         self.maxAutoSyncSize = maxAutoSyncSize
         self.messageBytes = messageBytes
     }

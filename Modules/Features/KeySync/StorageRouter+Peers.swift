@@ -69,9 +69,19 @@ extension StorageRouter {
     // MARK: - Sending
 
     func pump() async {
+        isPumpAsked = true
         guard let connection, !isPumping else { return }
         isPumping = true
-        defer { isPumping = false }
+        while isPumpAsked {
+            isPumpAsked = false
+            await sendAll(connection)
+        }
+        isPumping = false
+        showStatuses()
+        planRetry(connection)
+    }
+
+    private func sendAll(_ connection: any SessionConnection) async {
         for peer in connection.transport.knownPeers {
             while let message = replica.nextMessage(to: peer.id) {
                 do {
@@ -92,8 +102,6 @@ extension StorageRouter {
                 }
             }
         }
-        showStatuses()
-        planRetry(connection)
     }
 
     private func planRetry(_ connection: any SessionConnection) {

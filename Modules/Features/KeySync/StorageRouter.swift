@@ -25,6 +25,8 @@ public actor StorageRouter {
     var connection: (any SessionConnection)?
     var route: EnvelopeRoute?
     var isPumping = false
+    /// Something has come up since the pump last looked.
+    var isPumpAsked = false
     var isRetryPlanned = false
     let listeners = OwnedTasks()
     private var watchers: [Int: (key: String, yield: (Data?) -> Void)] = [:]
