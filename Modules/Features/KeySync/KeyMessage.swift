@@ -1,4 +1,5 @@
 import Foundation
+import MeshIdentity
 import MeshRegister
 
 /// What one peer tells another about its keys.

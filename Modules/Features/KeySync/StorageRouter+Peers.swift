@@ -16,7 +16,12 @@ extension StorageRouter {
         guard self.connection == nil else { throw KeySyncError(.alreadyAttached) }
         try connection.claim(KeyMessage.featureID, for: StorageRouter.self)
         self.connection = connection
-        try load(connection, isLinkSecured)
+        do {
+            try load(connection, isLinkSecured)
+        } catch {
+            self.connection = nil
+            throw error
+        }
         let reachability = connection.transport.reachabilityChanges()
         route = try connection.route(featureID: KeyMessage.featureID) { [weak self] in await self?.receive($0) }
         listeners.hold([

@@ -1,6 +1,6 @@
 public import Foundation
 import MeshBus
-public import MeshConnection
+import MeshConnection
 import MeshIdentity
 import MeshRegister
 import MeshStorage
@@ -97,7 +97,7 @@ public actor StorageRouter {
 
     /// nil when nothing is stored, and nothing was removed, under that name.
     public func status(of name: String) -> KeyStatus? {
-        failures[name].map { .failed(reason: $0) } ?? replica.status(of: name)
+        failures[name].map { KeyStatus.failed(reason: $0) } ?? replica.status(of: name)
     }
 
     /// All statuses now, and again whenever one has changed.
