@@ -207,12 +207,20 @@ let modules: [Module] = [
         "MeshDiagnostics", "Modules/Features/Diagnostics", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog, coreMetrics],
         tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshLoopbackTransport"]),
+    Module("MeshRegister", "Modules/Features/Register", floor: 2, uses: ["MeshBus", "MeshIdentity"]),
+    Module(
+        "MeshKeySync", "Modules/Features/KeySync", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshRegister", "MeshStorage", "MeshTransport", "MeshConnection"],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshRegister", "MeshStorage", "MeshTransport", "MeshConnection",
+            "MeshScenarioTransport", "MeshTestSupport",
+        ]),
     Module(
         "MeshSharedState", "Modules/Features/SharedState", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
+        uses: ["MeshBus", "MeshIdentity", "MeshRegister", "MeshStorage", "MeshTransport", "MeshConnection"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
-            "MeshTestSupport",
+            "MeshBus", "MeshIdentity", "MeshRegister", "MeshStorage", "MeshTransport", "MeshConnection",
+            "MeshScenarioTransport", "MeshTestSupport",
         ]),
     Module(
         "MeshRequests", "Modules/Features/Requests", floor: 5,
@@ -292,7 +300,8 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
             "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshLoopbackTransport", "MeshScenarioTransport",
             "MeshPipeTransport", "MeshUDPTransport", "MeshSeries", "MeshSession", "MeshDiagnostics", "MeshConnection",
-            "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshWatchConnectivityTransport",
+            "MeshRequests", "MeshRegister", "MeshSharedState", "MeshKeySync", "MeshFileTransfer",
+            "MeshWatchConnectivityTransport",
         ], tests: []),
 
     // Tests, tools and examples
@@ -367,7 +376,7 @@ func targets(of module: Module) -> [Target] {
     let dependencies = module.uses.map { Target.Dependency.byName(name: $0) } + module.needs
     // The floor travels as a define, so that `plugins-tool graph` reads it from `swift package dump-package`.
     var swiftSettings = settings + [.define("FLOOR_\(module.floor)")]
-    if ["MeshEngine", "MeshSession", "MeshResume"].contains(module.name) { swiftSettings += mutations }
+    if ["MeshEngine", "MeshSession", "MeshResume", "MeshKeySync"].contains(module.name) { swiftSettings += mutations }
     let target: Target =
         switch module.form {
         case .systemLibrary(let pkgConfig, let apt, let brew):

@@ -61,7 +61,9 @@ struct ScoreReducer: SessionSyncReducer {
             DiagnosticsPlugin()
             ConnectionPlugin()
             RequestsPlugin()
+            RegisterPlugin()
             SharedStatePlugin()
+            KeySyncPlugin()
             FileTransferPlugin()
             WatchConnectivityTransportPlugin()
         }

@@ -1,5 +1,6 @@
 public import Foundation
 public import MeshIdentity
+import MeshRegister
 
 /// Two peers changed the same thing without knowing of each other.
 public struct SharedStateConflict: Hashable, Sendable {

@@ -1,6 +1,7 @@
 import Foundation
 import MeshConnection
 import MeshIdentity
+import MeshRegister
 import MeshStorage
 
 /// What outlives the process: the register, who writes it, and how far each peer is.

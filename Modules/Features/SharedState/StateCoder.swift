@@ -1,4 +1,5 @@
 import Foundation
+import MeshRegister
 
 /// Between values of the app and what a register keeps.
 struct StateCoder<State: Codable & Sendable & Equatable> {

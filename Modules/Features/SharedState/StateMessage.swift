@@ -1,6 +1,7 @@
 import Foundation
 import MeshConnection
 import MeshIdentity
+import MeshRegister
 
 /// What one peer tells another about a state: what it has seen, and what the other seems to lack.
 struct StateMessage: Sendable {

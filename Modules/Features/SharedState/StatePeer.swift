@@ -1,4 +1,5 @@
 import MeshIdentity
+import MeshRegister
 
 /// What is known of one peer: how far it is, and what it is to be told.
 struct StatePeer: Sendable {

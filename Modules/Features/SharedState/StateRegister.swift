@@ -1,6 +1,7 @@
 import Foundation
 import MeshConnection
 import MeshIdentity
+import MeshRegister
 
 /// The value as a replicated register: a pure value, which says what to send and takes what comes.
 ///

@@ -1,6 +1,7 @@
 import MeshBus
 import MeshConnection
 import MeshIdentity
+import MeshRegister
 import MeshTransport
 
 // What comes from others.

@@ -2,6 +2,7 @@ import Foundation
 import MeshBus
 import MeshConnection
 import MeshIdentity
+import MeshRegister
 import MeshStorage
 import MeshTransport
 import Observation

@@ -1,4 +1,5 @@
 import Foundation
+import MeshRegister
 
 /// What the reference promises of two devices that have two states in common, whoever keeps it.
 @MainActor

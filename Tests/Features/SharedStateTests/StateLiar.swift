@@ -1,6 +1,7 @@
 import Foundation
 import MeshConnection
 import MeshIdentity
+import MeshRegister
 import MeshTransport
 
 @testable import MeshSharedState

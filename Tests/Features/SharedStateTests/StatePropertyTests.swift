@@ -1,6 +1,7 @@
 import Foundation
 import MeshBus
 import MeshIdentity
+import MeshRegister
 import MeshScenarioTransport
 import Testing
 

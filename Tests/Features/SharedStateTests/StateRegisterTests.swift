@@ -1,5 +1,6 @@
 import Foundation
 import MeshIdentity
+import MeshRegister
 import Testing
 
 @testable import MeshSharedState

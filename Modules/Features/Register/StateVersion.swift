@@ -1,47 +1,54 @@
-import MeshIdentity
+package import MeshIdentity
 
 /// Who changed something and when. The later stamp is the newer one, between equal stamps the higher author.
-struct StateVersion: Hashable, Comparable, Sendable, Codable {
-    var stamp: HybridTimestamp
+package struct StateVersion: Hashable, Comparable, Sendable, Codable {
+    package var stamp: HybridTimestamp
     /// A peer and one store of it. A peer that has lost its store is another author, so that nobody takes what it
     /// changes then for something that has been seen.
-    var author: String
+    package var author: String
 
-    static func author(peerID: String, incarnation: UInt32) -> String {
+    package init(stamp: HybridTimestamp, author: String) {
+        self.stamp = stamp
+        self.author = author
+    }
+
+    package static func author(peerID: String, incarnation: UInt32) -> String {
         "\(peerID)#\(String(incarnation, radix: 16))"
     }
 
-    var peerID: String { author.lastIndex(of: "#").map { String(author[..<$0]) } ?? author }
+    package var peerID: String { author.lastIndex(of: "#").map { String(author[..<$0]) } ?? author }
 
-    static func < (left: Self, right: Self) -> Bool {
+    package static func < (left: Self, right: Self) -> Bool {
         left.stamp != right.stamp ? left.stamp < right.stamp : left.author < right.author
     }
 }
 
 /// What somebody has seen: of each author everything up to a stamp, or what has replaced it.
-struct StateVector: Hashable, Sendable, Codable {
-    private(set) var stamps: [String: HybridTimestamp] = [:]
+package struct StateVector: Hashable, Sendable, Codable {
+    package private(set) var stamps: [String: HybridTimestamp] = [:]
 
-    func covers(_ version: StateVersion) -> Bool { stamps[version.author].map { version.stamp <= $0 } ?? false }
+    package init() {}
 
-    func includes(_ other: StateVector) -> Bool {
+    package func covers(_ version: StateVersion) -> Bool { stamps[version.author].map { version.stamp <= $0 } ?? false }
+
+    package func includes(_ other: StateVector) -> Bool {
         other.stamps.allSatisfy { author, stamp in covers(StateVersion(stamp: stamp, author: author)) }
     }
 
-    mutating func note(_ version: StateVersion) {
+    package mutating func note(_ version: StateVersion) {
         stamps[version.author] = max(stamps[version.author] ?? .zero, version.stamp)
     }
 
-    mutating func join(_ other: StateVector) { stamps.merge(other.stamps, uniquingKeysWith: max) }
+    package mutating func join(_ other: StateVector) { stamps.merge(other.stamps, uniquingKeysWith: max) }
 
     /// Forgets what was seen up to stamps that nobody can have drawn.
-    mutating func removeAll(where isFalse: (HybridTimestamp) -> Bool) {
+    package mutating func removeAll(where isFalse: (HybridTimestamp) -> Bool) {
         stamps = stamps.filter { !isFalse($0.value) }
     }
 
     /// Forgets the authors that have been silent longest, until there are no more than that and their names have no more
     /// bytes. What is forgotten counts as unseen, which costs a transfer.
-    mutating func trim(to limit: Int, bytes bytesMax: Int, keeping kept: Set<String> = []) {
+    package mutating func trim(to limit: Int, bytes bytesMax: Int, keeping kept: Set<String> = []) {
         var bytes = stamps.keys.reduce(0) { $0 + $1.utf8.count }
         guard stamps.count > limit || bytes > bytesMax else { return }
         let silent = stamps.filter { !kept.contains($0.key) }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
@@ -53,5 +60,5 @@ struct StateVector: Hashable, Sendable, Codable {
     }
 
     /// Forgets the authors that another vector does not have.
-    mutating func keep(authorsOf other: StateVector) { stamps = stamps.filter { other.stamps[$0.key] != nil } }
+    package mutating func keep(authorsOf other: StateVector) { stamps = stamps.filter { other.stamps[$0.key] != nil } }
 }

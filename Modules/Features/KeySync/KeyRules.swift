@@ -1,0 +1,73 @@
+/// On which devices a key lives, and between which it travels.
+public enum PlatformAvailability: String, Hashable, Sendable, Codable {
+    case all, phoneOnly, watchOnly, phoneWithWatchSync
+
+    /// Whether a key travels at all.
+    public var isShared: Bool { self == .all || self == .phoneWithWatchSync }
+}
+
+/// When a key travels.
+public enum SyncPolicy: String, Hashable, Sendable, Codable {
+    case never
+    /// In answers to a peer that asks, and in calls that the app makes; never by itself.
+    case manual
+    /// By itself, if it is at most `SyncConfiguration.maxAutoSyncSize`.
+    case automaticSmall
+}
+
+public struct SyncConfiguration: Hashable, Sendable {
+    /// Bytes of an encoded value up to which it travels by itself.
+    public var maxAutoSyncSize: Int
+    /// Bytes of one message, whose keys share it.
+    public var messageBytes: Int
+
+    public init(maxAutoSyncSize: Int = 65_536, messageBytes: Int = 98_304) {
+        self.maxAutoSyncSize = maxAutoSyncSize
+        self.messageBytes = messageBytes
+    }
+}
+
+/// What became of a key, as far as its peers are concerned.
+public enum KeyStatus: Hashable, Sendable {
+    /// Every known peer has said that it has it.
+    case synced
+    case pending
+    case tooLarge(bytes: Int, limit: Int)
+    case refused(reason: String)
+    case failed(reason: String)
+}
+
+/// How a replica treats one key.
+struct KeyRule: Hashable, Sendable {
+    var availability = PlatformAvailability.all
+    var policy = SyncPolicy.automaticSmall
+    var priority = 0
+    var isSecured = false
+    /// The app's explicit word that a secured key may leave.
+    var sharesSecured = false
+
+    /// What came from a peer and is not in the catalog: kept for a version that knows it, and given to who asks.
+    static let unknown = KeyRule(policy: .manual)
+
+    var isEligible: Bool { availability.isShared && policy != .never }
+
+    func isAutomatic(byteCount: Int, _ configuration: SyncConfiguration) -> Bool {
+        isEligible && policy == .automaticSmall && byteCount <= configuration.maxAutoSyncSize
+    }
+}
+
+/// What bounds a replica and what a peer may say.
+enum KeyLimits {
+    static let keysMax = 65_536
+    static let nameBytesMax = 400
+    static let valueBytesMax = 1 << 20
+    /// Of all names and values together.
+    static let totalBytesMax = 64 << 20
+    static let authorBytesMax = 1024
+    static let peersMax = 64
+    /// Items, versions, names of one message.
+    static let listMax = 16_384
+    /// Removals that every known peer has; beyond that the oldest go.
+    static let removedMax = 256
+    static let bucketCount = 256
+}

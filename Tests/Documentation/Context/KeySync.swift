@@ -1,0 +1,4 @@
+import MeshConnection
+import MeshKeySync
+
+@MainActor var connection: TransportConnection { fatalError() }

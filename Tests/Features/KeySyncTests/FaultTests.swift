@@ -1,0 +1,145 @@
+import Foundation
+import MeshIdentity
+import MeshRegister
+import Testing
+
+@testable import MeshKeySync
+
+/// Requirements, part 5, L: what each row promises, and the rule that breaks it.
+struct KeyPromise: Sendable, CustomTestStringConvertible {
+    let name: String
+    let mutation: KeyMutation
+    let holds: @Sendable (KeyMutation?) -> Bool
+
+    var testDescription: String { name }
+
+    static let all: [KeyPromise] = [
+        KeyPromise(name: "L1: the watch's edit reaches the phone", mutation: .oneWay) { mutation in
+            var world = KeyWorld(mutation)
+            world.meetAndSettle()
+            world.set("watch", "a", "1")
+            world.settle()
+            world.set("phone", "b", "2")
+            world.settle()
+            return world.text("phone", "a") == "1" && world.text("watch", "b") == "2"
+        },
+        KeyPromise(name: "L2: what was removed while the peer was away stays removed", mutation: .noTombstones) {
+            var world = KeyWorld($0)
+            world.set("phone", "a", "1")
+            world.meetAndSettle()
+            world.replicas["phone"]?.lose("watch")
+            world.set("phone", "a", nil)
+            world.meetAndSettle()
+            return world.text("phone", "a") == nil && world.text("watch", "a") == nil
+        },
+        KeyPromise(name: "L3: an older value that comes late changes nothing", mutation: .arrivalOrder) {
+            var world = KeyWorld($0)
+            world.meetAndSettle()
+            world.set("phone", "a", "old")
+            world.set("phone", "a", "new")
+            world.deliver(1)
+            world.deliver(0)
+            return world.text("watch", "a") == "new"
+        },
+        KeyPromise(name: "L4: identical content is answered again", mutation: .sameNonce) {
+            var world = KeyWorld($0)
+            world.dropsIdentical = true
+            world.meet("watch")
+            world.deliverAll()
+            world.meet("watch")
+            world.deliverAll()
+            return world.replicas["watch"]?.peers["phone"]?.isAsked == false
+        },
+        KeyPromise(name: "L5: many reasons to ask are one request", mutation: .asksAlways) {
+            var world = KeyWorld($0)
+            for _ in 0..<10 { world.meet("watch") }
+            return world.letters.count { $0.message.digests != nil } == 1
+        },
+        KeyPromise(name: "L6: one large key does not block the others", mutation: .largeBlocks) {
+            let large = KeyRule(priority: 9)
+            var world = KeyWorld($0, rules: ["large": large], messageBytes: 1000)
+            world.set("phone", "large", String(repeating: "x", count: 2000))
+            world.set("phone", "a", "1")
+            for index in 0..<40 {
+                world.rules["k\(index)"] = KeyRule()
+                world.replicas["phone"]?.rules = world.rules
+                world.set("phone", "k\(index)", String(repeating: "y", count: 200))
+            }
+            world.replicas["watch"]?.rules = world.rules
+            world.meetAndSettle()
+            return world.text("watch", "a") == "1" && (0..<40).allSatisfy { world.text("watch", "k\($0)") != nil }
+        },
+        KeyPromise(name: "L7: each key says why it does not travel", mutation: .silentErrors) {
+            let rules = ["large": KeyRule(), "here": KeyRule(availability: .phoneOnly)]
+            var world = KeyWorld($0, rules: rules, messageBytes: 1000)
+            world.set("phone", "large", String(repeating: "x", count: 2000))
+            world.set("phone", "here", "1")
+            world.set("phone", "a", "1")
+            let before = world.replicas["phone"]?.status(of: "a")
+            world.meetAndSettle()
+            guard case .tooLarge(_, limit: 1000) = world.replicas["phone"]?.status(of: "large"),
+                case .refused = world.replicas["phone"]?.status(of: "here")
+            else { return false }
+            return before == .pending && world.replicas["phone"]?.status(of: "a") == .synced
+        },
+        KeyPromise(name: "L8: a manual key does not send itself", mutation: .manualIsAutomatic) {
+            var world = KeyWorld($0, rules: ["m": KeyRule(policy: .manual)])
+            world.meetAndSettle()
+            world.set("phone", "m", "1")
+            world.settle()
+            guard world.text("watch", "m") == nil else { return false }
+            world.replicas["phone"]?.send(["m"])
+            world.post("phone")
+            world.settle()
+            return world.text("watch", "m") == "1"
+        },
+        KeyPromise(name: "L9: either side first, and a relaunch, without a call of the app's", mutation: .onlyAppAsks) {
+            mutation in
+            ["phone", "watch"].allSatisfy { first in
+                var world = KeyWorld(mutation)
+                world.set("phone", "a", "1")
+                world.meet(first)
+                world.settle()
+                world.launch(KeyWorld.other(first), losingStore: first == "phone")
+                world.meet(KeyWorld.other(first))
+                world.settle()
+                return world.text("watch", "a") == "1" && world.text("phone", "a") == "1"
+            }
+        },
+        KeyPromise(name: "L10: keys set together arrive together", mutation: .lastKeyOnly) {
+            var world = KeyWorld($0)
+            world.set("phone", "a", "1")
+            world.set("phone", "b", "2")
+            world.meet("watch")
+            world.deliverAll()
+            return world.text("watch", "a") == "1" && world.text("watch", "b") == "2"
+        },
+        KeyPromise(name: "L11: secured keys need the app's word and a link that encrypts", mutation: .securedLeaves) {
+            mutation in
+            func arrives(shared: Bool, secured: Bool) -> Bool {
+                var world = KeyWorld(mutation, rules: ["s": KeyRule(isSecured: true, sharesSecured: shared)])
+                for id in world.replicas.keys { world.replicas[id]?.isLinkSecured = secured }
+                world.set("phone", "s", "secret")
+                world.meetAndSettle()
+                world.replicas["phone"]?.send(["s"], overridingPolicy: true)
+                world.post("phone")
+                world.settle()
+                return world.text("watch", "s") != nil
+            }
+            return arrives(shared: true, secured: true) && !arrives(shared: false, secured: true)
+                && !arrives(shared: true, secured: false)
+        },
+    ]
+}
+
+@Suite("Faults of key sync")
+struct FaultTests {
+    @Test("The promise is kept", arguments: KeyPromise.all)
+    func isKept(_ promise: KeyPromise) { #expect(promise.holds(nil)) }
+
+    @Test(
+        "Its twin with the fault is found out",
+        .enabled(if: KeyReplica.areMutationsCompiledIn, "breaks a rule: needs MESH_MUTATIONS=1, which Tools/test sets"),
+        arguments: KeyPromise.all)
+    func twinIsFound(_ promise: KeyPromise) { #expect(!promise.holds(promise.mutation)) }
+}

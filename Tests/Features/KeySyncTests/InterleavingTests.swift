@@ -1,0 +1,83 @@
+import Testing
+
+@testable import MeshKeySync
+
+/// All orders of the handshake's steps up to a depth: who wakes, what is delivered or lost, who dies.
+struct KeyExplorer {
+    enum Step: Hashable {
+        case meet(String)
+        case deliver(Int)
+        case lose(Int)
+        case relaunch(String)
+    }
+
+    let depth: Int
+    var visited: [KeyWorld: Int] = [:]
+    var interleavings = 0
+    var failure: [Step]?
+
+    mutating func explore(_ world: KeyWorld, _ path: [Step] = []) {
+        guard failure == nil, visited[world].map({ $0 < depth - path.count }) ?? true else { return }
+        visited[world] = depth - path.count
+        interleavings += 1
+        if !ends(world) { failure = path }
+        guard path.count < depth else { return }
+        for step in Self.steps(in: world) {
+            var next = world
+            Self.take(step, in: &next)
+            explore(next, path + [step])
+        }
+    }
+
+    static func steps(in world: KeyWorld) -> [Step] {
+        ["phone", "watch"].flatMap { [Step.meet($0), .relaunch($0)] }
+            + world.letters.indices.prefix(2).flatMap { [Step.deliver($0), .lose($0)] }
+    }
+
+    static func take(_ step: Step, in world: inout KeyWorld) {
+        switch step {
+        case .meet(let id): world.meet(id)
+        case .deliver(let index): world.deliver(index)
+        case .lose(let index): world.letters.remove(at: index)
+        case .relaunch(let id): world.launch(id)
+        }
+    }
+
+    /// Whatever happened: once the watch comes into reach and time passes, both have the newest.
+    private func ends(_ world: KeyWorld) -> Bool {
+        var world = world
+        world.meet("watch")
+        world.settle(rounds: 3)
+        return ["phone", "watch"].allSatisfy { world.text($0, "a") == "new" && world.text($0, "b") == "watch's" }
+    }
+
+    static func start(_ mutation: KeyMutation?) -> KeyWorld {
+        var world = KeyWorld(mutation)
+        world.set("watch", "a", "old")
+        world.set("phone", "a", "new")
+        world.set("watch", "b", "watch's")
+        return world
+    }
+}
+
+@Suite("All interleavings of the handshake")
+struct InterleavingTests {
+    @Test("Every order of four steps ends with the newest value on both")
+    func allEnd() {
+        var explorer = KeyExplorer(depth: 4)
+        explorer.explore(KeyExplorer.start(nil))
+        print("key sync: \(explorer.interleavings) interleavings of up to \(explorer.depth) steps")
+        #expect(explorer.failure == nil)
+        #expect(explorer.interleavings > 500)
+    }
+
+    @Test(
+        "A fault planted in a step is found",
+        .enabled(if: KeyReplica.areMutationsCompiledIn, "breaks a rule: needs MESH_MUTATIONS=1, which Tools/test sets"),
+        arguments: [KeyMutation.onlyAppAsks, .noAnswer, .noWants, .noRetry, .oneWay])
+    func faultIsFound(_ mutation: KeyMutation) {
+        var explorer = KeyExplorer(depth: 4)
+        explorer.explore(KeyExplorer.start(mutation))
+        #expect(explorer.failure != nil, "\(explorer.interleavings) interleavings")
+    }
+}

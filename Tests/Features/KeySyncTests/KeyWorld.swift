@@ -1,0 +1,102 @@
+import Foundation
+import MeshIdentity
+import MeshRegister
+
+@testable import MeshKeySync
+
+/// Replicas and the messages between them, as a value: what comes when is the test's choice.
+struct KeyWorld: Hashable {
+    struct Letter: Hashable {
+        var from: String
+        var to: String
+        var message: KeyMessage
+    }
+
+    let mutation: KeyMutation?
+    var replicas: [String: KeyReplica] = [:]
+    var letters: [Letter] = []
+    var now = Duration.zero
+    var stamp: UInt64 = 1 << 20
+    var rules: [String: KeyRule]
+    var messageBytes: Int
+    var launches: UInt64 = 0
+    /// A link that does not deliver again what is as it was.
+    var dropsIdentical = false
+    var last: [String: KeyMessage] = [:]
+
+    init(_ mutation: KeyMutation? = nil, rules: [String: KeyRule] = [:], messageBytes: Int = 60_000) {
+        self.mutation = mutation
+        self.rules = ["a": KeyRule(), "b": KeyRule()].merging(rules) { $1 }
+        self.messageBytes = messageBytes
+        for id in ["phone", "watch"] { launch(id) }
+    }
+
+    /// The process begins, with what its store has.
+    mutating func launch(_ id: String, losingStore: Bool = false) {
+        launches += 1
+        let entries = losingStore ? [:] : replicas[id]?.entries ?? [:]
+        var replica = KeyReplica(author: "\(id)#\(losingStore ? launches : 0)", entries: entries, nonce: launches << 32)
+        replica.rules = rules
+        replica.configuration.messageBytes = messageBytes
+        replica.breakRule(mutation)
+        replicas[id] = replica
+    }
+
+    static func other(_ id: String) -> String { id == "phone" ? "watch" : "phone" }
+
+    mutating func set(_ id: String, _ key: String, _ text: String?) {
+        stamp += 1
+        _ = replicas[id]?.set(text.map { Data($0.utf8) }, key, at: HybridTimestamp(rawValue: stamp))
+        post(id)
+    }
+
+    mutating func meet(_ id: String) {
+        replicas[id]?.meet(Self.other(id))
+        post(id)
+    }
+
+    mutating func post(_ id: String) {
+        let other = Self.other(id)
+        while let message = replicas[id]?.nextMessage(to: other) {
+            if dropsIdentical, last[id] == message { continue }
+            last[id] = message
+            letters.append(Letter(from: id, to: other, message: message))
+        }
+    }
+
+    mutating func deliver(_ index: Int) {
+        let letter = letters.remove(at: index)
+        _ = replicas[letter.to]?.receive(letter.message, from: letter.from)
+        post(letter.to)
+    }
+
+    mutating func deliverAll() {
+        var patience = 200
+        while !letters.isEmpty, patience > 0 {
+            deliver(0)
+            patience -= 1
+        }
+    }
+
+    /// Everybody is there and time passes: what repeats has been repeated.
+    mutating func settle(rounds: Int = 6) {
+        deliverAll()
+        for _ in 0..<rounds {
+            now += .seconds(400)
+            for id in replicas.keys.sorted() {
+                replicas[id]?.tick(at: now)
+                post(id)
+            }
+            deliverAll()
+        }
+    }
+
+    mutating func meetAndSettle() {
+        for id in replicas.keys.sorted() { meet(id) }
+        settle()
+    }
+
+    func text(_ id: String, _ key: String) -> String? {
+        replicas[id]?.value(key).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
