@@ -63,7 +63,7 @@ extension KeyReplica {
             .sorted {
                 (-rule($0.key).priority, $0.byteCount, $0.key) < (-rule($1.key).priority, $1.byteCount, $1.key)
             }
-        if breaks(.largeBlocks), items.contains(where: { $0.byteCount > room }) { return false }
+        if breaks(.largeBlocks), entries.contains(where: { Self.size($0, $1) > room }) { return false }
         for item in items {
             if refusal(item.key) != nil || peer.confirmed[item.key] == item.entry.version || breaks(.oneWay) {
                 peer.due.remove(item.key)

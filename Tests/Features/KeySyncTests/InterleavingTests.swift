@@ -13,13 +13,13 @@ struct KeyExplorer {
 
     let depth: Int
     var visited: [KeyWorld: Int] = [:]
-    var interleavings = 0
+    var stateCount = 0
     var failure: [Step]?
 
     mutating func explore(_ world: KeyWorld, _ path: [Step] = []) {
         guard failure == nil, visited[world].map({ $0 < depth - path.count }) ?? true else { return }
         visited[world] = depth - path.count
-        interleavings += 1
+        stateCount += 1
         if !ends(world) { failure = path }
         guard path.count < depth else { return }
         for step in Self.steps(in: world) {
@@ -60,15 +60,15 @@ struct KeyExplorer {
     }
 }
 
-@Suite("All interleavings of the handshake")
+@Suite("All orders of the handshake")
 struct InterleavingTests {
-    @Test("Every order of four steps ends with the newest value on both")
+    @Test("Every order of five steps ends with the newest value on both")
     func allEnd() {
-        var explorer = KeyExplorer(depth: 4)
+        var explorer = KeyExplorer(depth: 5)
         explorer.explore(KeyExplorer.start(nil))
-        print("key sync: \(explorer.interleavings) interleavings of up to \(explorer.depth) steps")
+        print("key sync: \(explorer.stateCount) different states after up to \(explorer.depth) steps")
         #expect(explorer.failure == nil)
-        #expect(explorer.interleavings > 500)
+        #expect(explorer.stateCount > 500)
     }
 
     @Test(
@@ -78,6 +78,6 @@ struct InterleavingTests {
     func faultIsFound(_ mutation: KeyMutation) {
         var explorer = KeyExplorer(depth: 4)
         explorer.explore(KeyExplorer.start(mutation))
-        #expect(explorer.failure != nil, "\(explorer.interleavings) interleavings")
+        #expect(explorer.failure != nil, "\(explorer.stateCount) states")
     }
 }
