@@ -1,4 +1,5 @@
 #if MQTT
+    import MeshBus
     import MeshDelivery
     import MeshMQTTLab
     import MeshTesting
