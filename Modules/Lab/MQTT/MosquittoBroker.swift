@@ -60,10 +60,8 @@
             }
         }
 
-        /// At once, as a crash does.
+        /// At once, as a crash does: threads of ours block other signals, and so do the programs that they start.
         package func kill() { end(SIGKILL) }
-        /// In good order: it writes down what it keeps.
-        package func stop() { end(SIGTERM) }
 
         private func end(_ signal: Int32) {
             guard let process = process.withLock({ $0.take() }), process.isRunning else { return }
