@@ -55,12 +55,20 @@
             }
         }
 
-        /// Each has been at the broker once.
+        /// Each has been at the broker once. One alone has nobody to wait for.
+        /// - Throws: `MosquittoBroker.Failure` where they do not find each other in half a minute.
         package static func introduce(_ configurations: [MQTTLinkConfiguration]) async throws {
+            guard configurations.count > 1 else { return }
             let visitors = try configurations.map { (try MQTTLink($0), Visitor()) }
             for (link, visitor) in visitors { try link.open(visitor) }
-            while !visitors.allSatisfy({ $0.1.hasFound }) { try await Task.sleep(for: .milliseconds(1)) }
+            let end = ContinuousClock.now + .seconds(30)
+            while !visitors.allSatisfy({ $0.1.hasFound }), ContinuousClock.now < end {
+                try await Task.sleep(for: .milliseconds(1))
+            }
             for (link, _) in visitors { await link.close() }
+            guard visitors.allSatisfy({ $0.1.hasFound }) else {
+                throw MosquittoBroker.Failure(description: "peers have not found each other at the broker")
+            }
         }
     }
 

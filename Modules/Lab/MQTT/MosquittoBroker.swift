@@ -49,7 +49,7 @@
             process.standardOutput = output
             process.standardError = output
             process.standardInput = FileHandle.nullDevice
-            try process.run()
+            try Self.withoutBlockedSignals { try process.run() }
             self.process.withLock { $0 = process }
             while !Self.answers(at: port) {
                 guard process.isRunning else {
@@ -60,8 +60,20 @@
             }
         }
 
-        /// At once, as a crash does: threads of ours block other signals, and so do the programs that they start.
+        /// In good order: it writes down what it keeps.
+        package func stop() { end(SIGTERM) }
+
+        /// At once, as a crash does.
         package func kill() { end(SIGKILL) }
+
+        /// Threads of ours may block signals, and a program starts with what its starter blocks: it would not hear `stop`.
+        private static func withoutBlockedSignals<Result>(_ body: () throws -> Result) rethrows -> Result {
+            var (none, before) = (sigset_t(), sigset_t())
+            sigemptyset(&none)
+            pthread_sigmask(SIG_SETMASK, &none, &before)
+            defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+            return try body()
+        }
 
         private func end(_ signal: Int32) {
             guard let process = process.withLock({ $0.take() }), process.isRunning else { return }

@@ -51,7 +51,7 @@
                 #if MQTT
                     return try brokerConnection(url: url, name: name, home: home)
                 #else
-                    throw ToolError("mesh was built without the trait MQTT; build it with --traits default,MQTT")
+                    throw ToolError.needsMQTT
                 #endif
             case .udp:
                 #if UDP
@@ -73,16 +73,24 @@
         extension LinkOptions {
             /// - Throws: `ToolError`.
             private func brokerConnection(url: String, name: PeerName, home: PeerHome) throws -> PeerConnection {
-                guard let broker = MQTTBroker(url: url) else {
-                    throw ToolError("--link takes a broker such as mqtts://user:password@host:8883, not '\(url)'")
-                }
-                return PeerConnection(
+                PeerConnection(
                     transport: try MQTTSessionSyncTransport(
                         configuration: MQTTLinkConfiguration(
-                            identity: try home.identity(), trustedPeers: try home.trustedPeers(), broker: broker),
+                            identity: try home.identity(), trustedPeers: try home.trustedPeers(),
+                            broker: try MQTTBroker(argument: url)),
                         deviceClass: name.deviceClass, appInstanceID: UUID().uuidString
                     ).delivery,
                     membersMax: SessionInvitation.membersMax)
+            }
+        }
+
+        extension MQTTBroker {
+            /// - Throws: `ToolError`.
+            init(argument url: String) throws {
+                guard let broker = MQTTBroker(url: url) else {
+                    throw ToolError("--link takes a broker such as mqtts://user:password@host:8883, not '\(url)'")
+                }
+                self = broker
             }
         }
     #endif
@@ -99,6 +107,8 @@
             "mesh was built without the trait UDP, which the local network needs; "
                 + "build it with --traits default,UDP, or use --link unix:/path"
         )
+        static let needsMQTT = ToolError(
+            "mesh was built without the trait MQTT, which a broker needs; build it with --traits default,MQTT")
     }
 
     /// The local network, for `--link udp`.

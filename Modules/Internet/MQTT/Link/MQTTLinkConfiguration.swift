@@ -40,9 +40,9 @@
     }
 
     extension PayloadLimit {
-        /// One sealed message on the lanes `queue` and `latest`: fits the brokers with the lowest limit.
+        /// One sealed message on the lanes `queue` and `latest`: fits AWS IoT Core, but not what Azure Event Grid retains.
         public static let mqttMessage = PayloadLimit(
-            id: "mqtt.message", bytes: 130_000, summary: "Message through any well-known MQTT broker, sealed",
+            id: "mqtt.message", bytes: 130_000, summary: "Message through an MQTT broker, sealed",
             source: "AWS IoT Core's 131,072 bytes, less sealing (91) and the topic")
 
         /// One sealed packet on the lane `datagram`.
@@ -54,19 +54,20 @@
         public static let mqttBrokers = [
             PayloadLimit(
                 id: "mqtt.broker.aws-iot", bytes: 131_072, summary: "AWS IoT Core, a message's payload",
-                source: "AWS General Reference, AWS IoT Core message broker limits: 128 KB, not adjustable"),
+                source: "aws.amazon.com/blogs/iot, Securely ingesting large-sized payloads: 128 KB, a hard limit"),
             PayloadLimit(
-                id: "mqtt.broker.azure-event-grid", bytes: 524_288, summary: "Azure Event Grid, an MQTT message",
-                source: "Azure Event Grid quotas: maximum message size 512 KB"),
+                id: "mqtt.broker.azure-event-grid.retained", bytes: 65_536,
+                summary: "Azure Event Grid, a retained message",
+                source: "learn.microsoft.com/azure/event-grid/mqtt-retain: 64 KB; less than the lane latest takes"),
             PayloadLimit(
                 id: "mqtt.broker.emqx", bytes: 1_048_576, summary: "EMQX, a packet, by default",
-                source: "EMQX configuration: mqtt.max_packet_size = 1MB"),
+                source: "docs.emqx.com/en/emqx/latest/guides/configuration/mqtt.md: max_packet_size = 1MB"),
             PayloadLimit(
                 id: "mqtt.broker.mosquitto", bytes: 268_435_455, summary: "Mosquitto, a payload, by default",
                 source: "mosquitto.conf(5): message_size_limit 0 is MQTT's own limit, 268,435,455 bytes"),
             PayloadLimit(
-                id: "mqtt.broker.hivemq", bytes: 268_435_460, summary: "HiveMQ, a packet, by default",
-                source: "HiveMQ configuration: packets max-packet-size 268,435,460"),
+                id: "mqtt.broker.hivemq-edge", bytes: 268_435_460, summary: "HiveMQ Edge, a packet, by default",
+                source: "docs.hivemq.com/hivemq-edge/mqtt-specific-configuration.html: max packet size"),
         ]
     }
 #endif
