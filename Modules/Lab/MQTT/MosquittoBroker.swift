@@ -9,6 +9,10 @@
             package let description: String
         }
 
+        /// Whether rules and tests may start one: `MESH_MQTT_BROKER` in the environment. Off by default until they have all
+        /// been seen to pass.
+        package static var isWanted: Bool { ProcessInfo.processInfo.environment["MESH_MQTT_BROKER"] != nil }
+
         package let port: UInt16
         package let folder: URL
         private let settings: [String]
