@@ -14,12 +14,14 @@
         let clients: [MosquittoClient]
         let links: [MQTTLink]
         let ears = [Ear(), Ear()]
-        let diagnostics = Topic<SessionDiagnosticEvent>(bufferLimit: 1024)
+        let diagnostics: Topic<SessionDiagnosticEvent>
         let ids: [PeerID]
         let clientIDs: [String]
 
         /// - Parameter isKnown: whether both have been at the broker before.
         init(_ settings: [String] = [], isKnown: Bool = true) async throws {
+            let diagnostics = Topic<SessionDiagnosticEvent>(bufferLimit: 1024)
+            self.diagnostics = diagnostics
             broker = try MosquittoBroker(["allow_anonymous true"] + settings)
             let identities = [PeerIdentity(), PeerIdentity()]
             ids = identities.map(\.peerID)
@@ -27,7 +29,7 @@
             clientIDs = configurations.map(\.clientID)
             if isKnown { try await LinkFixture.introduce(configurations) }
             clients = try configurations.map { try MosquittoClient(broker: $0.broker, clientID: $0.clientID) }
-            links = try zip(configurations, clients).map { [diagnostics] configuration, client in
+            links = try zip(configurations, clients).map { configuration, client in
                 var configuration = configuration
                 configuration.makeClient = { client }
                 return try MQTTLink(configuration, diagnostics: diagnostics)

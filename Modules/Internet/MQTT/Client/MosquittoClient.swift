@@ -21,6 +21,8 @@
             var observer: (any MQTTClientObserver)?
             var isConnected = false
             var isStopping = false
+            /// What was taken has been sent or given up: the connection ends now.
+            var mustEnd = false
             var hasEnded = false
             var isFull = false
             /// Message ids that the library has not reported yet. Of QoS 1 it keeps them over connections.
@@ -146,6 +148,7 @@
             while state.withLock({ $0.isConnected && $0.underWayCount > 0 }), ContinuousClock.now < end {
                 try? await Task.sleep(for: .milliseconds(2))
             }
+            state.withLock { $0.mustEnd = true }
             mosquitto_disconnect_v5(handle, 0, nil)
             await withCheckedContinuation { waiter in
                 let isOver = state.withLock { state in
@@ -214,8 +217,13 @@
             defer { mosquitto_property_free_all(&properties) }
             var status = mosquitto_connect_bind_v5(
                 handle, broker.host, Int32(broker.port), Self.keepAliveSeconds, nil, properties)
-            while status == Int32(MOSQ_ERR_SUCCESS.rawValue) {
+            var end: ContinuousClock.Instant?
+            while status == Int32(MOSQ_ERR_SUCCESS.rawValue), end.map({ ContinuousClock.now < $0 }) ?? true {
                 status = mosquitto_loop(handle, 200, 1)
+                guard end == nil, state.withLock({ $0.mustEnd }) else { continue }
+                // `close` may have come before there was a connection to end; nor may a broker that hangs hold us.
+                mosquitto_disconnect_v5(handle, 0, nil)
+                end = ContinuousClock.now + .seconds(1)
             }
             return "\(broker.url): \(Self.text(status))"
         }
