@@ -7,7 +7,7 @@
 
     /// A replica takes the master's place, with less than the master had said.
     @Suite struct RedisFailoverTests {
-        private let settings = RedisReplaySettings(timeout: .milliseconds(300))
+        private let settings = RedisReplaySettings(timeout: .milliseconds(1500))
 
         /// A master that has answered 5, of which its replica has 3.
         private struct Pair {

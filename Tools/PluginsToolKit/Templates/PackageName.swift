@@ -51,14 +51,15 @@ struct PackageName: Equatable {
     /// that the package imports.
     private static let reserved: Set<String> = [
         "Benchmarks", "Bus", "CBOR", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery",
-        "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GPX", "GroceriesExample", "Identity",
-        "JSON", "JSONCodec", "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport", "Payload", "Pipe",
-        "PipeTransport", "PluginsTool", "PluginsToolKit", "RedisLab", "RedisReplay", "Requests", "Resume",
-        "ResumeGateway", "Scenario",
-        "ScenarioTransport", "Security", "Series", "Session", "SessionMesh", "SessionMeshWatchConnectivity",
-        "SharedState", "SimulatedWatch", "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TestSupport",
-        "TimerAnchor", "ToolOutput", "Transport", "UDP", "UDPTransport", "VirtualTime", "WatchConnectivity",
-        "WatchConnectivityTransport", "Wire", "WorkoutExample", "CDNSSD", "CZlib", "CHiredis", "CLibdeflate", "CSQLite",
+        "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GatewayServer", "GPX", "GroceriesExample",
+        "Identity", "JSON", "JSONCodec", "KeySync", "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport",
+        "Payload", "Pipe", "PipeTransport", "PluginsTool", "PluginsToolKit", "RedisLab", "RedisReplay", "Register",
+        "Requests", "Resume", "ResumeGateway", "ResumeWebSocket", "Scenario", "ScenarioTransport", "Security",
+        "Series", "Session", "SessionMesh", "SessionMeshWatchConnectivity", "SharedState", "SimulatedWatch",
+        "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TestSupport", "TimerAnchor",
+        "ToolOutput", "Transport", "UDP", "UDPTransport", "VirtualTime", "WatchConnectivity",
+        "WatchConnectivityTransport", "WebSocket", "Wire", "WorkoutExample",
+        "CDNSSD", "CHiredis", "CLibdeflate", "CSQLite", "CZlib",
         "Any", "Foundation", "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest",
         "ArgumentParser", "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "TextTable", "X509",
     ]
