@@ -8,9 +8,9 @@
         public internal(set) var dialCount: UInt64 = 0
         /// Connections that were not let in, by reason.
         public internal(set) var refusals: [UDPRefusal.Code: UInt64] = [:]
-        /// Sealed datagrams handed to the system, without probes.
+        /// Messages handed to the system in sealed packets, one or several in each.
         public internal(set) var datagramsSent: UInt64 = 0
-        /// Sealed datagrams that were opened, without probes.
+        /// Messages of sealed packets that were opened.
         public internal(set) var datagramsReceived: UInt64 = 0
         /// Of no channel: strangers, and what an ended connection has left behind.
         public internal(set) var datagramsForeign: UInt64 = 0
