@@ -46,8 +46,24 @@ struct AwaitedGroup: Sendable {
     /// Since it was heard of first, and last.
     var ticks = 0
     var silentTicks = 0
+    /// Its members' peers, as they were named last, and when that was said.
+    private var peerIDs: Set<String> = []
+    private var saidAt = HybridTimestamp.zero
 
     init(_ group: SessionSource) { self.group = group }
+
+    mutating func hear(of members: [SessionSource], saidAt: HybridTimestamp) {
+        silentTicks = 0
+        guard saidAt >= self.saidAt else { return }
+        self.saidAt = saidAt
+        peerIDs = Set(members.map(\.peerID))
+    }
+
+    /// Whether it was of these two only, of which the one has said since that it is in another group: nobody of this one is
+    /// left. What it had said before may come late, from a queue.
+    func isLeft(by peerID: String, and localPeerID: String, at time: HybridTimestamp) -> Bool {
+        saidAt < time && peerIDs.isSubset(of: [peerID, localPeerID])
+    }
 
     /// One whose members do not invite it, or of which somebody only pretends that it exists.
     var isGivenUp: Bool { ticks > 60 || silentTicks > 10 }
@@ -113,16 +129,20 @@ extension SessionSyncEngine {
     private var isAwaiting: Bool { wishes.awaited.map { !$0.isGivenUp } ?? false }
 
     /// A newcomer hears that there is a group.
-    mutating func hear(of group: SessionSource) {
+    mutating func hear(of group: SessionSource, in message: EngineMessage<State, Event>) {
         guard !sealed, groupName == nil else { return }
         if wishes.awaited == nil { wishes.awaited = AwaitedGroup(group) }
-        if wishes.awaited?.group == group { wishes.awaited?.silentTicks = 0 }
+        guard wishes.awaited?.group == group else { return }
+        wishes.awaited?.hear(of: message.control.members, saidAt: message.saidAt)
     }
 
     /// Whether that is a group of two which is being founded while another one is there.
-    func isAboutToRival(_ control: SessionControl) -> Bool {
-        isAwaiting && control.group != wishes.awaited?.group && control.members.count <= 2
-            && control.view?.number ?? 0 == 0
+    func isAboutToRival(_ message: EngineMessage<State, Event>) -> Bool {
+        let control = message.control
+        guard isAwaiting, let awaited = wishes.awaited, control.group != awaited.group, control.members.count <= 2,
+            control.view?.number ?? 0 == 0
+        else { return false }
+        return !awaited.isLeft(by: message.source.peerID, and: localPeerID, at: message.saidAt)
     }
 
     /// Until then it takes no other group's copy either.

@@ -71,7 +71,7 @@ extension SessionSyncEngine {
         takeForks(message.control, of: message.source.peerID)
         if let group = message.control.group {
             if group == home { homeTicks = 0 }
-            hear(of: group)
+            hear(of: group, in: message)
         }
         if hearsClosing(message.control) { return false }
         if isMember(message.source.peerID) || wishes.invited.contains(message.source.peerID), hearNewerView(message) {

@@ -1,0 +1,37 @@
+import Foundation
+import MeshIdentity
+import Testing
+
+@testable import MeshEngine
+
+/// A newcomer waits for a group that it has heard of, and not for one that nobody is left of.
+@Suite struct AwaitedGroupTests {
+    /// Of two devices that have kept nothing and begin anew, one has heard late what the other's earlier life had said.
+    private func pair(hearing members: [SessionSource]) throws -> EnginePair {
+        var earlier = try EnginePair.joined()
+        earlier.phone.tick(at: earlier.now)
+        var late: [SessionSyncEnvelope<SessionControl>] = earlier.phone.takeDirectives().outgoing.compactMap {
+            if case .control(let control, _) = $0 { control } else { nil }
+        }
+        #expect(late.count == 1)
+        for index in late.indices { late[index].payload.members += members }
+        var pair = EnginePair(phone: makeEngine("phone", incarnation: 3), watch: makeEngine("watch", incarnation: 4))
+        pair.now = earlier.now + 10
+        for control in late { try pair.watch.receiveControl(control, at: pair.now) }
+        return pair
+    }
+
+    @Test func `A group of which both members have begun anew is not waited for`() throws {
+        var pair = try pair(hearing: [])
+        for _ in 0..<3 { try pair.exchange() }
+        #expect(pair.phone.isSealed && pair.watch.isSealed)
+    }
+
+    @Test func `A group that somebody else is in is waited for, for a while`() throws {
+        var pair = try pair(hearing: [SessionSource(peerID: "tablet", incarnation: 9)])
+        for _ in 0..<3 { try pair.exchange() }
+        #expect(!pair.watch.isSealed)
+        for _ in 0..<12 { try pair.exchange() }
+        #expect(pair.phone.isSealed && pair.watch.isSealed)
+    }
+}
