@@ -166,8 +166,8 @@ final class Replica<Feature: SimulatedFeature> {
 
     /// The newest, as it was written. Of its engine only the image counts, which is made when somebody reads it.
     var storedMoment: StoredMoment<Feature> { moments[moments.count - 1] }
-    var stored: Engine { storedMoment.engine }
-    var storedOutline: EngineOutline { storedMoment.outline }
+    var stored: Engine { moments[moments.count - 1].engine }
+    var storedOutline: EngineOutline { moments[moments.count - 1].outline }
 
     /// - Returns: false when the disk has not taken it, or nobody is left to know.
     @discardableResult

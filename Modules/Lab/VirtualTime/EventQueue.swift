@@ -1,8 +1,8 @@
 /// What is due, soonest first, and of two at the same time the one entered first.
 ///
 /// A binary heap: O(log n) to enter and to take. What is moved about in it are times and places; the events stay where
-/// they were put. Inlined by force: the optimizer leaves it generic otherwise, and each call looks types up.
-package struct EventQueue<Event> {
+/// they were put. Public, and not of the package: only then other modules specialise it.
+public struct EventQueue<Event> {
     @usableFromInline struct Entry {
         @usableFromInline let time: UInt64
         @usableFromInline let ticket: UInt64
@@ -24,19 +24,19 @@ package struct EventQueue<Event> {
     @usableFromInline var free: [Int] = []
     @usableFromInline var nextTicket: UInt64 = 0
 
-    @inlinable package init() {}
+    @inlinable public init() {}
 
-    @inlinable @inline(__always) package var count: Int { heap.count }
-    @inlinable @inline(__always) package var isEmpty: Bool { heap.isEmpty }
-    @inlinable @inline(__always) package var nextTime: UInt64? { heap.first?.time }
+    @inlinable public var count: Int { heap.count }
+    @inlinable public var isEmpty: Bool { heap.isEmpty }
+    @inlinable public var nextTime: UInt64? { heap.first?.time }
 
     /// What `take` would return.
-    @inlinable @inline(__always) package var next: (time: UInt64, event: Event)? {
+    @inlinable public var next: (time: UInt64, event: Event)? {
         guard let first = heap.first else { return nil }
         return events[first.place].map { (first.time, $0) }
     }
 
-    @inlinable @inline(__always) package mutating func enter(_ event: Event, at time: UInt64) {
+    @inlinable public mutating func enter(_ event: Event, at time: UInt64) {
         let place: Int
         if let vacant = free.popLast() {
             place = vacant
@@ -49,7 +49,7 @@ package struct EventQueue<Event> {
         nextTicket += 1
     }
 
-    @inlinable @inline(__always) package mutating func take() -> (time: UInt64, event: Event)? {
+    @inlinable public mutating func take() -> (time: UInt64, event: Event)? {
         guard let first = heap.first, let last = heap.popLast() else { return nil }
         if !heap.isEmpty { sink(last) }
         free.append(first.place)
@@ -57,7 +57,7 @@ package struct EventQueue<Event> {
     }
 
     /// From the end upwards, past whatever is later.
-    @inlinable @inline(__always) mutating func rise(_ entry: Entry) {
+    @inlinable mutating func rise(_ entry: Entry) {
         var index = heap.count
         heap.append(entry)
         while index > 0 {
@@ -70,7 +70,7 @@ package struct EventQueue<Event> {
     }
 
     /// From the top downwards, past whatever is sooner.
-    @inlinable @inline(__always) mutating func sink(_ entry: Entry) {
+    @inlinable mutating func sink(_ entry: Entry) {
         var index = 0
         while true {
             var child = 2 * index + 1
