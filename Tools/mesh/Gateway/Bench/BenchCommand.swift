@@ -7,9 +7,10 @@
         static let configuration = CommandConfiguration(
             commandName: "bench", abstract: "A gateway beside a WebSocket server that only writes, in one run.",
             discussion: """
-                Server and load are processes of their own, on this machine. Ratios count: events delivered a second (the \
-                gateway's by the other's), memory of an idle session (the gateway's by the other's), and the return of all \
-                clients after every connection was cut, with missed events each, by pushing the same bytes.
+                Server and load are processes of their own, on this machine. Ratios count: events delivered a second, memory \
+                of an idle session, and the return of all clients after every connection was cut, or the gateway was ended \
+                and started on the same Redis, until each has what it missed: the gateway's by those of a server of SwiftNIO's \
+                that pushes the same bytes to sockets that are there.
                 """)
 
         @Option(help: "Idle sessions, and clients that come back.") var sessions = 10_000
@@ -17,65 +18,105 @@
         @Option(help: "Events for each of them.") var events = 100
         @Option(help: "Events that each client has missed when it comes back.") var missed = 100
         @Option(help: "Bytes of an event's payload.") var bytes = 100
+        @Option(help: "Handshakes a second, for the return that is admitted bit by bit.") var admission = 2000
+        @Option(help: "A Redis, for the return to a gateway that was ended and started again.") var redis: String?
+        @Flag(help: "Print a JSON object.") var json = false
 
         func run() async throws {
             try Descriptors.raiseLimit()
-            let gateway = try await measure(bare: false)
-            let bare = try await measure(bare: true)
-            try say("delivered a second", gateway.delivered, bare.delivered, gateway.delivered / bare.delivered)
-            try say(
-                "bytes of an idle session", gateway.idleBytes, bare.idleBytes, gateway.idleBytes / bare.idleBytes)
-            try say("seconds until all are back", gateway.back, bare.back, bare.back / gateway.back)
+            var rows: [BenchRow] = []
+            func add(_ row: BenchRow) throws {
+                rows.append(row)
+                if !json { try ToolOutput.print(row.text) }
+            }
+            let delivered = try await (deliver(.gateway()), deliver(.bare))
+            try add(BenchRow(what: "delivered a second", gateway: delivered.0, bare: delivered.1))
+            let (idle, back) = try await stay(.gateway())
+            let bare = try await stay(.bare)
+            try add(BenchRow(what: "bytes of an idle session", gateway: idle, bare: bare.idle))
+            try add(BenchRow(what: "missed events a second, memory", gateway: back, bare: bare.back))
+            let slow = try await stay(.gateway(admission: admission)).back
+            try add(BenchRow(what: "the same, \(admission) let in a second", gateway: slow, bare: bare.back))
+            if let redis {
+                let back = try await stay(.gateway(redis: redis)).back
+                try add(BenchRow(what: "missed events a second, Redis, restarted", gateway: back, bare: bare.back))
+                let slow = try await stay(.gateway(admission: admission, redis: redis)).back
+                try add(BenchRow(what: "the same, \(admission) let in a second", gateway: slow, bare: bare.back))
+            }
+            guard json else { return }
+            try ToolOutput.print(json: try ["rows": rows].json())
         }
 
-        private func say(_ what: String, _ ours: Double, _ other: Double, _ ratio: Double) throws {
-            try ToolOutput.print(String(format: "%@: %.1f, only writing %.1f, ratio %.2f", what, ours, other, ratio))
-        }
-
-        private struct Figures {
-            var delivered = 0.0, idleBytes = 0.0, back = 0.0
-        }
-
-        private func measure(bare: Bool) async throws -> Figures {
-            var figures = Figures()
-            let first = try BenchProcess(bare: bare, users: clients)
-            let load = try BenchLoad(port: first.port, speaks: !bare)
-            try await load.connect(0..<clients)
-            for round in 0..<2 {
+        /// - Returns: events a second.
+        private func deliver(_ kind: BenchProcess.Kind) async throws -> Double {
+            let process = try BenchProcess(kind, users: clients)
+            let load = BenchLoad(speaks: kind.speaks)
+            try await load.connect(0..<clients, to: process.port)
+            var seconds = 0.0
+            // The first round warms up.
+            for _ in 0..<2 {
                 try await load.resetEvents()
-                let seconds = try await elapsed {
-                    first.push(events, bytes)
+                seconds = try await elapsed {
+                    process.push(events, bytes)
                     try await load.waitForEvents(clients * events)
                 }
-                if round == 1 { figures.delivered = Double(clients * events) / seconds }
             }
-            first.end()
+            process.end()
             try await load.dropAll()
+            return Double(clients * events) / seconds
+        }
 
-            let second = try BenchProcess(bare: bare, users: sessions)
-            let before = second.residentBytes
-            let many = try BenchLoad(port: second.port, speaks: !bare)
-            try await many.connect(0..<sessions)
-            figures.idleBytes = Double(second.residentBytes - before) / Double(sessions)
-            try await many.dropAll()
-            if !bare {
-                // What is published while they are away. The buffer has it when the process has obeyed.
-                second.push(missed, bytes)
-                second.pushIsDone()
+        /// - Returns: the bytes that an idle session takes, and how many events a second they get that come back together, each
+        ///   from its first attempt until it has what it missed; from a server that only writes, what it writes.
+        private func stay(_ kind: BenchProcess.Kind) async throws -> (idle: Double, back: Double) {
+            var process = try BenchProcess(kind, users: sessions)
+            let load = BenchLoad(speaks: kind.speaks)
+            let before = process.residentBytes
+            try await load.connect(0..<sessions, to: process.port)
+            let idle = Double(process.residentBytes - before) / Double(sessions)
+            try await load.dropAll()
+            if kind.speaks {
+                process.push(missed, bytes)
+                process.pushIsDone()
+                if kind.redis != nil {
+                    process.end()
+                    process = try BenchProcess(kind, users: sessions)
+                }
             }
-            try await many.resetEvents()
-            figures.back = try await elapsed {
-                try await many.connect(0..<sessions)
-                if bare { second.push(missed, bytes) }
-                try await many.waitForEvents(sessions * missed)
+            try await load.resetEvents()
+            // Who only writes has everybody there already: what counts is the same bytes.
+            if !kind.speaks { try await load.connect(0..<sessions, to: process.port) }
+            let seconds = try await elapsed {
+                if kind.speaks {
+                    try await load.connect(0..<sessions, to: process.port)
+                } else {
+                    process.push(missed, bytes)
+                }
+                try await load.waitForEvents(sessions * missed)
             }
-            second.end()
-            return figures
+            process.end()
+            try await load.dropAll()
+            return (idle, Double(sessions * missed) / seconds)
         }
 
         private func elapsed(_ body: () async throws -> Void) async rethrows -> Double {
             let duration = try await ContinuousClock().measure { try await body() }
             return duration / .seconds(1)
+        }
+    }
+
+    private struct BenchRow: Encodable {
+        let what: String
+        let gateway: Double
+        let bare: Double
+        let ratio: Double
+
+        init(what: String, gateway: Double, bare: Double) {
+            (self.what, self.gateway, self.bare, ratio) = (what, gateway, bare, gateway / bare)
+        }
+
+        var text: String {
+            String(format: "%@: %.0f, of a server that only writes %.0f, ratio %.2f", what, gateway, bare, ratio)
         }
     }
 
@@ -85,9 +126,23 @@
         private let process = Process()
         private let (input, output) = (Pipe(), Pipe())
 
-        init(bare: Bool, users: Int) throws {
+        struct Kind {
+            var speaks = true
+            /// Handshakes a second; 0 for all at once.
+            var admission = 0
+            var redis: String?
+
+            static let bare = Kind(speaks: false)
+            static func gateway(admission: Int = 0, redis: String? = nil) -> Kind {
+                Kind(admission: admission, redis: redis)
+            }
+        }
+
+        init(_ kind: Kind, users: Int) throws {
             process.executableURL = Bundle.main.executableURL
-            process.arguments = ["gateway", "bench-server", "--users", "\(users)"] + (bare ? ["--bare"] : [])
+            process.arguments = ["gateway", "bench-server", "--users", "\(users)", "--admission", "\(kind.admission)"]
+            if !kind.speaks { process.arguments?.append("--bare") }
+            if let redis = kind.redis { process.arguments?.append(contentsOf: ["--redis", redis]) }
             process.standardInput = input
             process.standardOutput = output
             try process.run()

@@ -17,19 +17,19 @@
 
         let loop: any EventLoop
         private let state: NIOLoopBoundBox<State>
-        private let address: WebSocketAddress
         private let speaks: Bool
 
         /// - Parameter speaks: whether clients identify and resume, as with a gateway.
-        init(port: Int, speaks: Bool) throws {
+        init(speaks: Bool) {
             loop = MultiThreadedEventLoopGroup.singleton.next()
             state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
-            address = try WebSocketAddress("ws://127.0.0.1:\(port)/")
             self.speaks = speaks
         }
 
-        /// Connects them, some hundred at a time, and waits until each is ready or resumed.
-        func connect(_ keys: Range<Int>) async throws {
+        /// Connects them, some hundred at a time, and waits until each is ready or resumed. Who is told to come again later
+        /// does.
+        func connect(_ keys: Range<Int>, to port: Int) async throws {
+            let address = try WebSocketAddress("ws://127.0.0.1:\(port)/")
             loop.execute { self.state.value.ready = 0 }
             var next = keys.lowerBound
             while next < keys.upperBound {
@@ -37,9 +37,7 @@
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for key in batch {
                         group.addTask {
-                            try await WebSocketDialer.dial(self.address, on: self.loop, key: key) {
-                                BenchClient(self.state, speaks: self.speaks)
-                            }
+                            try await Self.dial(address, self.state, key, speaks: self.speaks)
                         }
                     }
                     try await group.waitForAll()
@@ -47,6 +45,14 @@
                 next = batch.upperBound
             }
             try await wait(keys.count) { $0.ready }
+        }
+
+        fileprivate static func dial(
+            _ address: WebSocketAddress, _ state: NIOLoopBoundBox<State>, _ key: Int, speaks: Bool
+        ) async throws {
+            try await WebSocketDialer.dial(address, on: state.eventLoop, key: key) {
+                BenchClient(address, state, speaks: speaks)
+            }
         }
 
         func resetEvents() async throws { try await loop.submit { self.state.value.events = 0 }.get() }
@@ -71,10 +77,15 @@
     }
 
     private final class BenchClient: WebSocketObserver {
+        private let address: WebSocketAddress
         private let state: NIOLoopBoundBox<BenchLoad.State>
         private let speaks: Bool
+        /// When to come again; nil for who was not told to.
+        private var pause: TimeAmount?
 
-        init(_ state: NIOLoopBoundBox<BenchLoad.State>, speaks: Bool) { (self.state, self.speaks) = (state, speaks) }
+        init(_ address: WebSocketAddress, _ state: NIOLoopBoundBox<BenchLoad.State>, speaks: Bool) {
+            (self.address, self.state, self.speaks) = (address, state, speaks)
+        }
 
         func opened(_ socket: WebSocket) {
             state.value.sockets[socket.key] = socket
@@ -98,12 +109,22 @@
                 greet(socket)
             } else if Self.text(message, after: #""t":""#)?.hasPrefix("RESUMED") == true {
                 state.value.ready += 1
+            } else if let delay = Self.text(message, after: #""retry_after":"#) {
+                pause = .milliseconds(Int64(delay.prefix { $0.isNumber }) ?? 1000)
             }
             check()
         }
 
         func flushed(_ count: Int, on socket: WebSocket) {}
-        func closed(_ code: UInt16?, _ socket: WebSocket) { state.value.sockets[socket.key] = nil }
+
+        func closed(_ code: UInt16?, _ socket: WebSocket) {
+            state.value.sockets[socket.key] = nil
+            guard let pause else { return }
+            let (key, address, state, speaks) = (socket.key, address, state, speaks)
+            state.eventLoop.scheduleTask(in: pause) {
+                Task { try await BenchLoad.dial(address, state, key, speaks: speaks) }
+            }
+        }
 
         private func greet(_ socket: WebSocket) {
             let text =

@@ -15,6 +15,7 @@
         @Flag(help: "The server that only writes.") var bare = false
         @Option(help: "How many users there are, named by their number.") var users: Int
         @Option(help: "Handshakes a second; 0 for all at once.") var admission = 0
+        @Option(help: "The Redis that keeps the events; the process's memory where none is given.") var redis: String?
 
         func run() async throws {
             try Descriptors.raiseLimit()
@@ -28,14 +29,14 @@
             settings.connection.heartbeatInterval = .seconds(600)
             settings.connection.identifyTimeout = .seconds(120)
             settings.socket.connectionsPerAddress = 100_000
-            let buffer = MemoryReplayBuffer()
-            let server = try await GatewayServer.start(settings, app: GatewayApp { token, _ in token }, buffer: buffer)
+            let server = try await GatewayServer.start(
+                settings, app: GatewayApp { token, _ in token }, buffer: try await GatewayServeCommand.buffer(redis))
             try ToolOutput.print("\(server.port)")
             while let (events, bytes) = BenchOrder.next() {
                 let event = try ReplayEvent(type: "LOAD", json: BenchOrder.payload(bytes))
                 let begun = await server.counts().framesSent
                 for round in 0..<events {
-                    for user in 0..<users { try await server.publish(event, to: "\(user)") }
+                    try await publish(event, server)
                     // No faster than it is told: what is noticed too late would wait for its user's next event.
                     while true {
                         let counts = await server.counts()
@@ -47,36 +48,30 @@
             }
         }
 
+        /// To every user, some at a time.
+        private func publish(_ event: ReplayEvent, _ server: GatewayServer) async throws {
+            let lanes = redis == nil ? 1 : 64
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for lane in 0..<lanes {
+                    group.addTask {
+                        for user in stride(from: lane, to: users, by: lanes) {
+                            try await server.publish(event, to: "\(user)")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+
         private func serveBare() async throws {
-            let loop = MultiThreadedEventLoopGroup.singleton.next()
-            let (bare, observer) = try await loop.submit {
-                let bare = BareServer()
-                return (
-                    NIOLoopBound(bare, eventLoop: loop), NIOLoopBound<any WebSocketObserver>(bare, eventLoop: loop)
-                )
-            }.get()
-            var limits = WebSocketLimits()
-            limits.connectionsPerAddress = 100_000
-            let server = try await WebSocketServer.start(
-                host: "127.0.0.1", port: 0, tls: nil, protocols: [], limits: limits, on: loop, observer: observer)
+            let server = try await BareServer.start()
             try ToolOutput.print("\(server.port)")
             while let (events, bytes) = BenchOrder.next() {
                 let head = #"{"op":0,"s":1000,"t":"LOAD","d":"#
-                let message = PreparedMessage(text: Array(head.utf8) + BenchOrder.payload(bytes) + Array("}".utf8))
-                for _ in 0..<events { try await loop.submit { bare.value.push(message) }.get() }
+                let message = Array(head.utf8) + BenchOrder.payload(bytes) + Array("}".utf8)
+                for _ in 0..<events { try await server.push(message) }
             }
         }
-    }
-
-    /// One frame, encoded once, for each socket.
-    private final class BareServer: WebSocketObserver {
-        private var sockets: [Int: WebSocket] = [:]
-
-        func opened(_ socket: WebSocket) { sockets[socket.key] = socket }
-        func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {}
-        func flushed(_ count: Int, on socket: WebSocket) {}
-        func closed(_ code: UInt16?, _ socket: WebSocket) { sockets[socket.key] = nil }
-        func push(_ message: PreparedMessage) { for socket in sockets.values { socket.send(message) } }
     }
 
     enum BenchOrder {
