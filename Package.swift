@@ -210,10 +210,12 @@ let modules: [Module] = [
     Module("MeshRegister", "Modules/Features/Register", floor: 2, uses: ["MeshBus", "MeshIdentity"]),
     Module(
         "MeshKeySync", "Modules/Features/KeySync", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshRegister", "MeshStorage", "MeshTransport", "MeshConnection"],
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
+        ],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshRegister", "MeshStorage", "MeshTransport", "MeshConnection",
-            "MeshScenarioTransport", "MeshTestSupport",
+            "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
+            "MeshSQLiteStorage", "MeshScenarioTransport", "MeshTestSupport",
         ]),
     Module(
         "MeshSharedState", "Modules/Features/SharedState", floor: 5,
@@ -324,7 +326,7 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire",
             "MeshEngine",
             "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection",
-            "MeshSharedState", "MeshTesting", "MeshResumeGateway",
+            "MeshSharedState", "MeshKeySync", "MeshPipeTransport", "MeshTesting", "MeshResumeGateway",
             "MeshSimulation", "MeshCodecBenchmark",
         ],
         needs: [argumentParser],

@@ -3,41 +3,71 @@ import MeshIdentity
 import MeshRegister
 
 /// What one peer tells another about its keys.
-struct KeyMessage: Hashable, Sendable, Codable {
-    static let payloadType = "sessionmesh.keys/1"
+struct KeyMessage: Hashable, Sendable {
+    static let payloadType = "sessionmesh.keys/2"
     static let featureID = "sessionmesh.keys"
 
-    struct Version: Hashable, Sendable, Codable {
+    struct Version: Hashable, Sendable {
         var key: String
         var version: StateVersion
     }
 
-    struct Item: Hashable, Sendable, Codable {
+    struct Item: Hashable, Sendable {
         var key: String
         var entry: StateEntry
 
-        var byteCount: Int { key.utf8.count + (entry.bytes?.count ?? 0) + 32 }
+        var byteCount: Int { KeyReplica.size(key, entry) }
+        var name: Version { Version(key: key, version: entry.version) }
+    }
+
+    /// A part of a value that is too large for one message.
+    struct Piece: Hashable, Sendable {
+        var name: Version
+        var offset: Int
+        var total: Int
+        var bytes: Data
+    }
+
+    /// How much of a large value has come.
+    struct PieceMark: Hashable, Sendable {
+        var name: Version
+        var count: Int
     }
 
     /// Differs in each message, so that no link takes an answer for the one before it.
     var nonce: UInt64
     /// `request_sync`: of each bucket what the asker has.
     var digests: [UInt64]?
+    /// The request that this answers.
+    var answers: UInt64?
     /// Nothing, or nothing that differs: the answer to who asked.
     var isAcknowledgement = false
-    /// Buckets that differ, with all that the sender has in them.
+    /// Not all that differs is listed; who asked has to ask again.
+    var isPartial = false
+    /// Buckets that differ, with the prints of all that the sender has in them.
     var buckets: [Int] = []
+    var prints: [UInt64] = []
+    /// The message whose prints the sender has compared, and those of them that it lacks.
+    var compared: UInt64?
+    var wantedPrints: [UInt64] = []
+    /// What the sender has where the receiver may have something else.
     var versions: [Version] = []
     var wants: [String] = []
     var items: [Item] = []
-    var confirmed: [Version] = []
+    var piece: Piece?
+    var pieceMark: PieceMark?
+    /// Messages whose items are durable at the sender, but for those that it refuses.
+    var taken: [UInt64] = []
     var refused: [Version] = []
+    /// Items that the sender still has for the receiver.
+    var remaining = 0
 
     /// Whether a peer that keeps the rules can have sent it.
     var isSound: Bool {
-        let lists = [buckets.count, versions.count, wants.count, items.count, confirmed.count, refused.count]
-        let named = versions + confirmed + refused + items.map { Version(key: $0.key, version: $0.entry.version) }
-        return lists.allSatisfy { $0 <= KeyLimits.listMax }
+        let counts = [buckets.count, wants.count, versions.count, items.count, refused.count]
+        let named = versions + refused + items.map(\.name) + [piece?.name, pieceMark?.name].compactMap { $0 }
+        return counts.allSatisfy { $0 <= KeyLimits.listMax }
+            && max(prints.count, wantedPrints.count, taken.count, remaining) <= KeyLimits.keysMax && remaining >= 0
             && digests.map { $0.count == KeyLimits.bucketCount } ?? true
             && buckets.allSatisfy { (0..<KeyLimits.bucketCount).contains($0) }
             && wants.allSatisfy { $0.utf8.count <= KeyLimits.nameBytesMax }
@@ -46,6 +76,14 @@ struct KeyMessage: Hashable, Sendable, Codable {
                     && $0.version.author.utf8.count <= KeyLimits.authorBytesMax && $0.version.stamp.isPlausible
             }
             && items.allSatisfy { $0.entry.bytes?.count ?? 0 <= KeyLimits.valueBytesMax }
+            && piece?.isSound ?? true
+    }
+}
+
+extension KeyMessage.Piece {
+    var isSound: Bool {
+        (1...KeyLimits.valueBytesMax).contains(total) && (0..<total).contains(offset) && !bytes.isEmpty
+            && bytes.count <= total - offset
     }
 }
 
@@ -56,9 +94,22 @@ struct KeyDigest {
     static func bucket(of key: String) -> Int { Int(hash(key.utf8) & 0xff) }
 
     mutating func add(_ key: String, _ version: StateVersion) {
-        var hash = Self.hash(version.author.utf8, from: Self.hash(key.utf8))
-        hash = (hash ^ version.stamp.rawValue) &* 0x9e37_79b9_7f4a_7c15
-        buckets[Self.bucket(of: key)] &+= hash ^ (hash >> 31)
+        let (name, hash) = Self.hashes(key, version)
+        buckets[Int(name & 0xff)] &+= hash
+    }
+
+    /// 48 bits that tell a key in one version from all others, of which the lowest eight are the bucket's number.
+    static func print(_ key: String, _ version: StateVersion) -> UInt64 {
+        let (name, hash) = hashes(key, version)
+        return (hash & 0xffff_ffff_ff00) | (name & 0xff)
+    }
+
+    static func bucket(ofPrint print: UInt64) -> Int { Int(print & 0xff) }
+
+    private static func hashes(_ key: String, _ version: StateVersion) -> (name: UInt64, all: UInt64) {
+        let name = hash(key.utf8)
+        let hash = (hash(version.author.utf8, from: name) ^ version.stamp.rawValue) &* 0x9e37_79b9_7f4a_7c15
+        return (name, hash ^ (hash >> 31))
     }
 
     /// FNV-1a, mixed once more (Fowler, Noll, Vo; the finalizer of SplitMix64).

@@ -1,23 +1,158 @@
+import Foundation
 import MeshRegister
 
 /// What is known of one peer, in this life of the process.
 struct KeyPeer: Hashable, Sendable {
+    /// The prints that it was told, until it has compared them.
+    struct Listing: Hashable, Sendable {
+        var nonce: UInt64
+        var prints: Set<UInt64>
+    }
+
+    /// A large value on its way there, one piece at a time.
+    struct Upload: Hashable, Sendable {
+        var name: KeyMessage.Version
+        var offset = 0
+        var isInFlight = false
+    }
+
+    /// A large value on its way here.
+    struct Download: Hashable, Sendable {
+        var name: KeyMessage.Version
+        var total: Int
+        var bytes = Data()
+    }
+
     var isReachable = false
     /// It is to be asked what differs.
     var isToBeAsked = false
     /// Asked, and not answered yet: further reasons to ask are folded into this.
     var isAsked = false
-    var askCount = 0
     /// What differs there from here, and is to be told.
     var answer: KeyMessage?
-    var due: Set<String> = []
-    var sent: [String: StateVersion] = [:]
+    var listing: Listing?
+    private(set) var due = KeyQueue()
+    /// On its way, by name and by message.
+    private(set) var sent: [String: StateVersion] = [:]
+    private(set) var letters: [UInt64: [KeyMessage.Version]] = [:]
+    var upload: Upload?
+    var download: Download?
     var confirmed: [String: StateVersion] = [:]
     var refused: [String: StateVersion] = [:]
-    var report: [KeyMessage.Version] = []
+    var report: [UInt64] = []
+    var pieceMark: KeyMessage.PieceMark?
     var refusals: [KeyMessage.Version] = []
     var retryAt: Duration?
     var retryDelay = Duration.seconds(2)
+    var progress = KeyProgress()
 
-    var isWaiting: Bool { isAsked || !sent.isEmpty }
+    var isWaiting: Bool { isAsked || !sent.isEmpty || upload?.isInFlight ?? false }
+
+    mutating func enqueue(_ key: String, _ version: StateVersion) {
+        guard sent[key] != version, refused[key] != version else { return }
+        if due.isEmpty, sent.isEmpty { progress.confirmed = 0 }
+        confirmed[key] = nil
+        due.insert(key)
+    }
+
+    mutating func dequeue(_ key: String) {
+        due.remove(key)
+        if upload?.name.key == key { upload = nil }
+    }
+
+    mutating func order(_ rank: (String) -> KeyQueue.Rank) -> [String] { due.ordered(by: rank) }
+
+    mutating func send(_ items: [KeyMessage.Item], in nonce: UInt64) {
+        letters[nonce] = items.map(\.name)
+        for item in items {
+            due.remove(item.key)
+            sent[item.key] = item.entry.version
+        }
+    }
+
+    /// The items of a message are durable there.
+    mutating func confirm(_ nonce: UInt64, isHeld: (KeyMessage.Version) -> Bool) {
+        for name in letters.removeValue(forKey: nonce) ?? [] {
+            if sent[name.key] == name.version { sent[name.key] = nil }
+            guard refused[name.key] != name.version, isHeld(name) else { continue }
+            confirmed[name.key] = name.version
+            progress.confirmed += 1
+        }
+    }
+
+    /// What is on its way counts as lost.
+    mutating func takeBack() {
+        for key in sent.keys { due.insert(key) }
+        (sent, letters) = ([:], [:])
+        upload?.isInFlight = false
+    }
+}
+
+/// Names to be sent, in an order that is found once for all of them.
+struct KeyQueue: Hashable, Sendable {
+    /// The most urgent first; then by size in steps of 4 KiB, so that a large value does not keep the others from going;
+    /// then bucket by bucket, so that of what has arrived when a link is lost few buckets differ.
+    struct Rank: Hashable, Comparable {
+        var urgency: Int
+        var size: Int
+        var bucket: Int
+        var key: String
+
+        static func < (left: Rank, right: Rank) -> Bool {
+            if left.urgency != right.urgency { return left.urgency < right.urgency }
+            if left.size != right.size { return left.size < right.size }
+            if left.bucket != right.bucket { return left.bucket < right.bucket }
+            return left.key < right.key
+        }
+    }
+
+    private var keys: Set<String> = []
+    private var order: [String]?
+
+    var isEmpty: Bool { keys.isEmpty }
+    var count: Int { keys.count }
+
+    mutating func insert(_ key: String) {
+        if keys.insert(key).inserted { order = nil }
+    }
+
+    mutating func remove(_ key: String) { keys.remove(key) }
+
+    /// The names in order.
+    mutating func ordered(by rank: (String) -> Rank) -> [String] {
+        let order = order?.filter(keys.contains) ?? keys.map(rank).sorted().map(\.key)
+        self.order = order
+        return order
+    }
+
+    static func == (left: Self, right: Self) -> Bool { left.keys == right.keys }
+    func hash(into hasher: inout Hasher) { hasher.combine(keys) }
+}
+
+/// How far the exchange of keys with the peers is.
+public struct KeyProgress: Hashable, Sendable {
+    /// Keys that have come since the present exchange began.
+    public internal(set) var arrived = 0
+    /// Keys of which the peers have said that they follow.
+    public internal(set) var following = 0
+    /// Keys of the present exchange that the peers have.
+    public internal(set) var confirmed = 0
+    /// Keys that are still to go, or under way.
+    public internal(set) var waiting = 0
+
+    public var isComplete: Bool { following == 0 && waiting == 0 }
+    /// From 0 to 1.
+    public var fraction: Double {
+        let total = arrived + following + confirmed + waiting
+        return total == 0 ? 1 : Double(arrived + confirmed) / Double(total)
+    }
+
+    static func + (left: Self, right: Self) -> Self {
+        var sum = left
+        sum.arrived += right.arrived
+        sum.following += right.following
+        sum.confirmed += right.confirmed
+        sum.waiting += right.waiting
+        return sum
+    }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import MeshIdentity
 import MeshRegister
 
@@ -11,7 +12,6 @@ extension KeyReplica {
         peer.retryDelay = .seconds(2)
         if !breaks(.onlyAppAsks), !peer.isAsked || breaks(.asksAlways) {
             peer.isToBeAsked = true
-            peer.askCount += 1
         }
         peers[id] = peer
     }
@@ -30,8 +30,7 @@ extension KeyReplica {
             guard retryAt <= now else { continue }
             peer.retryDelay = min(peer.retryDelay * 2, .seconds(300))
             peer.retryAt = now + peer.retryDelay
-            peer.due.formUnion(peer.sent.keys)
-            peer.sent = [:]
+            peer.takeBack()
             if peer.isAsked { (peer.isAsked, peer.isToBeAsked) = (false, true) }
             peers[id] = peer
         }
@@ -39,7 +38,8 @@ extension KeyReplica {
 
     // MARK: - Sending
 
-    /// What is to be sent to a peer next, within the budget of a message; nil when there is nothing.
+    /// What is to be sent to a peer next, within the budget of a message; nil when there is nothing, or when as many
+    /// messages as may be on their way are.
     mutating func nextMessage(to id: String) -> KeyMessage? {
         guard var peer = peers[id], peer.isReachable else { return nil }
         defer { peers[id] = peer }
@@ -48,36 +48,67 @@ extension KeyReplica {
             return KeyMessage(nonce: drawNonce(), digests: digest().buckets)
         }
         var message = peer.answer ?? KeyMessage(nonce: 0)
-        let isDue = fill(&message, from: &peer)
-        guard isDue || peer.answer != nil || !peer.report.isEmpty || !peer.refusals.isEmpty else { return nil }
-        (message.confirmed, message.refused) = (peer.report, peer.refusals)
-        (peer.answer, peer.report, peer.refusals) = (nil, [], [])
+        fill(&message, for: &peer)
+        (message.taken, message.refused, message.pieceMark) = (peer.report, peer.refusals, peer.pieceMark)
+        guard message != KeyMessage(nonce: 0) else { return nil }
+        (peer.answer, peer.report, peer.refusals, peer.pieceMark) = (nil, [], [], nil)
         message.nonce = drawNonce()
+        message.remaining = min(peer.due.count - message.items.count, KeyLimits.keysMax)
+        if !message.items.isEmpty { peer.send(message.items, in: message.nonce) }
+        if message.answers != nil, !message.buckets.isEmpty {
+            peer.listing = KeyPeer.Listing(nonce: message.nonce, prints: Set(message.prints))
+        }
         return message
     }
 
-    /// The most urgent first, then the smallest: a large key never keeps the others from going.
-    private func fill(_ message: inout KeyMessage, from peer: inout KeyPeer) -> Bool {
+    private func rank(_ key: String) -> KeyQueue.Rank {
+        let size = entries[key].map { Self.size(key, $0) } ?? 0
+        return KeyQueue.Rank(
+            urgency: -rule(key).priority, size: size >> 12, bucket: KeyDigest.bucket(of: key), key: key)
+    }
+
+    private func fill(_ message: inout KeyMessage, for peer: inout KeyPeer) {
+        guard peer.letters.count < KeyLimits.lettersMax, !peer.due.isEmpty else { return }
         var room = configuration.messageBytes
-        let items = peer.due.compactMap { key in entries[key].map { KeyMessage.Item(key: key, entry: $0) } }
-            .sorted {
-                (-rule($0.key).priority, $0.byteCount, $0.key) < (-rule($1.key).priority, $1.byteCount, $1.key)
+        for key in peer.order(rank) {
+            guard let entry = entries[key], refusal(key) == nil, peer.confirmed[key] != entry.version, !breaks(.oneWay)
+            else {
+                peer.dequeue(key)
+                continue
             }
-        if breaks(.largeBlocks), entries.contains(where: { Self.size($0, $1) > room }) { return false }
-        for item in items {
-            if refusal(item.key) != nil || peer.confirmed[item.key] == item.entry.version || breaks(.oneWay) {
-                peer.due.remove(item.key)
+            let item = KeyMessage.Item(key: key, entry: entry)
+            if item.byteCount > configuration.messageBytes {
+                if breaks(.largeBlocks) { break }
+                addPiece(of: item, to: &message, for: &peer, &room)
             } else if item.byteCount <= room, message.items.count < KeyLimits.listMax {
                 room -= item.byteCount
-                peer.due.remove(item.key)
-                peer.sent[item.key] = item.entry.version
                 message.items.append(item)
             } else {
                 break
             }
         }
-        if breaks(.lastKeyOnly) { message.items = Array(message.items.suffix(1)) }
-        return !message.items.isEmpty
+        if breaks(.lastKeyOnly) {
+            for item in message.items.dropLast() { peer.dequeue(item.key) }
+            message.items = message.items.suffix(1)
+        }
+    }
+
+    /// At most a quarter of a message, of one value at a time, and the next piece when this one has come: what is smaller
+    /// and comes up meanwhile goes in between.
+    private func addPiece(
+        of item: KeyMessage.Item, to message: inout KeyMessage, for peer: inout KeyPeer, _ room: inout Int
+    ) {
+        guard let bytes = item.entry.bytes, message.piece == nil else { return }
+        if let upload = peer.upload, upload.name.key == item.key, upload.name != item.name { peer.upload = nil }
+        let upload = peer.upload ?? KeyPeer.Upload(name: item.name)
+        guard upload.name == item.name, !upload.isInFlight, upload.offset < bytes.count else { return }
+        let count = min(bytes.count - upload.offset, max(configuration.messageBytes / 4, 1), max(room, 1))
+        let start = bytes.startIndex + upload.offset
+        message.piece = .init(
+            name: item.name, offset: upload.offset, total: bytes.count, bytes: Data(bytes[start..<start + count]))
+        room -= count
+        peer.upload = upload
+        peer.upload?.isInFlight = true
     }
 
     func digest() -> KeyDigest {
@@ -95,112 +126,194 @@ extension KeyReplica {
         guard message.isSound, peers[id] != nil || peers.count < KeyLimits.peersMax else { return false }
         var peer = peers[id] ?? KeyPeer()
         peer.isReachable = true
-        if message.digests == nil { (peer.isAsked, peer.retryAt) = (false, nil) }
         confirm(message, by: &peer)
-        for item in message.items { take(item, from: &peer) }
-        for key in message.wants where entries[key] != nil && rule(key).isEligible && !breaks(.noWants) {
-            peer.confirmed[key] = nil
-            peer.due.insert(key)
+        let arrived = takeAll(message, from: &peer)
+        for key in message.wants where !breaks(.noWants) {
+            if let entry = entries[key], rule(key).isEligible { peer.enqueue(key, entry.version) }
         }
-        if let digests = message.digests, !breaks(.noAnswer) { answer(digests, to: &peer) }
+        if let digests = message.digests, !breaks(.noAnswer) { answer(digests, message.nonce, to: &peer) }
         if !message.buckets.isEmpty { compare(message, with: &peer) }
+        if let compared = message.compared { conclude(compared, message, with: &peer) }
+        if !message.versions.isEmpty { compareVersions(message.versions, with: &peer) }
         peers[id] = peer
-        for item in message.items { passOn(item, except: id) }
+        for item in arrived { passOn(item, except: id) }
         prune()
         return true
     }
 
     private func confirm(_ message: KeyMessage, by peer: inout KeyPeer) {
-        for version in message.confirmed {
-            peer.confirmed[version.key] = entries[version.key] == nil ? nil : version.version
-            if peer.sent[version.key] == version.version { peer.sent[version.key] = nil }
+        if message.answers != nil { peer.isAsked = message.isPartial }
+        if message.digests == nil { (peer.retryAt, peer.retryDelay) = (nil, .seconds(2)) }
+        for name in message.refused {
+            if entries[name.key] != nil { peer.refused[name.key] = name.version }
+            if peer.upload?.name == name { peer.dequeue(name.key) }
         }
-        for version in message.refused {
-            if entries[version.key] != nil { peer.refused[version.key] = version.version }
-            if peer.sent[version.key] == version.version { peer.sent[version.key] = nil }
+        for nonce in message.taken { peer.confirm(nonce) { entries[$0.key]?.version == $0.version } }
+        guard let mark = message.pieceMark, var upload = peer.upload, upload.name == mark.name else { return }
+        let total = entries[mark.name.key]?.bytes?.count ?? 0
+        (upload.offset, upload.isInFlight) = (min(mark.count, total), false)
+        peer.upload = upload
+        guard mark.count >= total else { return }
+        peer.dequeue(mark.name.key)
+        peer.confirmed[mark.name.key] = mark.name.version
+        peer.progress.confirmed += 1
+    }
+
+    private mutating func takeAll(_ message: KeyMessage, from peer: inout KeyPeer) -> [KeyMessage.Item] {
+        var items = message.items
+        for item in items { take(item, from: &peer) }
+        if !items.isEmpty { peer.report.append(message.nonce) }
+        if let piece = message.piece, let item = take(piece, from: &peer) {
+            take(item, from: &peer)
+            items.append(item)
         }
+        guard !items.isEmpty || message.remaining > 0 else { return [] }
+        if peer.progress.following == 0 { peer.progress.arrived = 0 }
+        peer.progress.arrived += items.count
+        peer.progress.following = message.remaining
+        return items
     }
 
     private mutating func take(_ item: KeyMessage.Item, from peer: inout KeyPeer) {
-        let version = KeyMessage.Version(key: item.key, version: item.entry.version)
-        let rule = rule(item.key)
-        let isOpen = !rule.isSecured || (rule.sharesSecured && isLinkSecured) || breaks(.securedLeaves)
-        guard rule.isEligible, isOpen else { return peer.refusals.append(version) }
+        guard isOpen(item.key) else { return peer.refusals.append(item.name) }
         let mine = entries[item.key]
         if mine.map({ item.entry.wins(over: $0) }) ?? true || breaks(.arrivalOrder) {
-            guard put(item.entry, item.key) else { return peer.refusals.append(version) }
-        } else if mine?.version != item.entry.version {
-            peer.due.insert(item.key)
+            guard put(item.entry, item.key) else { return peer.refusals.append(item.name) }
+            peer.dequeue(item.key)
+        } else if let mine, mine.version != item.entry.version {
+            peer.enqueue(item.key, mine.version)
         }
         peer.confirmed[item.key] = item.entry.version
-        peer.report.append(version)
+    }
+
+    private func isOpen(_ key: String) -> Bool {
+        let rule = rule(key)
+        return rule.isEligible
+            && (!rule.isSecured || (rule.sharesSecured && isLinkSecured) || breaks(.securedLeaves))
+    }
+
+    /// One value at a time of each peer, at most `KeyLimits.valueBytesMax`; another one takes its place.
+    /// - Returns: the value, once it is whole.
+    private func take(_ piece: KeyMessage.Piece, from peer: inout KeyPeer) -> KeyMessage.Item? {
+        let name = piece.name
+        guard isOpen(name.key) else {
+            peer.refusals.append(name)
+            return nil
+        }
+        if let mine = entries[name.key], mine.version >= name.version {
+            peer.pieceMark = .init(name: name, count: piece.total)
+            if mine.version != name.version { peer.enqueue(name.key, mine.version) }
+            return nil
+        }
+        var download = peer.download ?? KeyPeer.Download(name: name, total: piece.total)
+        if download.name != name || download.total != piece.total { download = .init(name: name, total: piece.total) }
+        if piece.offset == download.bytes.count { download.bytes.append(piece.bytes) }
+        peer.pieceMark = .init(name: name, count: download.bytes.count)
+        guard download.bytes.count == piece.total else {
+            peer.download = download
+            return nil
+        }
+        peer.download = nil
+        return KeyMessage.Item(key: name.key, entry: StateEntry(version: name.version, bytes: download.bytes))
     }
 
     /// What one peer has changed goes to the others that this one knows.
     private mutating func passOn(_ item: KeyMessage.Item, except sender: String) {
-        guard entries[item.key] == item.entry else { return }
+        guard peers.count > 1, entries[item.key] == item.entry else { return }
         for id in peers.keys where id != sender && peers[id]?.confirmed[item.key] != item.entry.version {
-            peers[id]?.due.insert(item.key)
+            peers[id]?.enqueue(item.key, item.entry.version)
         }
     }
 
-    private func answer(_ digests: [UInt64], to peer: inout KeyPeer) {
+    // MARK: - The handshake
+
+    private func answer(_ digests: [UInt64], _ nonce: UInt64, to peer: inout KeyPeer) {
         let mine = digest().buckets
-        let differing = Set(mine.indices.filter { mine[$0] != digests[$0] })
-        var answer = KeyMessage(nonce: 0)
-        answer.isAcknowledgement = differing.isEmpty
-        answer.buckets = differing.filter { digests[$0] != 0 }.sorted()
-        let listed = Set(answer.buckets)
+        let isDiffering = zip(mine, digests).map { $0 != $1 }
+        var prints = [[UInt64]](repeating: [], count: KeyLimits.bucketCount)
         for (key, entry) in entries where isShareable(key) {
             let bucket = KeyDigest.bucket(of: key)
-            if !differing.contains(bucket) {
+            if !isDiffering[bucket] {
                 peer.confirmed[key] = entry.version
-            } else if listed.contains(bucket) {
-                answer.versions.append(.init(key: key, version: entry.version))
+            } else if digests[bucket] != 0 {
+                prints[bucket].append(KeyDigest.print(key, entry.version))
             } else if !isSettled(key, entry) {
-                peer.confirmed[key] = nil
-                peer.due.insert(key)
+                peer.enqueue(key, entry.version)
             }
         }
-        answer.versions.sort { $0.key < $1.key }
-        if answer.versions.count > KeyLimits.listMax { answer = shortened(answer) }
+        var answer = KeyMessage(nonce: 0)
+        answer.answers = nonce
+        answer.isAcknowledgement = !isDiffering.contains(true)
+        for bucket in isDiffering.indices where isDiffering[bucket] && digests[bucket] != 0 {
+            // As many whole buckets as fit; the rest differs still when the peer asks again.
+            guard answer.prints.count + prints[bucket].count <= KeyLimits.listMax || answer.buckets.isEmpty else {
+                answer.isPartial = true
+                break
+            }
+            answer.buckets.append(bucket)
+            answer.prints += prints[bucket].sorted()
+        }
         peer.answer = answer
     }
 
-    /// As many whole buckets as a message may list; the rest differs still when the peer asks again.
-    private func shortened(_ answer: KeyMessage) -> KeyMessage {
-        var answer = answer
-        let counts = Dictionary(grouping: answer.versions) { KeyDigest.bucket(of: $0.key) }.mapValues(\.count)
-        var total = 0
-        answer.buckets = answer.buckets.filter { bucket in
-            total += counts[bucket] ?? 0
-            return total <= KeyLimits.listMax
-        }
-        let kept = Set(answer.buckets)
-        answer.versions.removeAll { !kept.contains(KeyDigest.bucket(of: $0.key)) }
-        return answer
-    }
-
-    /// The answer to what was asked: what is newer here goes there, what is newer there is wanted.
+    /// The answer to what was asked: what only the other has is wanted, what only this one has goes there, and where each
+    /// has something that may be the same key the other is told which version.
     private func compare(_ message: KeyMessage, with peer: inout KeyPeer) {
-        let theirs = Dictionary(message.versions.map { ($0.key, $0.version) }) { max($0, $1) }
+        var theirs = Set(message.prints)
         let buckets = Set(message.buckets)
-        for (key, entry) in entries where buckets.contains(KeyDigest.bucket(of: key)) {
-            let version = theirs[key]
-            if version == entry.version {
-                peer.confirmed[key] = version
-                peer.report.append(.init(key: key, version: entry.version))
-            } else if version.map({ $0 < entry.version }) ?? true, isAutomatic(key) {
-                peer.confirmed[key] = nil
-                peer.due.insert(key)
+        var mine: [KeyMessage.Version] = []
+        for (key, entry) in entries where isShareable(key) {
+            let print = KeyDigest.print(key, entry.version)
+            guard buckets.contains(KeyDigest.bucket(ofPrint: print)) else { continue }
+            if theirs.remove(print) != nil {
+                peer.confirmed[key] = entry.version
+            } else if isAutomatic(key) {
+                mine.append(.init(key: key, version: entry.version))
             }
         }
-        let wanted = theirs.filter { key, version in
-            rule(key).isEligible && entries[key].map { $0.version < version } ?? true
-        }
-        guard !wanted.isEmpty else { return }
+        let open = Set(theirs.map(KeyDigest.bucket(ofPrint:)))
         var answer = peer.answer ?? KeyMessage(nonce: 0)
-        answer.wants = wanted.keys.sorted()
+        answer.compared = message.nonce
+        answer.wantedPrints = theirs.sorted()
+        for name in mine.sorted(by: { $0.key < $1.key }) {
+            if open.contains(KeyDigest.bucket(of: name.key)), answer.versions.count < KeyLimits.listMax {
+                answer.versions.append(name)
+            } else {
+                peer.enqueue(name.key, name.version)
+            }
+        }
+        peer.answer = answer
+    }
+
+    /// The other has compared: it lacks what it wants, and has the rest of what it was told.
+    private func conclude(_ nonce: UInt64, _ message: KeyMessage, with peer: inout KeyPeer) {
+        guard let listing = peer.listing, listing.nonce == nonce else { return }
+        peer.listing = nil
+        let wanted = Set(message.wantedPrints)
+        for (key, entry) in entries where isShareable(key) {
+            let print = KeyDigest.print(key, entry.version)
+            guard listing.prints.contains(print) else { continue }
+            if !wanted.contains(print) {
+                peer.confirmed[key] = entry.version
+            } else if !breaks(.noWants) {
+                peer.enqueue(key, entry.version)
+            }
+        }
+    }
+
+    private func compareVersions(_ versions: [KeyMessage.Version], with peer: inout KeyPeer) {
+        var wants: [String] = []
+        for name in versions {
+            guard let mine = entries[name.key] else {
+                wants.append(name.key)
+                continue
+            }
+            if mine.version < name.version { wants.append(name.key) }
+            if mine.version == name.version { peer.confirmed[name.key] = name.version }
+        }
+        guard !wants.isEmpty else { return }
+        var answer = peer.answer ?? KeyMessage(nonce: 0)
+        answer.wants = wants.filter(isOpen)
         peer.answer = answer
     }
 }

@@ -5,7 +5,7 @@ import MeshRegister
 /// The keys of one peer: a pure value, told what the app, the peers and time say; `nextMessage` is what is to be sent.
 ///
 /// Each key is a last-writer-wins register (MeshRegister). Peers find what differs by a digest tree of two levels: 256
-/// digests, and the versions in the buckets that differ (Merkle, 1987; for the choice see Meyer, arXiv 2212.13567).
+/// digests, and 6 bytes of each key in the buckets that differ (Merkle, 1987; for the choice see Meyer, arXiv 2212.13567).
 struct KeyReplica: Hashable, Sendable {
     let author: String
     var configuration = SyncConfiguration()
@@ -68,14 +68,15 @@ struct KeyReplica: Hashable, Sendable {
         let entry = StateEntry(version: StateVersion(stamp: stamp, author: author), bytes: bytes)
         guard put(entry, key) else { return false }
         guard isAutomatic(key) || breaks(.manualIsAutomatic) else { return true }
-        for id in peers.keys { peers[id]?.due.insert(key) }
+        for id in peers.keys { peers[id]?.enqueue(key, entry.version) }
         return true
     }
 
     /// The app's own call: manual keys go too.
     mutating func send(_ keys: some Sequence<String>, overridingPolicy: Bool = false) {
-        for key in keys where entries[key] != nil && (overridingPolicy || rule(key).isEligible) {
-            for id in peers.keys { peers[id]?.due.insert(key) }
+        for key in keys where overridingPolicy || rule(key).isEligible {
+            guard let version = entries[key]?.version else { continue }
+            for id in peers.keys where peers[id]?.confirmed[key] != version { peers[id]?.enqueue(key, version) }
         }
     }
 
@@ -106,8 +107,6 @@ struct KeyReplica: Hashable, Sendable {
             guard rule.sharesSecured else { return .refused(reason: "it is secured; the app has not shared it") }
             guard isLinkSecured else { return .refused(reason: "it is secured; the link does not encrypt") }
         }
-        let size = entries[key].map { Self.size(key, $0) } ?? 0
-        if size > configuration.messageBytes { return .tooLarge(bytes: size, limit: configuration.messageBytes) }
         return nil
     }
 
@@ -156,6 +155,14 @@ struct KeyReplica: Hashable, Sendable {
             byteCount -= Self.size(key, entry)
             changed.insert(key)
             for id in peers.keys { peers[id]?.confirmed[key] = nil }
+        }
+    }
+
+    var progress: KeyProgress {
+        peers.values.reduce(KeyProgress()) { sum, peer in
+            var progress = peer.progress
+            progress.waiting = peer.due.count + peer.sent.count
+            return sum + progress
         }
     }
 

@@ -18,7 +18,7 @@ public enum SyncPolicy: String, Hashable, Sendable, Codable {
 public struct SyncConfiguration: Hashable, Sendable {
     /// Bytes of an encoded value up to which it travels by itself.
     public var maxAutoSyncSize: Int
-    /// Bytes of one message, whose keys share it.
+    /// Bytes of one message, whose keys share it. What is larger travels in pieces of at most a quarter of it.
     public var messageBytes: Int
 
     public init(maxAutoSyncSize: Int = 65_536, messageBytes: Int = 98_304) {
@@ -70,4 +70,6 @@ enum KeyLimits {
     /// Removals that every known peer has; beyond that the oldest go.
     static let removedMax = 256
     static let bucketCount = 256
+    /// Messages with items that may be on their way to one peer.
+    static let lettersMax = 8
 }

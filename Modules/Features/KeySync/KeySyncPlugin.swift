@@ -8,6 +8,6 @@ public struct KeySyncPlugin: Plugin {
         PluginDescriptor(
             id: "feature.key-sync", kind: .feature, module: "MeshKeySync", version: "0.1.0",
             summary: "Stored keys that are the same on every peer, whichever starts first",
-            requires: ["core.connection", "core.register"])
+            requires: ["core.connection", "core.register", "core.wire"])
     }
 }

@@ -1,6 +1,7 @@
-public import Foundation
+public import MeshIdentity
+public import MeshWire
 
-/// A stored value with a name, and how it travels.
+/// A stored value with a name, and how it is written and travels.
 public struct StorageKey<Value: Codable & Sendable>: Sendable {
     public let name: String
     public let availability: PlatformAvailability
@@ -10,11 +11,19 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// Stays in this device's store unless `sharesSecured` says otherwise, and then needs a link that encrypts.
     public let isSecured: Bool
     public let sharesSecured: Bool
+    /// The version of what `Value` means. What a later one has written is kept, and not read here.
+    public let schema: UInt32
+    public let codec: any PayloadCodec
 
-    /// - Parameter name: unique in the app; at most 400 bytes of UTF-8.
+    /// - Parameters:
+    ///   - name: unique in the app; at most 400 bytes of UTF-8.
+    ///   - schema: raise it when this version of `Value` writes what the one before would misread. `Value` itself must read
+    ///     what lower ones have written.
+    ///   - codec: writes values, and reads those of its own kind; those of the library's other codecs are read as well.
     public init(
         _ name: String, availability: PlatformAvailability = .all, syncPolicy: SyncPolicy = .automaticSmall,
-        priority: Int = 0, isSecured: Bool = false, sharesSecured: Bool = false
+        priority: Int = 0, isSecured: Bool = false, sharesSecured: Bool = false, schema: UInt32 = 1,
+        codec: any PayloadCodec = CompactCodec()
     ) {
         self.name = name
         self.availability = availability
@@ -22,6 +31,8 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         self.priority = priority
         self.isSecured = isSecured
         self.sharesSecured = sharesSecured
+        self.schema = schema
+        self.codec = codec
     }
 
     var rule: KeyRule {
@@ -29,53 +40,42 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
             availability: availability, policy: syncPolicy, priority: priority, isSecured: isSecured,
             sharesSecured: sharesSecured)
     }
-
-    // In an array, because a fragment is no document to every version of JSON.
-    func encode(_ value: Value) throws -> Data { try JSONEncoder().encode([value]) }
-
-    func decode(_ data: Data) throws -> Value {
-        guard let value = try JSONDecoder().decode([Value].self, from: data).first else {
-            throw KeySyncError(.unreadable(key: name))
-        }
-        return value
-    }
 }
 
 /// Why a key could not be stored or read.
-public struct KeySyncError: Error, Hashable, CustomStringConvertible {
+public struct KeySyncError: Error, CustomStringConvertible {
     public enum Code: Hashable, Sendable {
         /// The key, or all together, would exceed what a router holds.
         case tooLarge(key: String, bytes: Int)
+        /// What is stored is of another type, or damaged.
         case unreadable(key: String)
+        /// A later version of the app has written it.
+        case newerSchema(key: String, schema: UInt32)
+        /// A codec has written it that is neither the key's nor the library's.
+        case unknownCodec(key: String, number: UInt8)
         case alreadyAttached
     }
 
     public let code: Code
+    /// What the codec says.
+    public let cause: (any Error)?
 
-    init(_ code: Code) { self.code = code }
+    init(_ code: Code, cause: (any Error)? = nil) {
+        self.code = code
+        self.cause = cause
+    }
 
     public var description: String {
         switch code {
         case .tooLarge(let key, let bytes): "'\(key)' with \(bytes) bytes does not fit; make it smaller, or remove keys"
-        case .unreadable(let key): "what is stored for '\(key)' is of another type; it stays as it is"
+        case .unreadable(let key):
+            "what is stored for '\(key)' is of another type or damaged; it stays as it is"
+                + (cause.map { ": \($0)" } ?? "")
+        case .newerSchema(let key, let schema):
+            "'\(key)' was written with schema \(schema), which this version does not read; it stays for one that does"
+        case .unknownCodec(let key, let number):
+            "'\(key)' was written by codec \(number); give its StorageKey that codec. It stays as it is"
         case .alreadyAttached: "the router has a connection already; make a router for the second one"
         }
-    }
-}
-
-/// Sends one key by the rules of the reference.
-public struct SyncHelper: Sendable {
-    private let router: StorageRouter
-
-    public init(router: StorageRouter = .shared) { self.router = router }
-
-    /// Sends a stored value if availability, policy and size allow it; `manual` counts, since the app calls this.
-    /// - Returns: whether it may go.
-    @discardableResult
-    public func syncIfNeeded(
-        data: Data, keyName: String, availability: PlatformAvailability, syncPolicy: SyncPolicy
-    ) async throws -> Bool {
-        let rule = KeyRule(availability: availability, policy: syncPolicy)
-        return try await router.sync(data, keyName, rule)
     }
 }

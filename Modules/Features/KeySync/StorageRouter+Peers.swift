@@ -10,20 +10,19 @@ import MeshTransport
 extension StorageRouter {
     /// Reads the connection's store, and from then on keeps the keys of all peers alike. Values set before count as later
     /// than what is stored.
-    /// - Parameter isLinkSecured: the transport encrypts and proves who is there, as MeshUDPTransport between paired peers.
     /// - Throws: `KeySyncError.Code.alreadyAttached`; `ConnectionError.idInUse`; what the store throws.
-    public func attach(to connection: any SessionConnection, isLinkSecured: Bool = false) async throws {
+    public func attach(to connection: any SessionConnection) async throws {
         guard self.connection == nil else { throw KeySyncError(.alreadyAttached) }
         try connection.claim(KeyMessage.featureID, for: StorageRouter.self)
         self.connection = connection
         do {
-            try load(connection, isLinkSecured)
+            route = try connection.route(featureID: KeyMessage.featureID) { [weak self] in await self?.receive($0) }
+            try load(connection)
         } catch {
-            self.connection = nil
+            (self.connection, route) = (nil, nil)
             throw error
         }
         let reachability = connection.transport.reachabilityChanges()
-        route = try connection.route(featureID: KeyMessage.featureID) { [weak self] in await self?.receive($0) }
         listeners.hold([
             Task { [weak self] in
                 for await change in reachability {
@@ -34,6 +33,14 @@ extension StorageRouter {
         ])
         note(connection.transport.knownPeers.map(\.id), isReachable: true)
         await pump()
+    }
+
+    /// Ends it. The values stay here and in the connection's store; what is set from now on counts as later than what the
+    /// store of the next connection has.
+    public func detach() {
+        listeners.cancel()
+        (connection, route, replica.peers) = (nil, nil, [:])
+        showStatuses()
     }
 
     /// Waits no more for a peer that will not come back.
@@ -128,7 +135,7 @@ extension StorageRouter {
     private static let entryPrefix = "sessionmesh.keys/entry/"
     private static let authorKey = "sessionmesh.keys/author"
 
-    private func load(_ connection: any SessionConnection, _ isLinkSecured: Bool) throws {
+    private func load(_ connection: any SessionConnection) throws {
         var entries: [String: StateEntry] = [:]
         var author = StateVersion.author(
             peerID: connection.transport.localPeer.id, incarnation: .random(in: 0 ... .max))
@@ -144,7 +151,7 @@ extension StorageRouter {
                 let name = String(key.dropFirst(Self.entryPrefix.count))
                 do {
                     let bytes = try store.value(for: key) ?? []
-                    entries[name] = try JSONDecoder().decode(StateEntry.self, from: Data(bytes))
+                    entries[name] = try StateEntry(stored: bytes)
                 } catch {
                     failures[name] = "what is stored cannot be read, and stays until it is set again: \(error)"
                 }
@@ -152,8 +159,19 @@ extension StorageRouter {
         }
         var loaded = KeyReplica(author: author, entries: entries, nonce: .random(in: 0 ... .max))
         (loaded.configuration, loaded.rules) = (replica.configuration, replica.rules)
-        loaded.isLinkSecured = isLinkSecured
+        if let limit = connection.transport.capabilities.maximumPayloadSize {
+            // Names, authors and prints want room beside the values.
+            loaded.configuration.messageBytes = max(min(loaded.configuration.messageBytes, limit * 3 / 4), 1)
+        }
+        loaded.isLinkSecured = connection.transport.capabilities.isSecured
         for entry in entries.values { connection.resume(at: entry.version.stamp) }
+        // What an earlier connection has brought.
+        for (name, entry) in replica.entries where loaded.entries[name].map({ entry.wins(over: $0) }) ?? true {
+            connection.resume(at: entry.version.stamp)
+            guard loaded.put(entry, name) else {
+                throw KeySyncError(.tooLarge(key: name, bytes: entry.bytes?.count ?? 0))
+            }
+        }
         for (name, data) in early.sorted(by: { $0.key < $1.key }) {
             guard loaded.set(data, name, at: connection.stamp()) else {
                 throw KeySyncError(.tooLarge(key: name, bytes: data?.count ?? 0))
@@ -161,7 +179,7 @@ extension StorageRouter {
         }
         (replica, early) = (loaded, [:])
         try persist()
-        show(Set(entries.keys))
+        show(Set(replica.entries.keys))
     }
 
     /// Writes what has changed, in one batch.
@@ -173,7 +191,7 @@ extension StorageRouter {
         var batch = StoreBatch()
         for name in replica.changed.sorted() {
             if let entry = replica.entries[name] {
-                batch.set(Array(try JSONEncoder().encode(entry)), for: Self.entryPrefix + name)
+                batch.set(entry.stored(), for: Self.entryPrefix + name)
             } else {
                 batch.removeValue(for: Self.entryPrefix + name)
             }

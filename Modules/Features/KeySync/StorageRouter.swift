@@ -15,7 +15,8 @@ import MeshTransport
 /// try await StorageRouter.shared.set(7, for: volume)
 /// ```
 ///
-/// Asks, answers and repeats by itself. What changes is written to the connection's store before it is sent.
+/// Asks, answers and repeats by itself. What changes is written to the connection's store before it is sent. For views there
+/// are `StoredValue` and `Stored`.
 public actor StorageRouter {
     public static let shared = StorageRouter()
 
@@ -29,7 +30,13 @@ public actor StorageRouter {
     var isPumpAsked = false
     var isRetryPlanned = false
     let listeners = OwnedTasks()
-    private var watchers: [Int: (key: String, yield: (Data?) -> Void)] = [:]
+    private var watchers: [Int: (key: String, yield: (Data?) throws -> Void)] = [:]
+    private var observers: [Int: KeyObserver] = [:]
+    /// Keys that observers have not been shown yet.
+    private var unshown: Set<String> = []
+    private var isShowing = false
+    private var progressWatchers: [Int: AsyncStream<KeyProgress>.Continuation] = [:]
+    private var shownProgress = KeyProgress()
     private var statusWatchers: [Int: AsyncStream<[String: KeyStatus]>.Continuation] = [:]
     private var shownStatuses: [String: KeyStatus] = [:]
     private var watcherCount = 0
@@ -47,17 +54,26 @@ public actor StorageRouter {
     /// - Throws: what encoding throws; `KeySyncError.Code.tooLarge`. The stored value is then unchanged.
     public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
         register(key)
-        try write(key.encode(value), key.name)
+        try write([(key.name, key.encode(value))])
+    }
+
+    /// Several changes at once: written in one batch, sent together.
+    /// - Throws: `KeySyncError.Code.tooLarge`, when those before the one that is too large stay; what the store throws.
+    public func commit(_ batch: KeyBatch) throws {
+        replica.rules.merge(batch.rules) { $1 }
+        try write(batch.changes)
     }
 
     /// nil when there is none.
-    /// - Throws: when what is stored is of another type; its bytes stay as they are.
+    /// - Throws: `KeySyncError` with `unreadable`, `newerSchema` or `unknownCodec`, which `status(of:)` says from then on; the
+    ///   stored bytes stay as they are.
     public func get<Value>(_ key: StorageKey<Value>) throws -> Value? {
         register(key)
         do {
             return try data(key.name).map(key.decode)
         } catch {
             failures[key.name] = "\(error)"
+            showStatuses()
             throw error
         }
     }
@@ -65,15 +81,17 @@ public actor StorageRouter {
     public func remove<Value>(_ key: StorageKey<Value>) throws {
         register(key)
         guard data(key.name) != nil else { return }
-        try write(nil, key.name)
+        try write([(key.name, nil)])
     }
 
-    /// Each value from now on, the present one first; of values that nobody reads the newest stays.
+    /// Each value from now on, the present one first; of values that nobody reads the newest stays. One that cannot be read
+    /// is left out, and `status(of:)` says why.
     public func values<Value>(of key: StorageKey<Value>) -> AsyncStream<Value?> {
+        register(key)
         let (stream, continuation) = AsyncStream.makeStream(of: Value?.self, bufferingPolicy: .bufferingNewest(1))
-        let id = watch { watchers[$0] = (key.name, { continuation.yield($0.flatMap { try? key.decode($0) }) }) }
+        let id = watch { watchers[$0] = (key.name, { continuation.yield(try $0.map(key.decode)) }) }
         continuation.onTermination = { [weak self] _ in Task { await self?.endWatching(id) } }
-        continuation.yield(data(key.name).flatMap { try? key.decode($0) })
+        if let watcher = watchers[id] { show(key.name, watcher.yield) }
         return stream
     }
 
@@ -93,7 +111,7 @@ public actor StorageRouter {
     }
 
     /// Encoded values by name of what may leave, as a peer that asks gets them.
-    public func syncSnapshot() -> [String: Data] { replica.snapshot }
+    public func syncSnapshot() -> [String: Data] { replica.snapshot.compactMapValues { try? KeyValue($0).bytes } }
 
     /// nil when nothing is stored, and nothing was removed, under that name.
     public func status(of name: String) -> KeyStatus? {
@@ -110,9 +128,22 @@ public actor StorageRouter {
         return stream
     }
 
+    /// How far the exchange with the peers is.
+    public var progress: KeyProgress { replica.progress }
+
+    /// The progress now, and again whenever it has changed; of those that nobody reads the newest stays.
+    public func progressChanges() -> AsyncStream<KeyProgress> {
+        let (stream, continuation) = AsyncStream.makeStream(of: KeyProgress.self, bufferingPolicy: .bufferingNewest(1))
+        let id = watch { progressWatchers[$0] = continuation }
+        continuation.onTermination = { [weak self] _ in Task { await self?.endWatching(id) } }
+        continuation.yield(progress)
+        return stream
+    }
+
     func sync(_ data: Data, _ name: String, _ rule: KeyRule) async throws -> Bool {
         replica.rules[name] = rule
-        if self.data(name) != data { try write(data, name) }
+        let present = self.data(name).flatMap { try? KeyValue($0) }
+        if present?.bytes != data { try write([(name, KeyValue(bytes: data).data)]) }
         guard rule.policy == .manual || rule.isAutomatic(byteCount: data.count, replica.configuration),
             rule.isEligible
         else { return false }
@@ -123,20 +154,32 @@ public actor StorageRouter {
 
     // MARK: - Inside
 
-    private func data(_ name: String) -> Data? { early[name] ?? replica.value(name) }
+    func data(_ name: String) -> Data? { early[name] ?? replica.value(name) }
 
-    private func write(_ data: Data?, _ name: String) throws {
-        failures[name] = nil
-        guard let connection else {
-            early.updateValue(data, forKey: name)
-            return show([name])
+    func store<Value>(_ data: Data, _ key: StorageKey<Value>) throws {
+        register(key)
+        try write([(key.name, data)])
+    }
+
+    private func write(_ changes: [(name: String, data: Data?)]) throws {
+        defer { show(Set(changes.map(\.name))) }
+        for (name, data) in changes {
+            failures[name] = nil
+            guard let connection else {
+                early.updateValue(data, forKey: name)
+                continue
+            }
+            guard replica.set(data, name, at: connection.stamp()) else {
+                throw KeySyncError(.tooLarge(key: name, bytes: data?.count ?? 0))
+            }
         }
-        guard replica.set(data, name, at: connection.stamp()) else {
-            throw KeySyncError(.tooLarge(key: name, bytes: data?.count ?? 0))
-        }
-        show([name])
+        guard connection != nil else { return }
         try persist()
         Task { await pump() }
+    }
+
+    private func show(_ name: String, _ yield: (Data?) throws -> Void) {
+        do { try yield(data(name)) } catch { failures[name] = "\(error)" }
     }
 
     private func watch(_ add: (Int) -> Void) -> Int {
@@ -148,6 +191,7 @@ public actor StorageRouter {
     private func endWatching(_ id: Int) {
         watchers[id] = nil
         statusWatchers[id] = nil
+        progressWatchers[id] = nil
     }
 
     private var allStatuses: [String: KeyStatus] {
@@ -157,15 +201,51 @@ public actor StorageRouter {
     }
 
     func show(_ names: Set<String>) {
-        for (name, yield) in watchers.values where names.contains(name) { yield(data(name)) }
+        for (name, yield) in watchers.values where names.contains(name) { show(name, yield) }
         showStatuses()
+        guard observers.values.contains(where: { names.contains($0.name) }) else { return }
+        unshown.formUnion(names)
+        showObservers()
     }
 
     func showStatuses() {
+        showProgress()
         guard !statusWatchers.isEmpty else { return }
         let statuses = allStatuses
         guard statuses != shownStatuses else { return }
         shownStatuses = statuses
         for continuation in statusWatchers.values { continuation.yield(statuses) }
+    }
+
+    private func showProgress() {
+        guard !progressWatchers.isEmpty, progress != shownProgress else { return }
+        shownProgress = progress
+        for continuation in progressWatchers.values { continuation.yield(shownProgress) }
+    }
+
+    // MARK: - The main actor
+
+    func observe(_ observer: KeyObserver, _ rule: KeyRule) {
+        replica.rules[observer.name] = rule
+        _ = watch { observers[$0] = observer }
+        unshown.insert(observer.name)
+        showObservers()
+    }
+
+    /// All that has changed in one turn of the main actor; what changes meanwhile in the next.
+    private func showObservers() {
+        guard !isShowing else { return }
+        isShowing = true
+        Task {
+            while !unshown.isEmpty {
+                let names = unshown
+                unshown = []
+                let due = observers.filter { names.contains($0.value.name) }.sorted { $0.key < $1.key }
+                    .map { ($0.key, $0.value, data($0.value.name)) }
+                let gone = await MainActor.run { due.filter { !$0.1.show($0.2) }.map(\.0) }
+                for id in gone { observers[id] = nil }
+            }
+            isShowing = false
+        }
     }
 }

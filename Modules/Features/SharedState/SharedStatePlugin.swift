@@ -8,6 +8,6 @@ public struct SharedStatePlugin: Plugin {
         PluginDescriptor(
             id: "feature.shared-state", kind: .feature, module: "MeshSharedState", version: "0.2.0",
             summary: "One observable value that is the same on every peer: the newest whole, each field, or merged",
-            requires: ["core.connection"])
+            requires: ["core.connection", "core.register"])
     }
 }

@@ -20,7 +20,9 @@ public final class ScenarioLink: TransportLink {
         id = core.withLock { $0.makeLinkID() }
     }
 
-    public var traits: LinkTraits { LinkTraits(expectedLatency: .interactive) }
+    public var traits: LinkTraits {
+        LinkTraits(expectedLatency: .interactive, isSecured: core.withLock { $0.provesPeers })
+    }
 
     public func open(_ observer: any LinkObserver) {
         let replaced = core.withLock { $0.join(peerID, linkID: id, lanes: lanes, observer: observer) }

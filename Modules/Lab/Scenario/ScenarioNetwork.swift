@@ -65,7 +65,7 @@ public final class ScenarioNetwork: Sendable {
 }
 
 extension ScenarioNetwork {
-    /// From now on links prove to each other who is there, as paired devices do.
+    /// From now on links prove to each other who is there and encrypt, as those of paired devices do.
     package func provePeers() { core.withLock { $0.provesPeers = true } }
 }
 

@@ -28,12 +28,15 @@ public struct SessionTransportCapabilities: Hashable, Sendable {
     /// Bytes of one encoded payload; nil when unlimited.
     public let maximumPayloadSize: Int?
     public let expectedLatency: SessionExpectedLatency
+    /// Nobody but the peer itself can read what is sent to it or speak in its name.
+    public let isSecured: Bool
 
     public init(
         supportsRealtime: Bool, supportsDurableQueue: Bool, supportsLatestStateReplacement: Bool,
         supportsRequestReply: Bool, supportsBroadcast: Bool, supportsPeerDiscovery: Bool, maximumPayloadSize: Int?,
-        expectedLatency: SessionExpectedLatency
+        expectedLatency: SessionExpectedLatency, isSecured: Bool = false
     ) {
+        self.isSecured = isSecured
         self.supportsRealtime = supportsRealtime
         self.supportsDurableQueue = supportsDurableQueue
         self.supportsLatestStateReplacement = supportsLatestStateReplacement

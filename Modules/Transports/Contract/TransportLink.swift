@@ -65,11 +65,14 @@ public struct LinkTraits: Hashable, Sendable {
     public var discoversPeers: Bool
     /// What this peer sends comes back to it, and there is nobody else.
     public var returnsOwnPackets: Bool
+    /// Nobody but the peer itself can read what is sent to it or speak in its name, on any lane.
+    public var isSecured: Bool
 
     public init(
         expectedLatency: SessionExpectedLatency = .realtime, discoversPeers: Bool = true,
-        returnsOwnPackets: Bool = false
+        returnsOwnPackets: Bool = false, isSecured: Bool = false
     ) {
+        self.isSecured = isSecured
         self.expectedLatency = expectedLatency
         self.discoversPeers = discoversPeers
         self.returnsOwnPackets = returnsOwnPackets

@@ -71,7 +71,8 @@ public final class LinkTransport: SessionSyncTransport {
             supportsRealtime: isLive, supportsDurableQueue: true, supportsLatestStateReplacement: true,
             supportsRequestReply: isLive, supportsBroadcast: true,
             supportsPeerDiscovery: shell.link.traits.discoversPeers,
-            maximumPayloadSize: payloadLimit?.bytes, expectedLatency: shell.link.traits.expectedLatency)
+            maximumPayloadSize: payloadLimit?.bytes, expectedLatency: shell.link.traits.expectedLatency,
+            isSecured: shell.link.traits.isSecured)
     }
 
     /// What one message may have: all that a live lane takes in pieces, or what a kept lane takes whole.

@@ -1,4 +1,5 @@
 import MeshConnection
 import MeshKeySync
+import Observation
 
 @MainActor var connection: TransportConnection { fatalError() }

@@ -68,10 +68,11 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
             world.replicas["watch"]?.rules = world.rules
             world.meetAndSettle()
             return world.text("watch", "a") == "1" && (0..<40).allSatisfy { world.text("watch", "k\($0)") != nil }
+                && world.text("watch", "large")?.utf8.count == 2000
         },
         KeyPromise(name: "L7: each key says why it does not travel", mutation: .silentErrors) {
             let rules = ["large": KeyRule(), "here": KeyRule(availability: .phoneOnly)]
-            var world = KeyWorld($0, rules: rules, messageBytes: 1000)
+            var world = KeyWorld($0, rules: rules, maxAutoSyncSize: 1000)
             world.set("phone", "large", String(repeating: "x", count: 2000))
             world.set("phone", "here", "1")
             world.set("phone", "a", "1")

@@ -19,12 +19,17 @@ struct KeyWorld: Hashable {
     var stamp: UInt64 = 1 << 20
     var rules: [String: KeyRule]
     var messageBytes: Int
+    var maxAutoSyncSize = SyncConfiguration().maxAutoSyncSize
     var launches: UInt64 = 0
     /// A link that does not deliver again what is as it was.
     var dropsIdentical = false
     var last: [String: KeyMessage] = [:]
 
-    init(_ mutation: KeyMutation? = nil, rules: [String: KeyRule] = [:], messageBytes: Int = 60_000) {
+    init(
+        _ mutation: KeyMutation? = nil, rules: [String: KeyRule] = [:], messageBytes: Int = 60_000,
+        maxAutoSyncSize: Int = SyncConfiguration().maxAutoSyncSize
+    ) {
+        self.maxAutoSyncSize = maxAutoSyncSize
         self.mutation = mutation
         self.rules = ["a": KeyRule(), "b": KeyRule()].merging(rules) { $1 }
         self.messageBytes = messageBytes
@@ -38,6 +43,7 @@ struct KeyWorld: Hashable {
         var replica = KeyReplica(author: "\(id)#\(losingStore ? launches : 0)", entries: entries, nonce: launches << 32)
         replica.rules = rules
         replica.configuration.messageBytes = messageBytes
+        replica.configuration.maxAutoSyncSize = maxAutoSyncSize
         replica.breakRule(mutation)
         replicas[id] = replica
     }

@@ -29,7 +29,7 @@
         public let configuration: UDPLinkConfiguration
         public let lanes: [LinkLane: PayloadLimit] = [.stream: .udpStream, .datagram: .udpSealed]
         public var traits: LinkTraits {
-            LinkTraits(expectedLatency: .realtime, discoversPeers: configuration.discovery != nil)
+            LinkTraits(expectedLatency: .realtime, discoversPeers: configuration.discovery != nil, isSecured: true)
         }
 
         private let routes = Locked(Routes())

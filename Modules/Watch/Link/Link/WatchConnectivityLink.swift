@@ -35,7 +35,9 @@ public final class WatchConnectivityLink: TransportLink {
     public let lanes: [LinkLane: PayloadLimit] = [
         .datagram: .watchConnectivityMessage, .queue: .watchConnectivityUserInfo, .latest: .watchConnectivityLatest,
     ]
-    public let traits = LinkTraits(expectedLatency: .interactive)
+    /// Secured as Apple Platform Security says: paired out of band, and encrypted over Bluetooth (LE Secure) and Wi-Fi
+    /// (IKEv2).
+    public let traits = LinkTraits(expectedLatency: .interactive, isSecured: true)
     public let session: any WCSessionProviding
 
     let names: LinkNames

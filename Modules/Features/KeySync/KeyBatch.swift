@@ -1,0 +1,27 @@
+import Foundation
+
+/// Changes of several keys that are written, and shown, at once.
+///
+/// ```swift
+/// var batch = KeyBatch()
+/// try batch.set(7, for: volume)
+/// batch.remove(title)
+/// try await router.commit(batch)
+/// ```
+public struct KeyBatch: Sendable {
+    private(set) var changes: [(name: String, data: Data?)] = []
+    private(set) var rules: [String: KeyRule] = [:]
+
+    public init() {}
+
+    /// - Throws: what the key's codec throws.
+    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
+        changes.append((key.name, try key.encode(value)))
+        rules[key.name] = key.rule
+    }
+
+    public mutating func remove<Value>(_ key: StorageKey<Value>) {
+        changes.append((key.name, nil))
+        rules[key.name] = key.rule
+    }
+}

@@ -1,0 +1,209 @@
+import Foundation
+import MeshIdentity
+import MeshRegister
+import MeshWire
+
+/// One run of bytes, whatever the codec around it: Docs/KeySync.md has the layout.
+extension KeyMessage: Codable {
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Data(packed()))
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        do {
+            self = try container.decode(Data.self).withUnsafeBytes { try Self(packed: $0) }
+        } catch let error as WireError {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(error)")
+        }
+    }
+
+    func packed() -> [UInt8] {
+        var writer = WireWriter(capacity: 4096 + items.reduce(0) { $0 + $1.byteCount })
+        let names = versions + refused + [piece?.name, pieceMark?.name].compactMap { $0 }
+        var table = KeyAuthors(names.map(\.version.author) + items.map(\.entry.version.author))
+        table.write(to: &writer)
+        writer.writeVarint(nonce)
+        let flags: [Bool] = [
+            digests != nil, answers != nil, isAcknowledgement, isPartial, compared != nil, piece != nil,
+            pieceMark != nil,
+        ]
+        writer.write(flags.enumerated().reduce(UInt8(0)) { $0 | ($1.element ? 1 << $1.offset : 0) })
+        for digest in digests ?? [] { writer.write(digest) }
+        if let answers { writer.writeVarint(answers) }
+        if let compared { writer.writeVarint(compared) }
+        writer.writeList(buckets) { $0.writeVarint(UInt64($1)) }
+        writer.writeList(prints) { $0.write(print: $1) }
+        writer.writeList(wantedPrints) { $0.write(print: $1) }
+        writer.writeList(versions) { table.write($1, to: &$0) }
+        writer.writeList(wants) { $0.write($1) }
+        writer.writeList(items) {
+            table.write($1.name, to: &$0)
+            $0.write(optional: $1.entry.bytes)
+        }
+        writer.writeList(taken) { $0.writeVarint($1) }
+        writer.writeList(refused) { table.write($1, to: &$0) }
+        writer.writeVarint(UInt64(remaining))
+        if let piece {
+            table.write(piece.name, to: &writer)
+            writer.writeVarint(UInt64(piece.offset))
+            writer.writeVarint(UInt64(piece.total))
+            writer.write(optional: piece.bytes)
+        }
+        if let pieceMark {
+            table.write(pieceMark.name, to: &writer)
+            writer.writeVarint(UInt64(pieceMark.count))
+        }
+        return writer.array()
+    }
+
+    /// - Throws: `WireError`.
+    init(packed bytes: UnsafeRawBufferPointer) throws(WireError) {
+        var reader = WireReader(bytes)
+        var table = try KeyAuthors(from: &reader)
+        self.init(nonce: try reader.readVarint())
+        let flags = try reader.readUInt8()
+        func has(_ bit: UInt8) -> Bool { flags & (1 << bit) != 0 }
+        (isAcknowledgement, isPartial) = (has(2), has(3))
+        if has(0) {
+            var list: [UInt64] = []
+            list.reserveCapacity(KeyLimits.bucketCount)
+            for _ in 0..<KeyLimits.bucketCount { list.append(try reader.readUInt64()) }
+            digests = list
+        }
+        if has(1) { answers = try reader.readVarint() }
+        if has(4) { compared = try reader.readVarint() }
+        buckets = try reader.readList { reader throws(WireError) in try reader.readCount(KeyLimits.bucketCount) }
+        prints = try reader.readList { reader throws(WireError) in try reader.readPrint() }
+        wantedPrints = try reader.readList { reader throws(WireError) in try reader.readPrint() }
+        versions = try reader.readList { reader throws(WireError) in try table.read(from: &reader) }
+        wants = try reader.readList { reader throws(WireError) in try reader.readString() }
+        items = try reader.readList { reader throws(WireError) in
+            let name = try table.read(from: &reader)
+            return Item(key: name.key, entry: StateEntry(version: name.version, bytes: try reader.readOptionalData()))
+        }
+        taken = try reader.readList { reader throws(WireError) in try reader.readVarint() }
+        refused = try reader.readList { reader throws(WireError) in try table.read(from: &reader) }
+        remaining = try reader.readCount(KeyLimits.keysMax)
+        if has(5) {
+            piece = Piece(
+                name: try table.read(from: &reader), offset: try reader.readCount(KeyLimits.valueBytesMax),
+                total: try reader.readCount(KeyLimits.valueBytesMax), bytes: try reader.readOptionalData() ?? Data())
+        }
+        if has(6) {
+            pieceMark = PieceMark(
+                name: try table.read(from: &reader), count: try reader.readCount(KeyLimits.valueBytesMax))
+        }
+    }
+}
+
+/// What the store keeps of one key.
+extension StateEntry {
+    func stored() -> [UInt8] {
+        var writer = WireWriter(capacity: 64 + (bytes?.count ?? 0))
+        writer.write(1 as UInt8)
+        writer.write(version.stamp.rawValue)
+        writer.write(version.author)
+        writer.write(optional: bytes)
+        return writer.array()
+    }
+
+    /// - Throws: `WireError`.
+    init(stored bytes: [UInt8]) throws {
+        self = try bytes.withUnsafeBytes { bytes throws(WireError) in
+            var reader = WireReader(bytes)
+            let layout = try reader.readUInt8()
+            guard layout == 1 else {
+                throw WireError(.unsupportedVersion, "a key of layout \(layout); this version reads 1")
+            }
+            let stamp = HybridTimestamp(rawValue: try reader.readUInt64())
+            let version = StateVersion(stamp: stamp, author: try reader.readString())
+            let entry = StateEntry(version: version, bytes: try reader.readOptionalData())
+            guard reader.isAtEnd, stamp.isPlausible else { throw WireError(.corrupted, "no key ends or is dated so") }
+            return entry
+        }
+    }
+}
+
+/// Authors are written once and then meant by their places; stamps by their distance from the one before.
+private struct KeyAuthors {
+    private let names: [String]
+    private let places: [String: Int]
+    private var stamp: UInt64 = 0
+
+    init(_ authors: [String]) {
+        names = Set(authors).sorted()
+        places = Dictionary(uniqueKeysWithValues: zip(names, names.indices))
+    }
+
+    init(from reader: inout WireReader) throws(WireError) {
+        names = try reader.readList { reader throws(WireError) in try reader.readString() }
+        places = [:]
+    }
+
+    func write(to writer: inout WireWriter) { writer.writeList(names) { $0.write($1) } }
+
+    mutating func write(_ name: KeyMessage.Version, to writer: inout WireWriter) {
+        writer.write(name.key)
+        if names.count > 1 { writer.writeVarint(UInt64(places[name.version.author] ?? 0)) }
+        writer.writeSignedVarint(Int64(bitPattern: name.version.stamp.rawValue &- stamp))
+        stamp = name.version.stamp.rawValue
+    }
+
+    mutating func read(from reader: inout WireReader) throws(WireError) -> KeyMessage.Version {
+        let key = try reader.readString()
+        let place = names.count > 1 ? try reader.readCount(names.count - 1) : 0
+        guard names.indices.contains(place) else { throw WireError(.corrupted, "an author that is not there") }
+        stamp = stamp &+ UInt64(bitPattern: try reader.readSignedVarint())
+        return .init(key: key, version: StateVersion(stamp: HybridTimestamp(rawValue: stamp), author: names[place]))
+    }
+}
+
+extension WireWriter {
+    fileprivate mutating func writeList<Element>(_ list: [Element], _ write: (inout WireWriter, Element) -> Void) {
+        writeVarint(UInt64(list.count))
+        for element in list { write(&self, element) }
+    }
+
+    fileprivate mutating func write(print: UInt64) {
+        write(UInt32(truncatingIfNeeded: print))
+        write(UInt16(truncatingIfNeeded: print >> 32))
+    }
+
+    /// One more than the length, or zero.
+    fileprivate mutating func write(optional data: Data?) {
+        guard let data else { return writeVarint(0) }
+        writeVarint(UInt64(data.count) + 1)
+        data.withUnsafeBytes { writeRaw($0) }
+    }
+}
+
+extension WireReader {
+    /// - Throws: also when more are announced than any sender may send, or than there are bytes.
+    fileprivate mutating func readList<Element>(
+        _ read: (inout WireReader) throws(WireError) -> Element
+    ) throws(WireError) -> [Element] {
+        let count = try readCount(min(remaining, KeyLimits.keysMax))
+        var list: [Element] = []
+        list.reserveCapacity(count)
+        for _ in 0..<count { list.append(try read(&self)) }
+        return list
+    }
+
+    fileprivate mutating func readCount(_ max: Int) throws(WireError) -> Int {
+        let count = try readVarint()
+        guard count <= UInt64(max) else { throw WireError(.oversized, "\(count) where \(max) is the most") }
+        return Int(count)
+    }
+
+    fileprivate mutating func readPrint() throws(WireError) -> UInt64 {
+        let low = try readUInt32()
+        return UInt64(try readUInt16()) << 32 | UInt64(low)
+    }
+
+    fileprivate mutating func readOptionalData() throws(WireError) -> Data? {
+        let count = try readCount(KeyLimits.valueBytesMax + 1)
+        return count == 0 ? nil : Data(try readRaw(count - 1))
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import MeshIdentity
+import MeshRegister
+import Testing
+
+@testable import MeshKeySync
+
+@Suite struct ExchangeTests {
+    private static func text(_ index: Int) -> String {
+        let length = 20 + index * 37 % 181
+        return String((0..<length).map { Character(UnicodeScalar(UInt8(97 + (index &* 31 &+ $0 &* $0) % 26))) })
+    }
+
+    /// A phone with that many keys, and a watch that knows of none.
+    private static func world(_ count: Int, _ mutation: KeyMutation? = nil) -> KeyWorld {
+        var world = KeyWorld(mutation)
+        for index in 0..<count { world.rules["setting.\(index)"] = KeyRule() }
+        for id in ["phone", "watch"] { world.replicas[id]?.rules = world.rules }
+        for index in 0..<count { world.set("phone", "setting.\(index)", text(index)) }
+        return world
+    }
+
+    /// Bytes of all messages until there is nothing more to say.
+    private static func exchange(_ world: inout KeyWorld, until limit: Int = .max) -> (bytes: Int, messages: Int) {
+        var (bytes, messages) = (0, 0)
+        while !world.letters.isEmpty, messages < limit {
+            bytes += world.letters[0].message.packed().count
+            messages += 1
+            world.deliver(0)
+        }
+        return (bytes, messages)
+    }
+
+    private static func isEqual(_ world: KeyWorld) -> Bool {
+        guard let phone = world.replicas["phone"], let watch = world.replicas["watch"] else { return false }
+        return phone.entries == watch.entries
+    }
+
+    @Test
+    func `Of ten changed keys of ten thousand little more than those ten travels, whoever asks and whoever changed`() {
+        var world = Self.world(10_000)
+        world.meet("phone")
+        world.meet("watch")
+        let all = Self.exchange(&world)
+        #expect(Self.isEqual(world))
+        for (changer, asker) in [("phone", "watch"), ("watch", "watch"), ("phone", "phone")] {
+            world.launch("phone")
+            world.launch("watch")
+            for index in 0..<10 {
+                world.set(changer, "setting.\(index * 997)", "\(changer) \(asker) \(Self.text(index))")
+            }
+            world.meet(asker)
+            let few = Self.exchange(&world)
+            #expect(Self.isEqual(world))
+            #expect(few.bytes * 50 <= all.bytes, "\(few) of \(all)")
+        }
+    }
+
+    @Test func `Both change other keys, and the same ones, while apart`() {
+        var world = Self.world(300)
+        world.meetAndSettle()
+        for id in ["phone", "watch"] { world.launch(id) }
+        for index in 0..<60 { world.set("phone", "setting.\(index)", "phone \(index)") }
+        for index in 40..<120 { world.set("watch", "setting.\(index)", index % 7 == 0 ? nil : "watch \(index)") }
+        for index in 50..<55 { world.set("phone", "setting.\(index)", "phone again") }
+        for id in ["phone", "watch"] { world.meet(id) }
+        _ = Self.exchange(&world)
+        #expect(Self.isEqual(world))
+        #expect(world.text("watch", "setting.52") == "phone again" && world.text("phone", "setting.45") == "watch 45")
+        for id in ["phone", "watch"] {
+            #expect(world.rules.keys.allSatisfy { world.replicas[id]?.status(of: $0) ?? .synced == .synced })
+        }
+    }
+
+    @Test func `L5 what both tell each other at once travels once`() {
+        var world = Self.world(2000)
+        world.meet("phone")
+        world.meet("watch")
+        var count = 0
+        while !world.letters.isEmpty {
+            count += world.letters[0].message.items.count
+            world.deliver(0)
+        }
+        #expect(count == 2000)
+    }
+
+    @Test func `What arrived before the link was lost, or the watch died, does not travel again`() {
+        var world = Self.world(5000)
+        world.meet("watch")
+        _ = Self.exchange(&world, until: 8)
+        let had = world.replicas["watch"]?.entries.count ?? 0
+        #expect(had > 500 && had < 4500, "\(had)")
+        world.letters = []
+        world.launch("watch")
+        world.launch("phone")
+        world.meet("watch")
+        var count = 0
+        while !world.letters.isEmpty {
+            count += world.letters[0].message.items.count
+            world.deliver(0)
+        }
+        #expect(Self.isEqual(world))
+        #expect(count == 5000 - had)
+    }
+
+    @Test func `At most eight messages are on their way, and progress says how far it is`() {
+        var world = Self.world(5000)
+        world.meet("watch")
+        world.deliver(0)
+        #expect(world.letters.count <= KeyLimits.lettersMax)
+        #expect(world.replicas["phone"]?.progress.waiting == 5000)
+        world.deliver(0)
+        let progress = world.replicas["watch"]?.progress ?? KeyProgress()
+        #expect(progress.arrived > 0 && progress.arrived + progress.following == 5000 && !progress.isComplete)
+        _ = Self.exchange(&world)
+        for id in ["phone", "watch"] {
+            let progress = world.replicas[id]?.progress
+            #expect(progress?.isComplete == true && progress?.fraction == 1)
+        }
+        #expect(world.replicas["phone"]?.progress.confirmed == 5000)
+    }
+
+    @Test func `L6 a large value travels in pieces, and what comes up meanwhile goes between them`() {
+        var world = KeyWorld(rules: ["large": KeyRule(priority: 9)], messageBytes: 1000, maxAutoSyncSize: 1 << 20)
+        world.meetAndSettle()
+        let large = String(repeating: "0123456789", count: 2000)
+        world.set("phone", "large", large)
+        world.deliver(0)
+        world.set("phone", "a", "meanwhile")
+        var sizes: [Int] = []
+        while !world.letters.isEmpty {
+            sizes.append(world.letters[0].message.packed().count)
+            world.deliver(0)
+            if sizes.count == 6 { #expect(world.text("watch", "a") == "meanwhile") }
+        }
+        #expect(world.text("watch", "large") == large)
+        #expect(world.replicas["phone"]?.status(of: "large") == .synced)
+        #expect(sizes.allSatisfy { $0 < 1100 } && sizes.count > 80)
+    }
+
+    @Test func `A large value goes on where it was when messages are lost, and begins anew when it changes`() {
+        var world = KeyWorld(rules: ["large": KeyRule()], messageBytes: 1000, maxAutoSyncSize: 1 << 20)
+        world.meetAndSettle()
+        world.set("phone", "large", String(repeating: "x", count: 5000))
+        for _ in 0..<10 { world.deliver(0) }
+        let had = world.replicas["watch"]?.peers["phone"]?.download?.bytes.count ?? 0
+        #expect(had > 500)
+        world.letters = []
+        world.now += .seconds(400)
+        for _ in 0..<2 {
+            world.replicas["phone"]?.tick(at: world.now)
+            world.now += .seconds(400)
+        }
+        world.post("phone")
+        #expect(world.letters.first?.message.piece.map { $0.offset > 0 && $0.offset <= had } == true)
+        for _ in 0..<6 { world.deliver(0) }
+        world.set("phone", "large", String(repeating: "y", count: 3000))
+        world.settle()
+        #expect(world.text("watch", "large") == String(repeating: "y", count: 3000))
+        #expect(world.replicas["watch"]?.peers["phone"]?.download == nil)
+    }
+
+    @Test func `Two large values, a refused one and a removal in between end well`() {
+        let rules = ["one": KeyRule(), "two": KeyRule(priority: 2), "no": KeyRule(priority: 1)]
+        var world = KeyWorld(rules: rules, messageBytes: 1000, maxAutoSyncSize: 1 << 20)
+        world.replicas["watch"]?.rules["no"] = KeyRule(policy: .never)
+        world.meetAndSettle()
+        for key in rules.keys.sorted() { world.set("phone", key, String(repeating: key, count: 4000)) }
+        for _ in 0..<9 { world.deliver(0) }
+        world.set("phone", "two", nil)
+        world.settle()
+        #expect(
+            world.text("watch", "one") != nil && world.text("watch", "two") == nil && world.text("watch", "no") == nil)
+        #expect(world.replicas["phone"]?.status(of: "one") == .synced)
+        guard case .refused = world.replicas["phone"]?.status(of: "no") else {
+            Issue.record("\(String(describing: world.replicas["phone"]?.status(of: "no")))")
+            return
+        }
+    }
+}

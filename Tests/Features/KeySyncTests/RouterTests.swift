@@ -1,0 +1,245 @@
+import Foundation
+import MeshBus
+import MeshConnection
+import MeshStorage
+import MeshTestSupport
+import MeshWire
+import Observation
+import Testing
+
+@testable import MeshKeySync
+
+#if SQLite
+    import MeshSQLiteStorage
+#endif
+
+@MainActor @Suite struct RouterTests {
+    let volume = StorageKey<Int>("volume")
+    let title = StorageKey<String>("title", codec: JSONCodec())
+
+    @Test func `L1 L9 a change here is the value there, both ways, whichever attaches first`() async throws {
+        for order in [["phone", "watch"], ["watch", "phone"]] {
+            let world = RouterWorld()
+            try await world[order[0]].router.attach(to: world[order[0]].connection)
+            try await world[order[0]].router.set(7, for: volume)
+            await world.run(for: .seconds(3))
+            try await world[order[1]].router.attach(to: world[order[1]].connection)
+            try await world[order[1]].router.set("song", for: title)
+            #expect(try await world.run { try await world[order[1]].router.get(volume) == 7 })
+            #expect(try await world.run { try await world[order[0]].router.get(title) == "song" })
+            #expect(await world.run { await world[order[0]].router.status(of: "volume") == .synced })
+            try await world[order[1]].router.remove(volume)
+            #expect(try await world.run { try await world[order[0]].router.get(volume) == nil })
+        }
+    }
+
+    @Test func `What was set and what came is there after a relaunch, and what changed meanwhile comes`() async throws {
+        let world = RouterWorld()
+        try await world.attachAll()
+        try await world["phone"].router.set(7, for: volume)
+        #expect(try await world.run { try await world["watch"].router.get(volume) == 7 })
+        world["watch"].relaunch()
+        try await world["watch"].router.attach(to: world["watch"].connection)
+        #expect(try await world["watch"].router.get(volume) == 7)
+        world["watch"].relaunch()
+        try await world["phone"].router.set(8, for: volume)
+        await world.run(for: .seconds(5))
+        try await world["watch"].router.attach(to: world["watch"].connection)
+        #expect(try await world.run { try await world["watch"].router.get(volume) == 8 })
+    }
+
+    #if SQLite
+        @Test func `Keys in SQLite are there in the next life`() async throws {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "keys-\(UUID())")
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            defer { try? FileManager.default.removeItem(at: folder) }
+            func path(_ id: String) -> String { folder.appending(path: "\(id).sqlite").path(percentEncoded: false) }
+            let world = try RouterWorld { try SQLiteStore(path: path($0)) }
+            try await world.attachAll()
+            try await world["phone"].router.set(7, for: volume)
+            try await world["phone"].router.set("song", for: title)
+            #expect(try await world.run { try await world["watch"].router.get(title) == "song" })
+            world["watch"].store.close()
+            world["watch"].relaunch(with: try SQLiteStore(path: path("watch")))
+            try await world["watch"].router.attach(to: world["watch"].connection)
+            #expect(try await world["watch"].router.get(volume) == 7)
+            for device in world.devices { device.store.close() }
+        }
+    #endif
+
+    @Test func `After detach nothing travels, and what was set meanwhile goes when attached again`() async throws {
+        let world = RouterWorld()
+        try await world.attachAll()
+        try await world["phone"].router.set(7, for: volume)
+        #expect(try await world.run { try await world["watch"].router.get(volume) == 7 })
+        await world["phone"].router.detach()
+        try await world["phone"].router.set(8, for: volume)
+        await world.run(for: .seconds(10))
+        #expect(try await world["watch"].router.get(volume) == 7)
+        #expect(try await world["phone"].router.get(volume) == 8)
+        world["phone"].reconnect()
+        try await world["phone"].router.attach(to: world["phone"].connection)
+        #expect(try await world.run { try await world["watch"].router.get(volume) == 8 })
+    }
+
+    @Test func `A second router of one connection is refused, and one of another shares nothing with it`() async throws
+    {
+        let world = RouterWorld(["phone", "watch", "tablet"])
+        try await world.attachAll()
+        let second = StorageRouter()
+        await #expect(throws: ConnectionError.self) { try await second.attach(to: world["phone"].connection) }
+        await #expect(throws: KeySyncError.self) {
+            try await world["phone"].router.attach(to: world["watch"].connection)
+        }
+        try await second.set(3, for: volume)
+        #expect(try await world["phone"].router.get(volume) == nil)
+        try await world["tablet"].router.set(9, for: volume)
+        #expect(try await world.run { try await world["phone"].router.get(volume) == 9 })
+        #expect(try await second.get(volume) == 3)
+    }
+
+    @Test func `L11 a secured key leaves over a link that is secured, and over no other`() async throws {
+        let secret = StorageKey<String>("secret", isSecured: true, sharesSecured: true)
+        for isSecured in [true, false] {
+            let world = RouterWorld(isSecured: isSecured)
+            for device in world.devices { await device.router.register(secret) }
+            try await world.attachAll()
+            try await world["phone"].router.set("s", for: secret)
+            try await world["phone"].router.set(1, for: volume)
+            #expect(try await world.run { try await world["watch"].router.get(volume) == 1 })
+            await world["phone"].router.sync(secret, overridingPolicy: true)
+            await world.run(for: .seconds(3))
+            #expect(try await world["watch"].router.get(secret) == (isSecured ? "s" : nil))
+        }
+    }
+
+    @Test func `L7 what one version cannot read is told by key, kept, and given to one that can`() async throws {
+        let world = RouterWorld()
+        try await world.attachAll()
+        try await world["phone"].router.set("new", for: StorageKey<String>("format", schema: 2))
+        try await world["phone"].router.set("text", for: StorageKey<String>("type"))
+        try await world["phone"].router.set(1, for: volume)
+        let watch = world["watch"]
+        #expect(try await world.run { try await watch.router.get(volume) == 1 })
+        await #expect(throws: KeySyncError.self) { try await watch.router.get(StorageKey<String>("format")) }
+        await #expect(throws: KeySyncError.self) { try await watch.router.get(StorageKey<Int>("type")) }
+        for name in ["format", "type"] {
+            let status = await watch.router.status(of: name)
+            guard case .failed = status else {
+                Issue.record("\(name): \(String(describing: status))")
+                continue
+            }
+        }
+        watch.relaunch()
+        try await watch.router.attach(to: watch.connection)
+        #expect(try await watch.router.get(StorageKey<String>("format", schema: 2)) == "new")
+        #expect(try await watch.router.get(StorageKey<String>("type")) == "text")
+    }
+
+    @Test func `A damaged entry in the store is told by its key, and comes again from the peer`() async throws {
+        let world = RouterWorld()
+        let watch = world["watch"]
+        var batch = StoreBatch()
+        batch.set([1, 2, 3], for: "sessionmesh.keys/entry/volume")
+        try watch.store.commit(batch)
+        try await watch.router.attach(to: watch.connection)
+        guard case .failed = await watch.router.status(of: "volume") else {
+            Issue.record("a damaged entry is not told")
+            return
+        }
+        #expect(try watch.store.value(for: "sessionmesh.keys/entry/volume") == [1, 2, 3])
+        try await world["phone"].router.set(7, for: volume)
+        try await world["phone"].router.attach(to: world["phone"].connection)
+        #expect(try await world.run { try await watch.router.get(volume) == 7 })
+        #expect(await world.run { await watch.router.status(of: "volume") == .synced })
+    }
+
+    // MARK: - Observation
+
+    @Test func `A change by the peer is seen once, and keys that come together in one turn`() async throws {
+        let world = RouterWorld()
+        try await world.attachAll()
+        let router = world["watch"].router
+        let model = Model(router)
+        #expect(model.volume == 5 && model.title == "none")
+        await world.run(for: .seconds(2))
+        let seen = Locked<[String]>([])
+        let looking = look(at: model) { text in seen.withLock { $0.append(text) } }
+        var changes = KeyBatch()
+        try changes.set(7, for: volume)
+        try changes.set("song", for: title)
+        try await world["phone"].router.commit(changes)
+        #expect(await world.run { model.volume == 7 && model.title == "song" })
+        await world.run(for: .seconds(5))
+        looking.withLock { $0 = false }
+        #expect(seen.withLock { $0 } == ["7 song"])
+        #expect(model.$volume.error == nil)
+    }
+
+    @Test func `What a view model changes is shown at once and is on the peer soon; of many the last`() async throws {
+        let world = RouterWorld()
+        try await world.attachAll()
+        let (here, there) = (Model(world["phone"].router), Model(world["watch"].router))
+        for number in 1...50 {
+            here.volume = number
+            #expect(here.volume == number)
+        }
+        #expect(await world.run { there.volume == 50 })
+        #expect(try await world["watch"].router.get(volume) == 50)
+        there.title = "song"
+        #expect(await world.run { here.title == "song" })
+    }
+
+    @Test func `A value of another type leaves what is shown, and says so`() async throws {
+        let world = RouterWorld()
+        try await world.attachAll()
+        let model = Model(world["watch"].router)
+        try await world["phone"].router.set("loud", for: StorageKey<String>("volume"))
+        #expect(await world.run { model.$volume.error is KeySyncError })
+        #expect(model.volume == 5)
+        model.volume = 6
+        #expect(await world.run { await world["watch"].router.status(of: "volume") == .synced })
+        #expect(model.$volume.error == nil)
+    }
+
+    @Test func `The stream of a key begins with the present value`() async throws {
+        let router = StorageRouter()
+        try await router.set(1, for: volume)
+        var values = await router.values(of: volume).makeAsyncIterator()
+        #expect(await values.next() == .some(1))
+        try await router.set(2, for: volume)
+        #expect(await values.next() == .some(2))
+        try await router.remove(volume)
+        #expect(await values.next() == .some(nil))
+    }
+
+    /// Tells what a view shows, each time that it would be drawn again.
+    private func look(at model: Model, _ tell: @escaping @Sendable (String) -> Void) -> Locked<Bool> {
+        let isLooking = Locked(true)
+        @MainActor func watch() {
+            withObservationTracking {
+                _ = "\(model.volume) \(model.title)"
+            } onChange: {
+                Task { @MainActor in
+                    guard isLooking.withLock({ $0 }) else { return }
+                    tell("\(model.volume) \(model.title)")
+                    watch()
+                }
+            }
+        }
+        watch()
+        return isLooking
+    }
+}
+
+@MainActor @Observable
+private final class Model {
+    @ObservationIgnored @Stored<Int> var volume: Int
+    @ObservationIgnored @Stored<String> var title: String
+
+    init(_ router: StorageRouter) {
+        _volume = Stored(wrappedValue: 5, StorageKey<Int>("volume"), router: router)
+        _title = Stored(wrappedValue: "none", StorageKey<String>("title", codec: JSONCodec()), router: router)
+    }
+}

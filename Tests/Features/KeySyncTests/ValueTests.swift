@@ -1,0 +1,74 @@
+import Foundation
+import MeshIdentity
+import MeshWire
+import Testing
+
+@testable import MeshKeySync
+
+struct Theme: Codable, Sendable, Hashable {
+    enum Accent: String, Codable, Sendable { case blue, red }
+
+    var accent = Accent.blue
+    var scale = 1.25
+    var recent: [String: [Date?]] = ["a": [nil, Date(timeIntervalSinceReferenceDate: 0.1)]]
+    var cover: Data? = Data([0, 255])
+}
+
+@Suite struct ValueTests {
+    static let codecs: [any PayloadCodec] = [
+        CompactCodec(), CompactCodec(mode: .deterministic), CBORCodec(), JSONCodec(),
+    ]
+
+    private func roundTrip<Value: Codable & Sendable & Equatable>(
+        _ value: Value, _ codec: any PayloadCodec
+    ) throws -> Bool {
+        let key = StorageKey<Value>("key", codec: codec)
+        return try key.decode(key.encode(value)) == value
+    }
+
+    @Test(arguments: codecs.indices) func `Values of any type come back through any codec`(_ index: Int) throws {
+        let codec = Self.codecs[index]
+        #expect(try roundTrip(Theme(), codec))
+        #expect(try roundTrip([Theme(), Theme(scale: .infinity)], codec))
+        for number in [Int.min, -1, 0, 1, Int.max] { #expect(try roundTrip(number, codec)) }
+        for text in ["", "ö", String(repeating: "x", count: 70_000)] { #expect(try roundTrip(text, codec)) }
+        #expect(try roundTrip(true, codec))
+        #expect(try roundTrip(Double.greatestFiniteMagnitude, codec))
+        #expect(try roundTrip(Theme.Accent.red, codec))
+        #expect(try roundTrip(UUID(), codec))
+    }
+
+    @Test func `A key reads what another codec of the library has written, and the app's own bytes`() throws {
+        for writer in Self.codecs {
+            for reader in Self.codecs {
+                let data = try StorageKey<Theme>("key", codec: writer).encode(Theme())
+                #expect(try StorageKey<Theme>("key", codec: reader).decode(data) == Theme())
+            }
+            let raw = KeyValue(bytes: try writer.encode(Theme())).data
+            #expect(try StorageKey<Theme>("key", codec: writer).decode(raw) == Theme())
+        }
+    }
+
+    @Test func `What cannot be read is told by its cause`() throws {
+        let data = try StorageKey<Theme>("key", schema: 3).encode(Theme())
+        func code(_ body: () throws(KeySyncError) -> Void) -> KeySyncError.Code? {
+            do { try body() } catch { return error.code }
+            return nil
+        }
+        #expect(code { () throws(KeySyncError) in _ = try StorageKey<Theme>("key", schema: 3).decode(data) } == nil)
+        #expect(code { () throws(KeySyncError) in _ = try StorageKey<Theme>("key", schema: 4).decode(data) } == nil)
+        let newer = code { () throws(KeySyncError) in _ = try StorageKey<Theme>("key", schema: 2).decode(data) }
+        #expect(newer == .newerSchema(key: "key", schema: 3))
+        let mistyped = code { () throws(KeySyncError) in _ = try StorageKey<Int>("key", schema: 3).decode(data) }
+        #expect(mistyped == .unreadable(key: "key"))
+        let foreign = KeyValue(codec: 200, bytes: [1]).data
+        let unknown = code { () throws(KeySyncError) in _ = try StorageKey<Theme>("key").decode(foreign) }
+        #expect(unknown == .unknownCodec(key: "key", number: 200))
+        for length in 0..<data.count {
+            let cut = code { () throws(KeySyncError) in
+                _ = try StorageKey<Theme>("key", schema: 3).decode(data.prefix(length))
+            }
+            #expect(cut == .unreadable(key: "key"), "of \(length) bytes")
+        }
+    }
+}
