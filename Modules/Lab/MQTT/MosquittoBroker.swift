@@ -9,9 +9,8 @@
             package let description: String
         }
 
-        /// Whether rules and tests may start one: `MESH_MQTT_BROKER` in the environment. Off by default until they have all
-        /// been seen to pass.
-        package static var isWanted: Bool { ProcessInfo.processInfo.environment["MESH_MQTT_BROKER"] != nil }
+        /// Whether there is one to start on this machine.
+        package static var isInstalled: Bool { program != nil }
 
         package let port: UInt16
         package let folder: URL

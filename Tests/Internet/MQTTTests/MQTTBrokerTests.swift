@@ -10,7 +10,7 @@
     @testable import MeshMQTTTransport
 
     /// What brokers and strangers do, with a real Mosquitto.
-    @Suite(.serialized, .enabled(if: MosquittoBroker.isWanted)) struct MQTTBrokerTests {
+    @Suite(.serialized, .enabled(if: MosquittoBroker.isInstalled, "needs mosquitto")) struct MQTTBrokerTests {
         private let words = (1...10).map { Array("word \($0) that nobody else may read".utf8) }
 
         @Test func `A broker that restarts and keeps its sessions delivers what was queued before`() async throws {
