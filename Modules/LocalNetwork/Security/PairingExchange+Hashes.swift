@@ -79,6 +79,17 @@
         }
     }
 
+    extension PairingSecret {
+        /// Other secrets that only those who know this one have, by HKDF-SHA256.
+        /// - Parameter count: at most 8,160.
+        package func derivedBytes(_ purpose: String, count: Int) -> [UInt8] {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: bytes), info: Array("SessionMesh \(purpose)".utf8),
+                outputByteCount: count
+            ).withUnsafeBytes { Array($0) }
+        }
+    }
+
     extension PairingExchange.Method {
         static let secretNumber: UInt8 = 1
         static let digitsNumber: UInt8 = 2

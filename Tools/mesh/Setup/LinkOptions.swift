@@ -23,6 +23,7 @@
                 valueName: "link"))
         var link = PeerLink.udp
 
+        @OptionGroup var broker: BrokerOptions
         @OptionGroup var network: NetworkOptions
 
         @Option(
@@ -31,6 +32,7 @@
         var home: String?
 
         func validate() throws {
+            try broker.validate(for: link)
             if link != .udp, network.isGiven {
                 throw ValidationError("--interface, --peer and --port are for --link udp")
             }
@@ -77,7 +79,7 @@
                     transport: try MQTTSessionSyncTransport(
                         configuration: MQTTLinkConfiguration(
                             identity: try home.identity(), trustedPeers: try home.trustedPeers(),
-                            broker: try MQTTBroker(argument: url)),
+                            broker: try broker.broker(at: url)),
                         deviceClass: name.deviceClass, appInstanceID: UUID().uuidString
                     ).delivery,
                     membersMax: SessionInvitation.membersMax)
@@ -109,6 +111,31 @@
         )
         static let needsMQTT = ToolError(
             "mesh was built without the trait MQTT, which a broker needs; build it with --traits default,MQTT")
+    }
+
+    /// A broker, for `--link mqtts://host`.
+    struct BrokerOptions: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "With --link mqtts://: the authorities to believe, a PEM file; by default the system's.",
+                valueName: "file"))
+        var authorities: String?
+
+        /// - Throws: `ValidationError`.
+        func validate(for link: PeerLink) throws {
+            guard authorities != nil else { return }
+            if case .mqtt(let url) = link, url.hasPrefix("mqtts://") { return }
+            throw ValidationError("--authorities is for --link mqtts://host")
+        }
+
+        #if MQTT
+            /// - Throws: `ToolError`.
+            func broker(at url: String) throws -> MQTTBroker {
+                var broker = try MQTTBroker(argument: url)
+                broker.authoritiesPath = authorities
+                return broker
+            }
+        #endif
     }
 
     /// The local network, for `--link udp`.

@@ -21,6 +21,8 @@
             var observer: (any MQTTClientObserver)?
             var isConnected = false
             var isStopping = false
+            /// The library looks up a name or waits for a handshake, which nothing can cut short.
+            var isConnecting = false
             /// What was taken has been sent or given up: the connection ends now.
             var mustEnd = false
             var hasEnded = false
@@ -152,12 +154,13 @@
             mosquitto_disconnect_v5(handle, 0, nil)
             await withCheckedContinuation { waiter in
                 let isOver = state.withLock { state in
-                    if state.hasEnded || state.observer == nil { return true }
+                    if state.hasEnded || state.isConnecting || state.observer == nil { return true }
                     state.waiters.append(waiter)
                     return false
                 }
                 if isOver { waiter.resume() }
             }
+            // A thread that still connects finds nobody to tell, and ends.
             state.withLock { $0.observer = nil }
         }
     }
@@ -204,7 +207,7 @@
 
         /// - Returns: why the connection has ended.
         private func connectOnce() -> String {
-            guard let observer = state.withLock({ $0.observer }) else { return "closed" }
+            guard let observer = state.withLock({ $0.observer }) else { return "it is closed" }
             let will = observer.nextWill()
             mosquitto_will_clear(handle)
             mosquitto_will_set_v5(
@@ -215,8 +218,14 @@
                 &properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), sessionExpirySeconds)
             mosquitto_property_add_int16(&properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), Self.receiveMaximum)
             defer { mosquitto_property_free_all(&properties) }
+            let mayConnect = state.withLock { state in
+                state.isConnecting = !state.isStopping
+                return state.isConnecting
+            }
+            guard mayConnect else { return "it is closed" }
             var status = mosquitto_connect_bind_v5(
                 handle, broker.host, Int32(broker.port), Self.keepAliveSeconds, nil, properties)
+            state.withLock { $0.isConnecting = false }
             var end: ContinuousClock.Instant?
             while status == Int32(MOSQ_ERR_SUCCESS.rawValue), end.map({ ContinuousClock.now < $0 }) ?? true {
                 status = mosquitto_loop(handle, 200, 1)

@@ -68,9 +68,9 @@
         }
 
         public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
-            guard let id = PeerID(address.rawValue) else { throw LinkError(.unreachable) }
             let sealed = state.withLock { state -> Result<MQTTMessage, LinkError> in
                 guard state.observer != nil else { return .failure(LinkError(.closed)) }
+                guard let id = PeerID(address.rawValue) else { return .failure(LinkError(.unreachable)) }
                 return Result { () throws(LinkError) in try state.core.seal(packet, to: id) }
             }
             try client.publish(try sealed.get())

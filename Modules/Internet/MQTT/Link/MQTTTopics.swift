@@ -9,6 +9,7 @@
     ///     sessionmesh/1/TO/from/FROM/datagram        QoS 0
     ///     sessionmesh/1/TO/from/FROM/queue           QoS 1, kept by TO's session
     ///     sessionmesh/1/TO/from/FROM/latest/KEY      QoS 1, retained
+    ///     sessionmesh/1/pairing/NAME                 QoS 1: two that pair, NAME from their secret
     ///
     /// Peers are written as their ids: 64 hexadecimal digits.
     enum MQTTTopic: Equatable {
@@ -49,6 +50,14 @@
             case .queue(let to, let from): "\(Self.root)\(to)/from/\(from)/queue"
             case .latest(let to, let from, let key): "\(Self.root)\(to)/from/\(from)/latest/\(key)"
             }
+        }
+
+        /// Where two that know one secret meet.
+        static func pairing(_ bytes: [UInt8]) -> String { "\(root)pairing/\(hexadecimal(bytes))" }
+
+        static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+            let digits = Array("0123456789abcdef")
+            return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
         }
 
         /// Everything for that peer.

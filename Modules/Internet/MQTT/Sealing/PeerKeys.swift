@@ -71,10 +71,7 @@
             let code = HMAC<SHA256>.authenticationCode(
                 for: Array("latest".utf8) + peer.bytes + Array(key.utf8),
                 using: SymmetricKey(data: self.key.rawRepresentation))
-            return code.prefix(12).map { byte in
-                let digits = Array("0123456789abcdef")
-                return String([digits[Int(byte >> 4)], digits[Int(byte & 15)]])
-            }.joined()
+            return MQTTTopic.hexadecimal(code.prefix(12))
         }
     }
 #endif
