@@ -10,12 +10,15 @@
     /// hands the message to the library, which wakes that thread.
     ///
     /// Bounds: `unacknowledgedMax` messages that the broker has not acknowledged (QoS 1) or the socket has not taken (QoS 0);
-    /// beyond, `publish` throws `full`. The library's own window below that is the broker's Receive Maximum.
+    /// beyond, `publish` throws `full`. The library's own window below that is the broker's Receive Maximum. Brokers are asked
+    /// for packets of `packetBytesMax` at most; one that lies can make the library hold a packet of 256 MB.
     public final class MosquittoClient: MQTTClient, @unchecked Sendable {
         /// How many messages may be under way.
         public static let unacknowledgedMax = 256
         /// The largest window that the library opens; brokers narrow it by Receive Maximum.
         public static let receiveMaximum: UInt16 = 100
+        /// The largest packet that brokers are asked to send.
+        public static let packetBytesMax: UInt32 = 135_168
 
         struct State {
             var observer: (any MQTTClientObserver)?
@@ -217,6 +220,8 @@
             mosquitto_property_add_int32(
                 &properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), sessionExpirySeconds)
             mosquitto_property_add_int16(&properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), Self.receiveMaximum)
+            mosquitto_property_add_int32(
+                &properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), Self.packetBytesMax)
             defer { mosquitto_property_free_all(&properties) }
             let mayConnect = state.withLock { state in
                 state.isConnecting = !state.isStopping
@@ -238,7 +243,12 @@
         }
 
         static func text(_ status: Int32) -> String {
-            if status == Int32(MOSQ_ERR_ERRNO.rawValue) { return String(cString: strerror(errno)) }
+            switch mosq_err_t(status) {
+            case MOSQ_ERR_ERRNO: return String(cString: strerror(errno))
+            // All that the library tells.
+            case MOSQ_ERR_TLS: return "no TLS: is its certificate for this name, by an authority that is believed here?"
+            default: break
+            }
             return mosquitto_strerror(status).map { String(cString: $0) } ?? "error \(status)"
         }
     }

@@ -19,7 +19,7 @@
             var tasks: [Task<Void, Never>] = []
         }
 
-        private let configuration: MQTTLinkConfiguration
+        public let configuration: MQTTLinkConfiguration
         private let client: any MQTTClient
         private let state: Locked<State>
         private let diagnostics: Topic<SessionDiagnosticEvent>?
