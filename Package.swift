@@ -42,9 +42,10 @@ let argumentParser = Target.Dependency.product(
 let textTable = Target.Dependency.product(
     name: "TextTable", package: "TextTable", condition: .when(traits: ["CommandLineTools"]))
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["UDP"]))
+let crypto = Target.Dependency.product(
+    name: "Crypto", package: "swift-crypto", condition: .when(traits: ["UDP", "MQTT"]))
 let certificates = Target.Dependency.product(
-    name: "X509", package: "swift-certificates", condition: .when(traits: ["UDP"]))
+    name: "X509", package: "swift-certificates", condition: .when(traits: ["UDP", "MQTT"]))
 let nio = ["NIOCore", "NIOPosix", "NIOTLS"].map {
     Target.Dependency.product(name: $0, package: "swift-nio", condition: .when(traits: ["UDP"]))
 }
@@ -57,15 +58,17 @@ let webSocket =
 let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"]))
 let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
 let hiredis = Target.Dependency.target(name: "CHiredis", condition: .when(traits: ["Redis"]))
+let mosquitto = Target.Dependency.target(name: "CMosquitto", condition: .when(traits: ["MQTT"]))
 let dnssd = Target.Dependency.target(name: "CDNSSD", condition: .when(traits: ["SystemDiscovery"]))
 
 // Modules of ours that are needed under its trait only, by one that does without it too.
-let security = Target.Dependency.target(name: "MeshSecurity", condition: .when(traits: ["UDP"]))
+let security = Target.Dependency.target(name: "MeshSecurity", condition: .when(traits: ["UDP", "MQTT"]))
 let udpTransport = Target.Dependency.target(name: "MeshUDPTransport", condition: .when(traits: ["UDP"]))
 let gatewayServer = ["MeshGatewayServer", "MeshWebSocket"].map {
     Target.Dependency.target(name: $0, condition: .when(traits: ["WebSocket"]))
 }
 let redisReplay = Target.Dependency.target(name: "MeshRedisReplay", condition: .when(traits: ["Redis"]))
+let mqttTransport = Target.Dependency.target(name: "MeshMQTTTransport", condition: .when(traits: ["MQTT"]))
 let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", condition: .when(traits: ["SQLite"]))
 
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
@@ -88,6 +91,9 @@ let modules: [Module] = [
     Module(
         "CHiredis", "Modules/System/CHiredis", floor: 0,
         form: .systemLibrary(pkgConfig: nil, apt: "libhiredis-dev", brew: "hiredis")),
+    Module(
+        "CMosquitto", "Modules/System/CMosquitto", floor: 0,
+        form: .systemLibrary(pkgConfig: "libmosquitto", apt: "libmosquitto-dev", brew: "mosquitto")),
 
     // Core: values, their bytes, and their order
     Module("MeshBus", "Modules/Core/Bus", floor: 0, tests: []),
@@ -150,6 +156,17 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshDiscovery",
             "MeshSecurity", "MeshEngine", "MeshSession", "MeshConnection", "MeshRequests", "MeshFileTransfer",
             "MeshLocalNetworkLab", "MeshTesting", "MeshTestSupport",
+        ]),
+
+    // Internet: peers beyond one network
+    Module(
+        "MeshMQTTTransport", "Modules/Internet/MQTT", floor: 5,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity",
+        ], needs: [crypto, mosquitto],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshSecurity",
+            "MeshTesting", "MeshTestSupport", "MeshMQTTLab",
         ]),
 
     // Watch: a phone and its watches
@@ -284,6 +301,9 @@ let modules: [Module] = [
         "MeshRedisLab", "Modules/Lab/Redis", floor: 7, form: .internalLibrary,
         uses: ["MeshBus", "MeshResumeGateway", "MeshRedisReplay"]),
     Module(
+        "MeshMQTTLab", "Modules/Lab/MQTT", floor: 6, form: .internalLibrary,
+        uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshMQTTTransport"]),
+    Module(
         "MeshSimulation", "Modules/Lab/Simulation", floor: 7, form: .internalLibrary,
         uses: [
             "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
@@ -341,8 +361,8 @@ let modules: [Module] = [
             "PluginsToolKit", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "SessionMesh",
             "SessionMeshWatchConnectivity",
             "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation",
-            "MeshLocalNetworkLab", "MeshResume", "MeshResumeGateway", "MeshRedisLab", "WorkoutExample",
-        ], needs: nio + [security]),
+            "MeshLocalNetworkLab", "MeshResume", "MeshResumeGateway", "MeshRedisLab", "MeshMQTTLab", "WorkoutExample",
+        ], needs: nio + [security, mqttTransport]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
         uses: [
@@ -351,7 +371,7 @@ let modules: [Module] = [
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
             "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage", "MeshResumeGateway",
         ],
-        needs: [argumentParser, security, udpTransport, redisReplay] + gatewayServer + webSocket),
+        needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport] + gatewayServer + webSocket),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: [
@@ -431,6 +451,9 @@ let package = Package(
         .trait(
             name: "WebSocket",
             description: "MeshWebSocket, a gateway's server and its client: WebSockets by SwiftNIO, and TLS."),
+        .trait(
+            name: "MQTT",
+            description: "MeshMQTTTransport: paired peers anywhere, through an MQTT 5 broker; needs libmosquitto."),
         .default(enabledTraits: ["SwiftLog", "CommandLineTools"]),
     ],
     dependencies: [

@@ -27,22 +27,29 @@ class Failure(Exception):
 class World:
     """A folder for what one check makes, and the peers in it."""
 
-    def __init__(self, mesh, link, folder=None, interface=None, patience=PATIENCE):
+    def __init__(self, mesh, link, folder=None, interface=None, patience=PATIENCE, authorities=None):
         self.mesh, self.link, self.interface, self.patience = os.path.abspath(mesh), link, interface, patience
         self.folder = folder or tempfile.mkdtemp(prefix="mesh-live-")
+        self.authorities = authorities
         self.peers = []
 
     def home(self, name):
         return os.path.join(self.folder, name)
 
     def arguments(self, name):
-        link = "udp" if self.link == "udp" else "unix:" + os.path.join(self.folder, "socket")
-        network = ["--interface", self.interface or loopback()] if self.link == "udp" else []
-        return [self.mesh, "peer", "--link", link, "--name", name, "--home", self.home(name), *network]
+        return [self.mesh, "peer", "--name", name, "--home", self.home(name), *self.way()]
+
+    def way(self):
+        """The options that lead to the others."""
+        if self.link == "udp":
+            return ["--link", "udp", "--interface", self.interface or loopback()]
+        if self.link == "unix":
+            return ["--link", "unix:" + os.path.join(self.folder, "socket")]
+        return ["--link", self.link, *(["--authorities", self.authorities] if self.authorities else [])]
 
     def pair(self, *names):
         """Everybody with everybody, by a secret; nothing to do over a socket."""
-        if self.link != "udp":
+        if self.link == "unix":
             return
         for index, first in enumerate(names):
             for second in names[index + 1:]:
@@ -221,7 +228,7 @@ def loopback():
 def pair(world, first, second):
     def run(name, *more):
         return subprocess.Popen(
-            [world.mesh, "pair", "--name", name, "--home", world.home(name), "--interface", loopback(), "--json", *more],
+            [world.mesh, "pair", "--name", name, "--home", world.home(name), *world.way(), "--json", *more],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     one = run(first, "--new-secret")

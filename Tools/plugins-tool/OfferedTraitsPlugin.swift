@@ -21,6 +21,12 @@ struct OfferedTraitsPlugin: Plugin {
                     name: "UDP", plugins: ["core.security", "transport.udp"],
                     summary: "paired peers on the local network, by SwiftNIO and TLS"))
         #endif
+        #if !MQTT
+            traits.append(
+                OfferedTrait(
+                    name: "MQTT", plugins: ["transport.mqtt"],
+                    summary: "paired peers anywhere through an MQTT 5 broker; needs libmosquitto"))
+        #endif
         #if !SQLite
             traits.append(
                 OfferedTrait(

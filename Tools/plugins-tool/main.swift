@@ -26,6 +26,10 @@ import WorkoutExample
     if CommandLine.arguments.dropFirst().first == DatagramSink.command { await DatagramSink.main() }
 #endif
 
+#if MQTT
+    import MeshMQTTLab
+#endif
+
 await PluginsTool.main {
     BusPlugin()
     BenchmarksPlugin()
@@ -40,9 +44,14 @@ await PluginsTool.main {
     TransportPlugin()
     DeliveryPlugin()
     DiscoveryPlugin()
-    #if UDP
+    #if UDP || MQTT
         SecurityPlugin()
+    #endif
+    #if UDP
         ExaminableUDPTransportPlugin()
+    #endif
+    #if MQTT
+        ExaminableMQTTTransportPlugin()
     #endif
     LoopbackTransportPlugin()
     ScenarioTransportPlugin()

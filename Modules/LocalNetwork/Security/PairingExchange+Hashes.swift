@@ -1,4 +1,4 @@
-#if UDP
+#if UDP || MQTT
     import Crypto
 
     #if canImport(FoundationEssentials)
@@ -76,6 +76,17 @@
             transcript.append((isInitiator ? local : remote).bytes)
             transcript.append((isInitiator ? remote : local).bytes)
             return transcript
+        }
+    }
+
+    extension PairingSecret {
+        /// Other secrets that only those who know this one have, by HKDF-SHA256.
+        /// - Parameter count: at most 8,160.
+        package func derivedBytes(_ purpose: String, count: Int) -> [UInt8] {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: SymmetricKey(data: bytes), info: Array("SessionMesh \(purpose)".utf8),
+                outputByteCount: count
+            ).withUnsafeBytes { Array($0) }
         }
     }
 

@@ -1,4 +1,4 @@
-#if UDP && canImport(Security)
+#if (UDP || MQTT) && canImport(Security)
     import Crypto
     import Foundation
     import Security

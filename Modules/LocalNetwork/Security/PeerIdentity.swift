@@ -1,4 +1,4 @@
-#if UDP
+#if UDP || MQTT
     import Crypto
     import MeshBus
 

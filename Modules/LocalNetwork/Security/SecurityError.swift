@@ -1,4 +1,4 @@
-#if UDP
+#if UDP || MQTT
     package import MeshBus
 
     /// Why an identity or the list of trusted peers is of no use. The message says what to do next.

@@ -11,7 +11,7 @@ public struct SecurityPlugin: Plugin {
             requires: ["core.bus"], capabilities: Self.capabilities, limits: Self.limits)
     }
 
-    #if UDP
+    #if UDP || MQTT
         private static let capabilities = ["identity", "pairing-secret", "pairing-digits", "sealed-datagrams"]
         private static let limits: [PayloadLimit] = [.sealedDatagram]
     #else
@@ -20,7 +20,7 @@ public struct SecurityPlugin: Plugin {
     #endif
 }
 
-#if UDP
+#if UDP || MQTT
     extension PayloadLimit {
         /// What one sealed datagram holds.
         public static let sealedDatagram = PayloadLimit(

@@ -1,4 +1,4 @@
-#if UDP
+#if UDP || MQTT
     #if canImport(FoundationEssentials)
         public import FoundationEssentials
     #else

@@ -104,10 +104,20 @@ extension DeliveryCore {
         }
     }
 
-    /// Something that a lossy lane carries has not been acknowledged by a peer that is there.
+    /// Something that a lossy lane carries has not been acknowledged by a peer that is there, or waits until it is known
+    /// whether the peer is.
     var awaitsAcknowledgements: Bool {
         settings.isLossy
-            && peers.contains { $0.outstandingCount > 0 && $0.address != nil && $0.standing.health != .gone }
+            && peers.contains { peer in
+                guard peer.outstandingCount > 0 else { return false }
+                return peer.address == nil ? isGreeting(peer) : peer.standing.health != .gone
+            }
+    }
+
+    /// A connection has begun where the peer's kept lanes are, and may still be answered.
+    private func isGreeting(_ peer: DeliveryPeer) -> Bool {
+        guard let connection = peer.keptAddress.flatMap({ connections[$0] }) else { return false }
+        return connection.isLive && connection.helloAt != nil && connection.helloCount < Self.hellosInVain
     }
 }
 

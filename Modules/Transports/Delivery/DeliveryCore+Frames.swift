@@ -69,7 +69,7 @@ extension DeliveryCore {
     }
 
     /// So many greetings without an answer mean that a connection is none.
-    private static var hellosInVain: Int { 3 }
+    static var hellosInVain: Int { 3 }
 
     /// Live lanes do not reach a peer, whatever the link says, and there are others.
     func isUnheard(_ index: Int) -> Bool {

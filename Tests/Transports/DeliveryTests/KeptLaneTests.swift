@@ -195,6 +195,25 @@ import Testing
         clock.advance(by: .seconds(4))
         #expect(await log.sequences(3) == [1, 2, 3])
     }
+
+    @Test func `Closing waits for what was accepted while a connection greets, until the greetings are in vain`()
+        async throws
+    {
+        let wire = KeptWire([.datagram, .queue])
+        let clock = ManualClock()
+        let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
+        clock.advance(by: .seconds(1))
+        #expect(left.knownPeers.map(\.id) == ["right"])
+        wire.isDeaf = true
+        wire.connect()
+        let log = Log(right.receiveEnvelopes())
+        try await left.send(envelope(1), mode: .reliableEventually, to: nil)
+        // It is in no lane yet.
+        #expect(left.shell.state.withLock { $0.core.awaitsAcknowledgements })
+        clock.advance(by: .seconds(10))
+        #expect(!left.shell.state.withLock { $0.core.awaitsAcknowledgements })
+        #expect(await log.sequences(1) == [1])
+    }
 }
 
 /// Two ends, `left` and `right`, and a platform between them that keeps packets for an end that is not there.

@@ -19,7 +19,8 @@
                 'change', 'message' and the state as it is then.
 
                 With `--link udp` peers find each other on the local network and let in only those that they have been \
-                paired with: see `mesh pair`. With `--link unix:/path` two peers of one machine meet at a Unix socket.
+                paired with: see `mesh pair`. With `--link mqtts://host` paired peers meet at that broker, wherever they \
+                are. With `--link unix:/path` two peers of one machine meet at a Unix socket.
                 """)
 
         @Option(help: "How the others call this peer, as 'phone' or 'watch'.")
@@ -51,7 +52,7 @@
             let peer = LivePeer(
                 workout: workout, transport: connection.transport, output: output,
                 sensor: heartRate ? HeartRateSensor() : nil)
-            #if UDP
+            #if UDP || MQTT
                 let watch = connection.followPairings(name, home: home, peer.remark)
                 defer { watch.cancel() }
             #endif

@@ -1,38 +1,78 @@
-#if CommandLineTools && UDP
+#if CommandLineTools && (UDP || MQTT)
     import Foundation
+    import MeshBus
     import MeshSecurity
-    import MeshUDPTransport
+    import MeshTransport
+
+    #if UDP
+        import MeshUDPTransport
+    #endif
+    #if MQTT
+        import MeshMQTTTransport
+    #endif
 
     extension PeerConnection {
-        /// Says who knocks and is not let in, each once, and notices whom `mesh pair` adds while the peer is live.
+        /// Says who knocks and is not let in and what a broker refuses, each once, and notices whom `mesh pair` adds while
+        /// the peer is live.
         func followPairings(
             _ name: PeerName, home: PeerHome, _ remark: @escaping @Sendable (String) -> Void
         ) -> Task<Void, Never> {
-            guard let link = transport.link as? UDPLink else { return Task {} }
-            let trusted = link.configuration.trustedPeers
+            guard let (trusted, way, refusals) = pairedLink else { return Task {} }
             if trusted.peers.isEmpty {
                 remark(
-                    "paired with nobody yet: run `mesh pair --name \(name.value)` beside this, and on the other device")
+                    "paired with nobody yet: run `mesh pair\(way) --name \(name.value)` beside this, and on the other "
+                        + "device")
             }
-            let refusals = link.refusals()
             return Task {
                 await withTaskGroup(of: Void.self) { group in
-                    group.addTask { await Self.tell(refusals, remark) }
+                    group.addTask { await refusals(remark) }
                     group.addTask { await Self.reload(trusted, remark) }
                 }
             }
         }
 
+        /// Whom the link trusts, what else `mesh pair` is to be told for it, and what says whom or what it refuses.
+        private var pairedLink: (TrustedPeers, String, @Sendable (@Sendable (String) -> Void) async -> Void)? {
+            #if UDP
+                if let link = transport.link as? UDPLink {
+                    let refusals = link.refusals()
+                    return (link.configuration.trustedPeers, "", { await Self.tell(refusals, $0) })
+                }
+            #endif
+            #if MQTT
+                if let link = transport.link as? MQTTLink {
+                    let (events, configuration) = (transport.diagnosticEvents(), link.configuration)
+                    return (
+                        configuration.trustedPeers, " --link \(configuration.broker.url)",
+                        { await Self.tell(events, $0) }
+                    )
+                }
+            #endif
+            return nil
+        }
+
         private static let toldMax = 64
 
-        private static func tell(_ refusals: AsyncStream<UDPRefusal>, _ remark: (String) -> Void) async {
-            var told: Set<String> = []
-            for await refusal in refusals {
-                let what = "\(refusal.code) \(refusal.peerID?.description ?? "")"
-                guard told.count < toldMax, told.insert(what).inserted else { continue }
-                remark("not connected: \(refusal)")
+        #if MQTT
+            private static func tell(_ events: AsyncStream<SessionDiagnosticEvent>, _ remark: (String) -> Void) async {
+                var told: Set<String> = []
+                for await case .rejected(nil, let reason) in events {
+                    guard told.count < toldMax, told.insert(reason).inserted else { continue }
+                    remark(reason)
+                }
             }
-        }
+        #endif
+
+        #if UDP
+            private static func tell(_ refusals: AsyncStream<UDPRefusal>, _ remark: (String) -> Void) async {
+                var told: Set<String> = []
+                for await refusal in refusals {
+                    let what = "\(refusal.code) \(refusal.peerID?.description ?? "")"
+                    guard told.count < toldMax, told.insert(what).inserted else { continue }
+                    remark("not connected: \(refusal)")
+                }
+            }
+        #endif
 
         private static func reload(_ trusted: TrustedPeers, _ remark: (String) -> Void) async {
             var lastFailure = ""

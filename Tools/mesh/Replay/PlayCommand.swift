@@ -15,8 +15,8 @@
                 With `--link pipe` the link is standard input and output, so reports are on stderr. With \
                 `--link unix:/path` the peers meet at a Unix socket, whoever comes first; one that is killed may be \
                 started again, and finds its place in the plan (unless `--concurrent`). Both peers must be given the \
-                same recording: each derives the same plan from it and plays its own part. With `--link udp` each has a \
-                home, in which it has been paired with the other and nobody else.
+                same recording: each derives the same plan from it and plays its own part. With `--link udp` or a broker \
+                each has a home, in which it has been paired with the other and nobody else.
                 """)
 
         @Option(help: "Which peer this is.")
@@ -24,7 +24,7 @@
 
         @OptionGroup var options: ReplayOptions
 
-        @Option(help: ArgumentHelp("With --link udp: keeps identity and pairing.", valueName: "folder"))
+        @Option(help: ArgumentHelp("With --link udp or a broker: keeps identity and pairing.", valueName: "folder"))
         var home: String?
 
         @Flag(help: "Reports as JSON, one object a line: 'progress', 'finished' or 'failed'.")

@@ -7,9 +7,14 @@
     import MeshTransport
     import WorkoutExample
 
-    #if UDP
+    #if UDP || MQTT
         import MeshSecurity
+    #endif
+    #if UDP
         import MeshUDPTransport
+    #endif
+    #if MQTT
+        import MeshMQTTTransport
     #endif
 
     /// A played peer's end of the link to the other one.
@@ -29,6 +34,12 @@
                 #else
                     throw ToolError.needsUDP
                 #endif
+            case .mqtt(let url):
+                #if MQTT
+                    try self.init(actor, home: home, broker: try MQTTBroker(argument: url))
+                #else
+                    throw ToolError.needsMQTT
+                #endif
             }
         }
 
@@ -40,16 +51,37 @@
 
         #if UDP
             private init(_ actor: ReplayPlan.Actor, home folder: String?, interface: String?) throws {
-                guard let name = PeerName(argument: actor.rawValue) else { throw ToolError("no name: \(actor)") }
-                let home = try PeerHome(name: name, folder: folder)
+                let home = try PeerHome(actor, folder)
                 let configuration = try LocalNetwork(interface: interface).linkConfiguration(home: home)
-                guard let other = configuration.trustedPeers.peers.first else {
+                try self.init(
+                    actor, home, configuration.identity, configuration.trustedPeers, .localNetwork,
+                    UDPLink(configuration))
+            }
+        #endif
+
+        #if MQTT
+            private init(_ actor: ReplayPlan.Actor, home folder: String?, broker: MQTTBroker) throws {
+                let home = try PeerHome(actor, folder)
+                let configuration = MQTTLinkConfiguration(
+                    identity: try home.identity(), trustedPeers: try home.trustedPeers(), broker: broker)
+                try self.init(
+                    actor, home, configuration.identity, configuration.trustedPeers, .unknown,
+                    try MQTTLink(configuration))
+            }
+        #endif
+
+        #if UDP || MQTT
+            private init(
+                _ actor: ReplayPlan.Actor, _ home: PeerHome, _ identity: PeerIdentity, _ trustedPeers: TrustedPeers,
+                _ topology: SessionPeerTopology, _ link: any TransportLink
+            ) throws {
+                guard let other = trustedPeers.peers.first else {
                     throw ToolError("the peer in \(home.folder.path) has been paired with nobody: see `mesh pair`")
                 }
-                let id = configuration.identity.peerID.description
+                let id = identity.peerID.description
                 peerIDs = [actor: id, actor == .phone ? .watch : .phone: other.id.description]
-                peer = SessionPeer(actor, id: id, .localNetwork)
-                link = CountingLink(UDPLink(configuration))
+                peer = SessionPeer(actor, id: id, topology)
+                self.link = CountingLink(link)
                 self.home = home
             }
 
@@ -57,6 +89,15 @@
             private var home: PeerHome?
         #endif
     }
+
+    #if UDP || MQTT
+        extension PeerHome {
+            fileprivate convenience init(_ actor: ReplayPlan.Actor, _ folder: String?) throws {
+                guard let name = PeerName(argument: actor.rawValue) else { throw ToolError("no name: \(actor)") }
+                try self.init(name: name, folder: folder)
+            }
+        }
+    #endif
 
     extension SessionPeer {
         fileprivate init(_ actor: ReplayPlan.Actor, id: String, _ topology: SessionPeerTopology) {

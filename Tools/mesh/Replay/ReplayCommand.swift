@@ -19,7 +19,8 @@
                 same moment; what that makes of the workout differs from run to run, and never between the two.
 
                 With `--link udp` the two are given identities of their own, pair by a secret, find each other on the \
-                network and talk through TLS and sealed datagrams, as `mesh peer` does; afterwards both are forgotten.
+                network and talk through TLS and sealed datagrams, as `mesh peer` does; afterwards both are forgotten. With \
+                `--link mqtt://host` they trust each other from the start and meet at that broker, which reads nothing.
 
                 Samples are a series beside the order of taps, and a tap waits for those before it. At speed 1 they come as \
                 far apart as they were recorded; a pause lasts 5 s however long it was. At the end both sides print the \
@@ -35,7 +36,7 @@
             let plan = try options.plan()
             let started = ContinuousClock.now
             let progress = ReplayProgress(plan: plan, isQuiet: json)
-            let homes = options.link == .udp ? try await ReplayHomes(options: options) : nil
+            let homes = options.link.needsHomes ? try await ReplayHomes(options: options) : nil
             defer { homes?.remove() }
             let replay = PeerProcesses(options: options, plan: plan, progress: progress, homes: homes)
             let peers: [PeerSummary]

@@ -3,9 +3,11 @@
     import MeshToolOutput
     import WorkoutExample
 
+    #if UDP || MQTT
+        import MeshSecurity
+    #endif
     #if UDP
         import MeshDiscovery
-        import MeshSecurity
         import MeshUDPTransport
     #endif
 
@@ -14,11 +16,20 @@
         private let folder: URL
         private let interface: String?
 
-        /// Pairs by a secret, as `mesh pair` does.
+        /// On the local network pairs by a secret, as `mesh pair` does; for a broker writes down that each trusts the other.
         /// - Throws: `ToolError`.
         init(options: ReplayOptions) async throws {
+            folder = FileManager.default.temporaryDirectory.appending(path: "mesh-replay-\(UUID().uuidString)")
+            if case .mqtt = options.link {
+                interface = nil
+                #if MQTT
+                    try introduce()
+                    return
+                #else
+                    throw ToolError.needsMQTT
+                #endif
+            }
             #if UDP
-                folder = FileManager.default.temporaryDirectory.appending(path: "mesh-replay-\(UUID().uuidString)")
                 interface = options.interface ?? Self.loopback
                 do {
                     try await pair()
@@ -37,6 +48,21 @@
         func arguments(of actor: ReplayPlan.Actor) -> [String] {
             ["--home", folder.appending(path: actor.rawValue).path] + (interface.map { ["--interface", $0] } ?? [])
         }
+
+        #if MQTT
+            private func introduce() throws {
+                let homes = try ReplayPlan.Actor.allCases.compactMap { actor in
+                    try PeerName(argument: actor.rawValue).map {
+                        try PeerHome(name: $0, folder: folder.appending(path: actor.rawValue).path, isLive: false)
+                    }
+                }
+                let ids = try homes.map { try $0.identity().peerID }
+                for (index, home) in homes.enumerated() {
+                    let trusted = try home.trustedPeers()
+                    for id in ids where id != ids[index] { try trusted.trust(TrustedPeer(id: id, name: "replay")) }
+                }
+            }
+        #endif
 
         #if UDP
             private static var loopback: String? {

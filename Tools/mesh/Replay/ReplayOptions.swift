@@ -18,7 +18,8 @@
 
         @Option(
             help: ArgumentHelp(
-                "What joins the peers: 'pipe', 'unix:' and a path, or 'udp', the local network.", valueName: "link"))
+                "What joins the peers: 'pipe', 'unix:' and a path, 'udp', the local network, or a broker, 'mqtt://host'.",
+                valueName: "link"))
         var link = ReplayLink.pipe
 
         @Option(help: ArgumentHelp("With --link udp: the network interface, by default loopback.", valueName: "name"))
@@ -74,12 +75,16 @@
         case unix(path: String)
         /// The local network, where the peers find each other.
         case udp
+        /// An MQTT broker, at which the peers meet.
+        case mqtt(url: String)
 
         init?(argument: String) {
             if argument == "pipe" {
                 self = .pipe
             } else if argument == "udp" {
                 self = .udp
+            } else if argument.hasPrefix("mqtt://") || argument.hasPrefix("mqtts://") {
+                self = .mqtt(url: argument)
             } else if argument.hasPrefix("unix:"), argument.count > 5 {
                 self = .unix(path: String(argument.dropFirst(5)))
             } else {
@@ -92,6 +97,15 @@
             case .pipe: "pipe"
             case .unix(let path): "unix:\(path)"
             case .udp: "udp"
+            case .mqtt(let url): url
+            }
+        }
+
+        /// Whether each peer needs a home, in which it has been paired with the other.
+        var needsHomes: Bool {
+            switch self {
+            case .pipe, .unix: false
+            case .udp, .mqtt: true
             }
         }
 

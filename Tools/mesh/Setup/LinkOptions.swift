@@ -11,12 +11,19 @@
     #if UDP
         import MeshUDPTransport
     #endif
+    #if MQTT
+        import MeshMQTTTransport
+    #endif
 
     /// How a peer reaches the others.
     struct LinkOptions: ParsableArguments {
-        @Option(help: ArgumentHelp("'udp', the local network; or 'unix:' and a path.", valueName: "link"))
+        @Option(
+            help: ArgumentHelp(
+                "'udp', the local network; 'unix:' and a path; or a broker, 'mqtt://host' or 'mqtts://host'.",
+                valueName: "link"))
         var link = PeerLink.udp
 
+        @OptionGroup var broker: BrokerOptions
         @OptionGroup var network: NetworkOptions
 
         @Option(
@@ -25,6 +32,7 @@
         var home: String?
 
         func validate() throws {
+            try broker.validate(for: link)
             if link != .udp, network.isGiven {
                 throw ValidationError("--interface, --peer and --port are for --link udp")
             }
@@ -41,6 +49,12 @@
                 return PeerConnection(
                     transport: try PipeSessionSyncTransport(localPeer: peer, over: .meeting(path: path)).delivery,
                     membersMax: 2)
+            case .mqtt(let url):
+                #if MQTT
+                    return try brokerConnection(url: url, name: name, home: home)
+                #else
+                    throw ToolError.needsMQTT
+                #endif
             case .udp:
                 #if UDP
                     return PeerConnection(
@@ -57,6 +71,32 @@
         }
     }
 
+    #if MQTT
+        extension LinkOptions {
+            /// - Throws: `ToolError`.
+            private func brokerConnection(url: String, name: PeerName, home: PeerHome) throws -> PeerConnection {
+                PeerConnection(
+                    transport: try MQTTSessionSyncTransport(
+                        configuration: MQTTLinkConfiguration(
+                            identity: try home.identity(), trustedPeers: try home.trustedPeers(),
+                            broker: try broker.broker(at: url)),
+                        deviceClass: name.deviceClass, appInstanceID: UUID().uuidString
+                    ).delivery,
+                    membersMax: SessionInvitation.membersMax)
+            }
+        }
+
+        extension MQTTBroker {
+            /// - Throws: `ToolError`.
+            init(argument url: String) throws {
+                guard let broker = MQTTBroker(url: url) else {
+                    throw ToolError("--link takes a broker such as mqtts://user:password@host:8883, not '\(url)'")
+                }
+                self = broker
+            }
+        }
+    #endif
+
     /// What a live peer reaches others by.
     struct PeerConnection {
         let transport: LinkTransport
@@ -69,6 +109,33 @@
             "mesh was built without the trait UDP, which the local network needs; "
                 + "build it with --traits default,UDP, or use --link unix:/path"
         )
+        static let needsMQTT = ToolError(
+            "mesh was built without the trait MQTT, which a broker needs; build it with --traits default,MQTT")
+    }
+
+    /// A broker, for `--link mqtts://host`.
+    struct BrokerOptions: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "With --link mqtts://: the authorities to believe, a PEM file; by default the system's.",
+                valueName: "file"))
+        var authorities: String?
+
+        /// - Throws: `ValidationError`.
+        func validate(for link: PeerLink) throws {
+            guard authorities != nil else { return }
+            if case .mqtt(let url) = link, url.hasPrefix("mqtts://") { return }
+            throw ValidationError("--authorities is for --link mqtts://host")
+        }
+
+        #if MQTT
+            /// - Throws: `ToolError`.
+            func broker(at url: String) throws -> MQTTBroker {
+                var broker = try MQTTBroker(argument: url)
+                broker.authoritiesPath = authorities
+                return broker
+            }
+        #endif
     }
 
     /// The local network, for `--link udp`.
@@ -89,10 +156,14 @@
         case udp
         /// A Unix socket at that path, at which the peers meet.
         case unix(path: String)
+        /// An MQTT broker at which paired peers meet.
+        case mqtt(url: String)
 
         init?(argument: String) {
             if argument == "udp" {
                 self = .udp
+            } else if argument.hasPrefix("mqtt://") || argument.hasPrefix("mqtts://") {
+                self = .mqtt(url: argument)
             } else if argument.hasPrefix("unix:"), argument.count > 5 {
                 self = .unix(path: String(argument.dropFirst(5)))
             } else {
@@ -104,6 +175,7 @@
             switch self {
             case .udp: "udp"
             case .unix(let path): "unix:\(path)"
+            case .mqtt(let url): url
             }
         }
     }

@@ -53,24 +53,4 @@
             return UDPPairing(configuration)
         }
     }
-
-    extension PeerHome {
-        /// - Throws: `ToolError`.
-        func identity() throws -> PeerIdentity {
-            do {
-                return try PeerIdentity(file: folder.appending(path: "identity.key").path)
-            } catch {
-                throw ToolError("the identity in \(folder.path): \(error)")
-            }
-        }
-
-        /// - Throws: `ToolError`.
-        func trustedPeers() throws -> TrustedPeers {
-            do {
-                return try TrustedPeers(file: folder.appending(path: "paired.json").path)
-            } catch {
-                throw ToolError("the paired peers in \(folder.path): \(error)")
-            }
-        }
-    }
 #endif

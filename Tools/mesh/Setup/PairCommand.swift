@@ -4,9 +4,8 @@
     import MeshBus
     import MeshToolOutput
 
-    #if UDP
+    #if UDP || MQTT
         import MeshSecurity
-        import MeshUDPTransport
     #endif
 
     struct PairCommand: AsyncParsableCommand {
@@ -18,6 +17,9 @@
 
                 Without a person on both sides use a secret: `--new-secret` shows one, and the other peer is given it by \
                 `--secret`, or by `--secret -` on standard input, where no other user of the machine can read it.
+
+                With `--link mqtts://host` they meet at a broker, wherever they are: always by a secret, which the broker \
+                does not learn.
 
                 Exit status: 0 paired, 1 not paired, 130 interrupted, 141 not paired since nobody reads the output any more.
                 """)
@@ -33,6 +35,13 @@
         @Flag(help: "Shows a new secret, and waits for a peer that is given it.")
         var newSecret = false
 
+        @Option(
+            help: ArgumentHelp(
+                "Where they meet: 'udp', the local network; or a broker, 'mqtt://host' or 'mqtts://host'.",
+                valueName: "link"))
+        var link = PeerLink.udp
+
+        @OptionGroup var broker: BrokerOptions
         @OptionGroup var network: NetworkOptions
 
         @Option(
@@ -55,10 +64,17 @@
                 throw ValidationError("only one of --secret, --new-secret, --list and --forget")
             }
             guard network.peer.count <= 1 else { throw ValidationError("a peer is paired with one at a time") }
+            try broker.validate(for: link)
+            if case .unix = link { throw ValidationError("peers at a socket need no pairing") }
+            guard case .mqtt = link else { return }
+            guard !network.isGiven else { throw ValidationError("--interface, --peer and --port are for --link udp") }
+            guard secret != nil || newSecret || list || forget != nil else {
+                throw ValidationError("at a broker peers pair by a secret: --new-secret on one, --secret on the other")
+            }
         }
 
         func run() async throws {
-            #if UDP
+            #if UDP || MQTT
                 let home = try PeerHome(name: name, folder: home, isLive: false)
                 if list { return try PairedPeers(home).list(asJSON: json) }
                 if let forget { return try PairedPeers(home).forget(forget, asJSON: json) }
@@ -69,16 +85,16 @@
         }
     }
 
-    #if UDP
+    #if UDP || MQTT
         extension PairCommand {
             private func pair(_ home: PeerHome) async throws {
                 let report = PairReport(isJSON: json)
-                let window = try network.network.pairing(name, home: home, method: try method(report))
+                let window = try window(home, method: try method(report))
                 let closed = Locked<OutputError?>(nil)
                 let pairing = Task {
-                    try await window.run { question in
+                    try await window.run { code in
                         do throws(OutputError) {
-                            return try await report.compare(question)
+                            return try await report.compare(code)
                         } catch {
                             closed.withLock { $0 = error }
                             return false
@@ -106,6 +122,24 @@
                     if let number = interruption.withLock({ $0 }) { throw ExitCode(128 + number) }
                     if let closed = closed.withLock({ $0 }) { throw closed }
                     throw report.failed(error)
+                }
+            }
+
+            /// - Throws: `ToolError`.
+            private func window(_ home: PeerHome, method: PairingExchange.Method) throws -> PairingWindow {
+                switch (link, method) {
+                case (.mqtt(let url), .secret(let secret)):
+                    #if MQTT
+                        return try PairingWindow(broker.broker(at: url), name, home: home, secret: secret)
+                    #else
+                        throw ToolError.needsMQTT
+                    #endif
+                default:
+                    #if UDP
+                        return PairingWindow(try network.network.pairing(name, home: home, method: method))
+                    #else
+                        throw ToolError.needsUDP
+                    #endif
                 }
             }
 

@@ -1,8 +1,14 @@
-#if CommandLineTools && UDP
+#if CommandLineTools && (UDP || MQTT)
     import Foundation
     import MeshSecurity
     import MeshToolOutput
-    import MeshUDPTransport
+
+    #if UDP
+        import MeshUDPTransport
+    #endif
+    #if MQTT
+        import MeshMQTTTransport
+    #endif
 
     /// What `mesh pair` says while two peers pair.
     struct PairReport: Sendable {
@@ -24,17 +30,17 @@
         }
 
         /// Says where others find this window, as soon as it is open.
-        func wait(for window: UDPPairing) async throws {
-            while window.port == nil { try await Task.sleep(for: .milliseconds(20)) }
+        func wait(for window: PairingWindow) async throws {
+            let port = try await window.port()
             try say(
-                Line(change: "waiting", port: window.port),
-                "Waiting a minute for the other peer to run `mesh pair`\(window.port.map { " (port \($0))" } ?? "") …")
+                Line(change: "waiting", port: port),
+                "Waiting a minute for the other peer to run `mesh pair`\(port.map { " (port \($0))" } ?? "") …")
         }
 
         /// Asks the person, who may take as long as the window is open.
-        func compare(_ question: PairingQuestion) async throws(OutputError) -> Bool {
-            let digits = "\(question.code.prefix(3)) \(question.code.dropFirst(3))"
-            try say(Line(change: "compare", code: question.code), "\n    \(digits)\n")
+        func compare(_ code: String) async throws(OutputError) -> Bool {
+            let digits = "\(code.prefix(3)) \(code.dropFirst(3))"
+            try say(Line(change: "compare", code: code), "\n    \(digits)\n")
             return await withCheckedContinuation { answer in
                 // Reading blocks, and the window may close first: then nobody waits for this thread any more.
                 let thread = Thread { answer.resume(returning: Self.readAnswer()) }
@@ -68,22 +74,39 @@
         }
 
         private static func reason(_ error: any Error) -> String {
-            guard let error = error as? UDPPairingError else { return "nobody was paired: \(error)" }
-            switch (error.code, error.cause) {
-            case (_, PairingError.wrongSecret):
-                return "not paired: the other peer has another secret, or somebody is between the two; use a new one"
-            case (_, PairingError.differentMethod):
-                return "not paired: one peer has a secret and the other compares digits; give both the same"
-            case (.timedOut, _):
-                return
-                    "nobody was paired in time: run `mesh pair` for the other peer within a minute; `mesh doctor` tells "
-                    + "whether they can find each other"
-            case (.declined, _), (_, PairingError.declined):
-                return "not paired: the digits were not the same for everybody; if they should have been, try again"
-            case (.disconnected, _): return "not paired: the other peer has gone; try again on both"
-            default: return "not paired: \(error.message); try again on both"
-            }
+            #if UDP
+                if let error = error as? UDPPairingError { return reason(error) }
+            #endif
+            #if MQTT
+                if let error = error as? MQTTError {
+                    return error.code == .timedOut
+                        ? "\(error.message): run `mesh pair` for the other peer within a minute, with the same secret and "
+                            + "the same broker"
+                        : "not paired: \(error.message); try again on both, with a new secret"
+                }
+            #endif
+            return "nobody was paired: \(error)"
         }
+
+        #if UDP
+            private static func reason(_ error: UDPPairingError) -> String {
+                switch (error.code, error.cause) {
+                case (_, PairingError.wrongSecret):
+                    return
+                        "not paired: the other peer has another secret, or somebody is between the two; use a new one"
+                case (_, PairingError.differentMethod):
+                    return "not paired: one peer has a secret and the other compares digits; give both the same"
+                case (.timedOut, _):
+                    return
+                        "nobody was paired in time: run `mesh pair` for the other peer within a minute; `mesh doctor` tells "
+                        + "whether they can find each other"
+                case (.declined, _), (_, PairingError.declined):
+                    return "not paired: the digits were not the same for everybody; if they should have been, try again"
+                case (.disconnected, _): return "not paired: the other peer has gone; try again on both"
+                default: return "not paired: \(error.message); try again on both"
+                }
+            }
+        #endif
 
         private func say(_ line: Line, _ text: String) throws(OutputError) {
             guard isJSON else { return try ToolOutput.print(text) }

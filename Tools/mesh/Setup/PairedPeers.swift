@@ -1,4 +1,4 @@
-#if CommandLineTools && UDP
+#if CommandLineTools && (UDP || MQTT)
     import Foundation
     import MeshSecurity
     import MeshToolOutput

@@ -29,6 +29,7 @@ extension LinkFixture {
             connect: {
                 try await group.connect?()
                 faults.mend()
+                await meet(transports, group)
             },
             disconnect: {
                 guard let disconnect else { return faults.cut() }
@@ -54,6 +55,19 @@ extension LinkFixture {
         }
         if countMax > 2 { pair.makeCrowd = { try await makeCrowd($0, codec) } }
         return pair
+    }
+
+    /// Where a platform keeps packets, peers know each other before anything live has reached them. Whether they come so
+    /// far is for the rules to say.
+    private func meet(_ transports: [LinkTransport], _ group: LinkGroup) async {
+        let lanes = group.links[0].lanes.keys
+        guard transports.count > 1, lanes.contains(.queue), lanes.contains(where: \.isLive) else { return }
+        let (first, second) = (transports[0], transports[1])
+        for _ in 0..<(patience / 4) {
+            guard first.health(of: second.localPeer) != .reachable || second.health(of: first.localPeer) != .reachable
+            else { return }
+            await group.settle()
+        }
     }
 
     private func makeCrowd(_ count: Int, _ codec: any PayloadCodec) async throws -> TransportCrowd {

@@ -1,0 +1,45 @@
+#if MQTT
+    import Foundation
+
+    /// Where a broker is, and what it wants to see of its clients.
+    public struct MQTTBroker: Hashable, Sendable {
+        public var host: String
+        public var port: UInt16
+        /// TLS, with the broker's certificate checked. Content is sealed either way; TLS keeps topics from the network.
+        public var usesTLS: Bool
+        public var user: String?
+        public var password: String?
+        /// PEM file of the authorities to believe; nil for the system's.
+        public var authoritiesPath: String?
+
+        public init(host: String, port: UInt16? = nil, usesTLS: Bool = false) {
+            self.host = host
+            self.port = port ?? (usesTLS ? 8883 : 1883)
+            self.usesTLS = usesTLS
+        }
+
+        /// - Parameter url: `mqtt://host`, `mqtts://user:password@host:port`; nil for anything else.
+        public init?(url: String) {
+            guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty,
+                parts.path.isEmpty || parts.path == "/", parts.query == nil, parts.fragment == nil,
+                parts.scheme == "mqtt" || parts.scheme == "mqtts",
+                (0...65_535).contains(parts.port ?? 0)
+            else { return nil }
+            let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+            self.init(host: bare, port: parts.port.map { UInt16($0) }, usesTLS: parts.scheme == "mqtts")
+            user = parts.user
+            password = parts.password
+        }
+
+        /// As `init(url:)` takes it, without the password.
+        public var url: String {
+            let shown = host.contains(":") ? "[\(host)]" : host
+            return "\(usesTLS ? "mqtts" : "mqtt")://\(user.map { "\($0)@" } ?? "")\(shown):\(port)"
+        }
+    }
+
+    extension MQTTBroker: CustomStringConvertible, CustomReflectable {
+        public var description: String { url }
+        public var customMirror: Mirror { Mirror(self, children: ["url": url]) }
+    }
+#endif

@@ -1,0 +1,255 @@
+#if MQTT
+    import CMosquitto
+    import Foundation
+    import MeshBus
+    public import MeshTransport
+
+    /// libmosquitto (2.0 and newer) as the link's client: MQTT 5 over TCP or TLS.
+    ///
+    /// One thread of its own connects, reads and writes, and calls the observer. `publish` may be called from any thread; it
+    /// hands the message to the library, which wakes that thread.
+    ///
+    /// Bounds: `unacknowledgedMax` messages that the broker has not acknowledged (QoS 1) or the socket has not taken (QoS 0);
+    /// beyond, `publish` throws `full`. The library's own window below that is the broker's Receive Maximum. Brokers are asked
+    /// for packets of `packetBytesMax` at most; one that lies can make the library hold a packet of 256 MB.
+    public final class MosquittoClient: MQTTClient, @unchecked Sendable {
+        /// How many messages may be under way.
+        public static let unacknowledgedMax = 256
+        /// The largest window that the library opens; brokers narrow it by Receive Maximum.
+        public static let receiveMaximum: UInt16 = 100
+        /// The largest packet that brokers are asked to send.
+        public static let packetBytesMax: UInt32 = 135_168
+
+        struct State {
+            var observer: (any MQTTClientObserver)?
+            var isConnected = false
+            var isStopping = false
+            /// The library looks up a name or waits for a handshake, which nothing can cut short.
+            var isConnecting = false
+            /// What was taken has been sent or given up: the connection ends now.
+            var mustEnd = false
+            var hasEnded = false
+            var isFull = false
+            /// Message ids that the library has not reported yet. Of QoS 1 it keeps them over connections.
+            var kept: Set<Int32> = []
+            var immediate: Set<Int32> = []
+            /// Reported before `publish` had their id.
+            var early: Set<Int32> = []
+            var waiters: [CheckedContinuation<Void, Never>] = []
+
+            var underWayCount: Int { kept.count + immediate.count }
+        }
+
+        let broker: MQTTBroker
+        let sessionExpirySeconds: UInt32
+        let state = Locked(State())
+        /// Taken by those who publish, so that ids are recorded in the order in which the library gives them.
+        private let publishing = Locked(())
+        /// Set once, before the thread begins; safe to publish with from any thread.
+        private let handle: OpaquePointer
+
+        /// - Parameters:
+        ///   - clientID: what the broker keeps the session under: another client of the same id takes it over.
+        ///   - sessionExpiry: how long the broker keeps the session of a client that is away.
+        /// - Throws: `MQTTError` with `invalidArgument`.
+        public init(
+            broker: MQTTBroker, clientID: String, sessionExpiry: Duration = .seconds(7 * 86_400)
+        ) throws(MQTTError) {
+            Self.prepareLibrary()
+            self.broker = broker
+            sessionExpirySeconds = UInt32(clamping: sessionExpiry.components.seconds)
+            guard let handle = mosquitto_new(clientID, false, nil) else {
+                throw MQTTError(.invalidArgument, "'\(clientID)' cannot be a client's id")
+            }
+            self.handle = handle
+            try configure()
+        }
+
+        deinit { mosquitto_destroy(handle) }
+
+        private static func prepareLibrary() { _ = library }
+        private static let library: Int32 = mosquitto_lib_init()
+
+        private func configure() throws(MQTTError) {
+            mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5)
+            mosquitto_int_option(handle, MOSQ_OPT_SEND_MAXIMUM, Int32(Self.receiveMaximum))
+            mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(Self.receiveMaximum))
+            mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1)
+            mosquitto_threaded_set(handle, true)
+            if let user = broker.user { mosquitto_username_pw_set(handle, user, broker.password) }
+            if broker.usesTLS {
+                let status =
+                    broker.authoritiesPath.map { mosquitto_tls_set(handle, $0, nil, nil, nil, nil) }
+                    ?? mosquitto_int_option(handle, MOSQ_OPT_TLS_USE_OS_CERTS, 1)
+                guard status == Int32(MOSQ_ERR_SUCCESS.rawValue) else {
+                    throw MQTTError(
+                        .invalidArgument,
+                        "TLS cannot be set up with '\(broker.authoritiesPath ?? "the system's certificates")': "
+                            + Self.text(status))
+                }
+            }
+            setCallbacks(on: handle)
+        }
+
+        public func open(_ observer: any MQTTClientObserver) {
+            state.withLock { $0.observer = observer }
+            mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
+            // Holds the client until the thread has ended.
+            Thread.detachNewThread { self.run() }
+        }
+
+        public func subscribe(to filters: [String]) {
+            for filter in filters { mosquitto_subscribe_v5(handle, nil, filter, 1, 0, nil) }
+        }
+
+        public func publish(_ message: MQTTMessage) throws(LinkError) {
+            if let error = publishing.withLock({ _ in publishNext(message) }) { throw error }
+        }
+
+        /// - Returns: why it was not taken.
+        private func publishNext(_ message: MQTTMessage) -> LinkError? {
+            let refusal = state.withLock { state -> LinkError? in
+                guard !state.isStopping, state.observer != nil else { return LinkError(.closed) }
+                guard state.isConnected, state.underWayCount < Self.unacknowledgedMax else {
+                    state.isFull = true
+                    return LinkError(.full)
+                }
+                return nil
+            }
+            if let refusal { return refusal }
+            var identifier: Int32 = 0
+            var properties: OpaquePointer?
+            if let expiry = message.expirySeconds {
+                mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue), expiry)
+            }
+            defer { mosquitto_property_free_all(&properties) }
+            let status = mosquitto_publish_v5(
+                handle, &identifier, message.topic, Int32(message.bytes.count), message.bytes,
+                message.isAcknowledged ? 1 : 0, message.isRetained, properties)
+            switch mosq_err_t(status) {
+            case MOSQ_ERR_SUCCESS: break
+            // Taken and sent on the next connection, unless its quality was best effort.
+            case MOSQ_ERR_NO_CONN where message.isAcknowledged: break
+            case MOSQ_ERR_OVERSIZE_PACKET, MOSQ_ERR_PAYLOAD_SIZE: return LinkError(.oversized, Self.text(status))
+            default:
+                state.withLock { $0.isFull = true }
+                return LinkError(.full, Self.text(status))
+            }
+            state.withLock { state in
+                guard state.early.remove(identifier) == nil else { return }
+                if message.isAcknowledged { state.kept.insert(identifier) } else { state.immediate.insert(identifier) }
+            }
+            return nil
+        }
+
+        public func drop() {
+            // The thread finds the socket closed by the broker, which is told so.
+            mosquitto_disconnect_v5(handle, 0x04, nil)
+        }
+
+        public func close() async {
+            state.withLock { $0.isStopping = true }
+            let end = ContinuousClock.now + .seconds(1)
+            while state.withLock({ $0.isConnected && $0.underWayCount > 0 }), ContinuousClock.now < end {
+                try? await Task.sleep(for: .milliseconds(2))
+            }
+            state.withLock { $0.mustEnd = true }
+            mosquitto_disconnect_v5(handle, 0, nil)
+            await withCheckedContinuation { waiter in
+                let isOver = state.withLock { state in
+                    if state.hasEnded || state.isConnecting || state.observer == nil { return true }
+                    state.waiters.append(waiter)
+                    return false
+                }
+                if isOver { waiter.resume() }
+            }
+            // A thread that still connects finds nobody to tell, and ends.
+            state.withLock { $0.observer = nil }
+        }
+    }
+
+    // MARK: - The thread
+
+    extension MosquittoClient {
+        private static let keepAliveSeconds: Int32 = 20
+        private static let pauseMax = 5.0
+
+        private func run() {
+            var pause = 0.05
+            while !state.withLock({ $0.isStopping }) {
+                let began = ContinuousClock.now
+                let reason = connectOnce()
+                let wasConnected = state.withLock { state in
+                    defer {
+                        state.isConnected = false
+                        state.immediate = []
+                        state.early = []
+                    }
+                    return state.isConnected
+                }
+                let observer = state.withLock { $0.observer }
+                if wasConnected { observer?.disconnected(reason) } else { observer?.refused(reason) }
+                if ContinuousClock.now - began > .seconds(5) { pause = 0.05 }
+                rest(pause)
+                pause = min(pause * 2, Self.pauseMax)
+            }
+            let waiters = state.withLock { state in
+                state.hasEnded = true
+                state.observer = nil
+                defer { state.waiters = [] }
+                return state.waiters
+            }
+            for waiter in waiters { waiter.resume() }
+        }
+
+        /// Jittered, so that clients of a broker that comes back do not all come at once.
+        private func rest(_ seconds: Double) {
+            let end = ContinuousClock.now + .seconds(seconds * Double.random(in: 0.5...1))
+            while !state.withLock({ $0.isStopping }), ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.02) }
+        }
+
+        /// - Returns: why the connection has ended.
+        private func connectOnce() -> String {
+            guard let observer = state.withLock({ $0.observer }) else { return "it is closed" }
+            let will = observer.nextWill()
+            mosquitto_will_clear(handle)
+            mosquitto_will_set_v5(
+                handle, will.topic, Int32(will.bytes.count), will.bytes, will.isAcknowledged ? 1 : 0, will.isRetained,
+                nil)
+            var properties: OpaquePointer?
+            mosquitto_property_add_int32(
+                &properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), sessionExpirySeconds)
+            mosquitto_property_add_int16(&properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), Self.receiveMaximum)
+            mosquitto_property_add_int32(
+                &properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), Self.packetBytesMax)
+            defer { mosquitto_property_free_all(&properties) }
+            let mayConnect = state.withLock { state in
+                state.isConnecting = !state.isStopping
+                return state.isConnecting
+            }
+            guard mayConnect else { return "it is closed" }
+            var status = mosquitto_connect_bind_v5(
+                handle, broker.host, Int32(broker.port), Self.keepAliveSeconds, nil, properties)
+            state.withLock { $0.isConnecting = false }
+            var end: ContinuousClock.Instant?
+            while status == Int32(MOSQ_ERR_SUCCESS.rawValue), end.map({ ContinuousClock.now < $0 }) ?? true {
+                status = mosquitto_loop(handle, 200, 1)
+                guard end == nil, state.withLock({ $0.mustEnd }) else { continue }
+                // `close` may have come before there was a connection to end; nor may a broker that hangs hold us.
+                mosquitto_disconnect_v5(handle, 0, nil)
+                end = ContinuousClock.now + .seconds(1)
+            }
+            return "\(broker.url): \(Self.text(status))"
+        }
+
+        static func text(_ status: Int32) -> String {
+            switch mosq_err_t(status) {
+            case MOSQ_ERR_ERRNO: return String(cString: strerror(errno))
+            // All that the library tells.
+            case MOSQ_ERR_TLS: return "no TLS: is its certificate for this name, by an authority that is believed here?"
+            default: break
+            }
+            return mosquitto_strerror(status).map { String(cString: $0) } ?? "error \(status)"
+        }
+    }
+#endif

@@ -1,0 +1,73 @@
+#if MQTT
+    public import MeshBus
+    public import MeshSecurity
+
+    /// What a link over a broker needs to know.
+    public struct MQTTLinkConfiguration: Sendable {
+        /// Who this peer is.
+        public var identity: PeerIdentity
+        /// Whom it talks to, and nobody else.
+        public var trustedPeers: TrustedPeers
+        public var broker: MQTTBroker
+        /// How long the broker keeps messages for this peer while it is away.
+        public var sessionExpiry = Duration.seconds(7 * 86_400)
+        /// Another client than libmosquitto's.
+        public var makeClient: (@Sendable () throws -> any MQTTClient)?
+
+        public init(identity: PeerIdentity, trustedPeers: TrustedPeers, broker: MQTTBroker) {
+            self.identity = identity
+            self.trustedPeers = trustedPeers
+            self.broker = broker
+        }
+
+        /// What the broker keeps this peer's session under. Another client of that id takes the session over, which needs no
+        /// key and gets nobody anything but sealed messages.
+        public var clientID: String { "sessionmesh-\(identity.peerID.description.prefix(32))" }
+    }
+
+    /// What a link has done, in messages.
+    public struct MQTTLinkStatistics: Hashable, Sendable {
+        public var packetsSent = 0
+        public var packetsReceived = 0
+        /// Not sealed by whom the topic names: refused.
+        public var forged = 0
+        /// Seen before, or overtaken by a newer one: refused. MQTT's own repetitions count here too.
+        public var replayed = 0
+        /// From nobody who is trusted, or on keys that are no more: ignored.
+        public var strangers = 0
+
+        public init() {}
+    }
+
+    extension PayloadLimit {
+        /// One sealed message on the lanes `queue` and `latest`: fits AWS IoT Core, but not what Azure Event Grid retains.
+        public static let mqttMessage = PayloadLimit(
+            id: "mqtt.message", bytes: 130_000, summary: "Message through an MQTT broker, sealed",
+            source: "AWS IoT Core's 131,072 bytes, less sealing (91) and the topic")
+
+        /// One sealed packet on the lane `datagram`.
+        public static let mqttDatagram = PayloadLimit(
+            id: "mqtt.datagram", bytes: 60_000, summary: "QoS 0 message through an MQTT broker, sealed",
+            source: "what SealedDatagrams takes, rounded down")
+
+        /// What brokers take in one message, in their usual configuration.
+        public static let mqttBrokers = [
+            PayloadLimit(
+                id: "mqtt.broker.aws-iot", bytes: 131_072, summary: "AWS IoT Core, a message's payload",
+                source: "aws.amazon.com/blogs/iot, Securely ingesting large-sized payloads: 128 KB, a hard limit"),
+            PayloadLimit(
+                id: "mqtt.broker.azure-event-grid.retained", bytes: 65_536,
+                summary: "Azure Event Grid, a retained message",
+                source: "learn.microsoft.com/azure/event-grid/mqtt-retain: 64 KB; less than the lane latest takes"),
+            PayloadLimit(
+                id: "mqtt.broker.emqx", bytes: 1_048_576, summary: "EMQX, a packet, by default",
+                source: "docs.emqx.com/en/emqx/latest/guides/configuration/mqtt.md: max_packet_size = 1MB"),
+            PayloadLimit(
+                id: "mqtt.broker.mosquitto", bytes: 268_435_455, summary: "Mosquitto, a payload, by default",
+                source: "mosquitto.conf(5): message_size_limit 0 is MQTT's own limit, 268,435,455 bytes"),
+            PayloadLimit(
+                id: "mqtt.broker.hivemq-edge", bytes: 268_435_460, summary: "HiveMQ Edge, a packet, by default",
+                source: "docs.hivemq.com/hivemq-edge/mqtt-specific-configuration.html: max packet size"),
+        ]
+    }
+#endif

@@ -1,0 +1,108 @@
+#if MQTT
+    import MeshSecurity
+    import MeshTransport
+
+    // What is sent and received on the lanes.
+    extension MQTTLinkCore {
+        /// - Throws: `LinkError`: `unreachable`, `oversized`.
+        mutating func seal(_ packet: LinkPacket, to id: PeerID) throws(LinkError) -> MQTTMessage {
+            guard let peer = peers[id], let key = peer.key, let limit = limits[packet.lane] else {
+                throw LinkError(.unreachable)
+            }
+            guard packet.bytes.count <= limit else { throw LinkError(.oversized) }
+            statistics.packetsSent += 1
+            switch packet.lane {
+            case .datagram:
+                guard isConnected, let live = peer.live else { throw LinkError(.unreachable) }
+                do throws(SealError) {
+                    return datagram(try live.seal([Control.data.rawValue] + packet.bytes), to: id)
+                } catch { throw LinkError(.unreachable, "\(error)") }
+            case .latest:
+                let name = own.topicName(of: packet.key, for: id)
+                let topic = MQTTTopic.latest(to: id, from: own.id, key: name).name
+                return try kept(packet.bytes, in: topic, isRetained: true, key)
+            default:
+                return try kept(packet.bytes, in: peer.queueTopic, isRetained: false, key)
+            }
+        }
+
+        private mutating func kept(
+            _ bytes: [UInt8], in topic: String, isRetained: Bool, _ key: PeerKey
+        ) throws(LinkError) -> MQTTMessage {
+            do {
+                var sealer = try peers[key.id]?.sealer ?? KeptSealer(from: own, to: key)
+                let sealed = try sealer.seal(bytes, for: topic)
+                update(key.id) { $0.sealer = sealer }
+                return MQTTMessage(topic: topic, bytes: sealed, isRetained: isRetained)
+            } catch { throw LinkError(.unreachable, "\(error)") }
+        }
+
+        mutating func received(_ bytes: UnsafeRawBufferPointer, on name: String, _ now: Duration) {
+            // Retained messages that were cleared are empty.
+            guard let topic = MQTTTopic(name), !bytes.isEmpty else { return }
+            switch topic {
+            case .presence(own.id):
+                ownPresence(bytes, now)
+            case .presence(let id):
+                guard let presence = MQTTPresence(bytes) else {
+                    statistics.forged += 1
+                    return reject(id, "what is published as its presence is none", now)
+                }
+                self.presence(presence, of: id, now)
+            case .hello(own.id, let id): hello(Array(bytes), from: id, now)
+            case .datagram(own.id, let id): datagram(bytes, from: id, now)
+            case .queue(own.id, let id): kept(bytes, on: .queue, from: id, name, now)
+            case .latest(own.id, let id, _): kept(bytes, on: .latest, from: id, name, now)
+            default: return
+            }
+        }
+
+        private mutating func kept(
+            _ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from id: PeerID, _ topic: String, _ now: Duration
+        ) {
+            do throws(SealError) {
+                // In place: a copy of the opener would copy its contexts.
+                guard let opened = try peers[id]?.opener.open(bytes, from: topic) else {
+                    statistics.strangers += 1
+                    return
+                }
+                statistics.packetsReceived += 1
+                tell(.received(opened, lane, id))
+            } catch .replayed {
+                // MQTT repeats by itself, too: a retained message at each subscription, QoS 1 after each lost connection.
+                statistics.replayed += 1
+            } catch {
+                statistics.forged += 1
+                reject(id, "a message on the lane \(lane.rawValue) is not its own: \(error)", now)
+            }
+        }
+
+        private mutating func datagram(_ bytes: UnsafeRawBufferPointer, from id: PeerID, _ now: Duration) {
+            guard let live = peers[id]?.live else {
+                statistics.strangers += 1
+                return
+            }
+            let opened: [UInt8]
+            do throws(SealError) {
+                opened = try live.open(bytes)
+            } catch .replayed {
+                statistics.replayed += 1
+                return
+            } catch {
+                statistics.forged += 1
+                return
+            }
+            update(id) { ($0.heardAt, $0.deadline) = (now, nil) }
+            switch opened.first.flatMap({ Control(rawValue: $0) }) {
+            case .data:
+                statistics.packetsReceived += 1
+                tell(.received(Array(opened.dropFirst()), .datagram, id))
+            case .probe: sendControl(.answer, to: id)
+            case .leave:
+                end(id, reason: nil)
+                beginAgain(id, now)
+            case .answer, nil: break
+            }
+        }
+    }
+#endif

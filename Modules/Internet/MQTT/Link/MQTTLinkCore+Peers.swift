@@ -1,0 +1,137 @@
+#if MQTT
+    import MeshSecurity
+    import MeshTransport
+
+    // How two peers that are both present agree on keys, and find out that they no longer are.
+    extension MQTTLinkCore {
+        /// The first byte of what is sealed in a live packet.
+        enum Control: UInt8 {
+            case data = 0
+            case probe = 1
+            case answer = 2
+            case leave = 3
+        }
+
+        mutating func presence(_ presence: MQTTPresence, of id: PeerID, _ now: Duration) {
+            guard let peer = peers[id] else { return }
+            guard let key = peer.key ?? PeerKey(presence.key, of: id) else {
+                statistics.forged += 1
+                return reject(id, "what is published as its presence is not its own", now)
+            }
+            let isNews = presence.isHere && presence != peer.presence
+            update(id) {
+                $0.presence = presence
+                if !presence.isHere { ($0.attemptDue, $0.attempt) = (nil, nil) }
+            }
+            learn(key, of: id)
+            if peer.live != nil {
+                // Who has a new connection says hello by itself; who has gone does not answer.
+                if peer.presence != nil, isNews || !presence.isHere { probe(id, now) }
+            } else if isNews, peer.attempt?.answered == nil {
+                sendHello(id, now)
+            }
+        }
+
+        /// Where its messages go is known from now on.
+        mutating func learn(_ key: PeerKey, of id: PeerID) {
+            guard peers[id]?.key == nil else { return }
+            update(id) { $0.key = key }
+            tell(.found(id))
+        }
+
+        /// Says hello with fresh keys; again and ever more slowly while the peer is said to be there and does not answer.
+        mutating func sendHello(_ id: PeerID, answering heard: [UInt8]? = nil, _ now: Duration) {
+            guard isConnected, let peer = peers[id], let key = peer.key else { return }
+            let attempt = peer.attempt ?? LiveSeal()
+            let hello = Hello(key: attempt.publicKey, heard: heard ?? attempt.answered)
+            attempt.answered = hello.heard
+            update(id) {
+                $0.attempt = attempt
+                $0.attemptCount += 1
+                $0.attemptDue =
+                    $0.isHere && $0.live == nil ? now + .seconds(min(1 << min($0.attemptCount, 5), 20)) : nil
+            }
+            publish(hello, to: key)
+        }
+
+        private mutating func publish(_ hello: Hello, to key: PeerKey) {
+            guard let bytes = try? hello.sealed(from: own, to: key) else { return }
+            tell(
+                .publish(
+                    MQTTMessage(
+                        topic: MQTTTopic.hello(to: key.id, from: own.id).name, bytes: bytes,
+                        expirySeconds: Self.helloExpirySeconds)))
+        }
+
+        mutating func hello(_ bytes: [UInt8], from id: PeerID, _ now: Duration) {
+            guard peers[id] != nil else { return }
+            let (hello, key): (Hello, PeerKey)
+            do throws(SealError) {
+                (hello, key) = try Hello.open(bytes, from: id, to: own)
+            } catch {
+                statistics.forged += 1
+                return reject(id, "a greeting is not its own: \(error)", now)
+            }
+            learn(key, of: id)
+            guard let heard = hello.heard else { return sendHello(id, answering: hello.key, now) }
+            // A key that is not fresh any more says nothing about now.
+            guard let attempt = peers[id]?.attempt, attempt.publicKey == heard else {
+                statistics.replayed += 1
+                return
+            }
+            if attempt.answered != hello.key { publish(Hello(key: attempt.publicKey, heard: hello.key), to: key) }
+            update(id) { ($0.attempt, $0.attemptDue) = (nil, nil) }
+            do throws(SealError) {
+                try attempt.agree(with: hello.key, own: own.id, peer: id)
+            } catch {
+                return reject(id, "no keys came of its greeting: \(error)", now)
+            }
+            end(id, reason: nil)
+            update(id) {
+                $0.live = attempt
+                ($0.heardAt, $0.deadline, $0.attemptCount) = (now, nil, 0)
+            }
+            tell(.connected(id))
+        }
+
+        /// Asks for a sign of life.
+        mutating func probe(_ id: PeerID, _ now: Duration) {
+            guard peers[id]?.deadline == nil else { return }
+            update(id) { $0.deadline = now + Self.answerTime }
+            sendControl(.probe, to: id)
+        }
+
+        mutating func sendControl(_ control: Control, to id: PeerID) {
+            guard isConnected, let sealed = try? peers[id]?.live?.seal([control.rawValue]) else { return }
+            tell(.publish(datagram(sealed, to: id)))
+        }
+
+        func datagram(_ sealed: [UInt8], to id: PeerID) -> MQTTMessage {
+            let topic = peers[id]?.datagramTopic ?? MQTTTopic.datagram(to: id, from: own.id).name
+            return MQTTMessage(topic: topic, bytes: sealed, isAcknowledged: false)
+        }
+
+        mutating func end(_ id: PeerID, reason: String?) {
+            guard peers[id]?.live != nil else { return }
+            update(id) { ($0.live, $0.deadline) = (nil, nil) }
+            tell(.disconnected(id, reason: reason))
+        }
+
+        /// On this side's wish; a new connection may follow.
+        mutating func disconnect(_ id: PeerID, _ now: Duration) {
+            guard peers[id]?.live != nil else { return }
+            sendControl(.leave, to: id)
+            end(id, reason: nil)
+            beginAgain(id, now)
+        }
+
+        mutating func beginAgain(_ id: PeerID, _ now: Duration) {
+            guard peers[id]?.isHere == true else { return }
+            update(id) {
+                $0.attempt = LiveSeal()
+                $0.attemptCount = 0
+                $0.attemptDue = now + .seconds(1)
+            }
+        }
+    }
+#endif

@@ -1,0 +1,66 @@
+#if MQTT
+    import MeshSecurity
+    import MeshTransport
+
+    /// Where peers publish, readable in any broker's tools:
+    ///
+    ///     sessionmesh/1/PEER/presence                retained, and the will: whether it is there, and its public key
+    ///     sessionmesh/1/TO/from/FROM/hello           QoS 1, expires: how two that are present agree on keys
+    ///     sessionmesh/1/TO/from/FROM/datagram        QoS 0
+    ///     sessionmesh/1/TO/from/FROM/queue           QoS 1, kept by TO's session
+    ///     sessionmesh/1/TO/from/FROM/latest/KEY      QoS 1, retained
+    ///     sessionmesh/1/pairing/NAME                 QoS 1: two that pair, NAME from their secret
+    ///
+    /// Peers are written as their ids: 64 hexadecimal digits.
+    enum MQTTTopic: Equatable {
+        case presence(PeerID)
+        case hello(to: PeerID, from: PeerID)
+        case datagram(to: PeerID, from: PeerID)
+        case queue(to: PeerID, from: PeerID)
+        case latest(to: PeerID, from: PeerID, key: String)
+
+        private static let root = "sessionmesh/1/"
+        /// Longer than any of ours.
+        static let bytesMax = 256
+
+        /// nil for a topic that is none of ours.
+        init?(_ name: String) {
+            guard name.utf8.count <= Self.bytesMax, name.hasPrefix(Self.root) else { return nil }
+            let parts = name.dropFirst(Self.root.count).split(separator: "/", omittingEmptySubsequences: false)
+            guard let first = parts.first, let subject = PeerID(String(first)) else { return nil }
+            if parts.count == 2, parts[1] == "presence" {
+                self = .presence(subject)
+                return
+            }
+            guard parts.count >= 4, parts[1] == "from", let sender = PeerID(String(parts[2])) else { return nil }
+            switch (parts[3], parts.count) {
+            case ("hello", 4): self = .hello(to: subject, from: sender)
+            case ("datagram", 4): self = .datagram(to: subject, from: sender)
+            case ("queue", 4): self = .queue(to: subject, from: sender)
+            case ("latest", 5): self = .latest(to: subject, from: sender, key: String(parts[4]))
+            default: return nil
+            }
+        }
+
+        var name: String {
+            switch self {
+            case .presence(let peer): "\(Self.root)\(peer)/presence"
+            case .hello(let to, let from): "\(Self.root)\(to)/from/\(from)/hello"
+            case .datagram(let to, let from): "\(Self.root)\(to)/from/\(from)/datagram"
+            case .queue(let to, let from): "\(Self.root)\(to)/from/\(from)/queue"
+            case .latest(let to, let from, let key): "\(Self.root)\(to)/from/\(from)/latest/\(key)"
+            }
+        }
+
+        /// Where two that know one secret meet.
+        static func pairing(_ bytes: [UInt8]) -> String { "\(root)pairing/\(hexadecimal(bytes))" }
+
+        static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+            let digits = Array("0123456789abcdef")
+            return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+        }
+
+        /// Everything for that peer.
+        static func inbox(of peer: PeerID) -> String { "\(root)\(peer)/from/#" }
+    }
+#endif

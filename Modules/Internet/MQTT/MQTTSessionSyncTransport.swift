@@ -1,0 +1,40 @@
+#if MQTT
+    public import Foundation
+    public import MeshBus
+    @_exported public import MeshDelivery
+    public import MeshIdentity
+    import MeshSecurity
+    public import MeshStorage
+    public import MeshTransport
+
+    /// A `LinkTransport` over an `MQTTLink`: paired peers that meet at a broker, wherever they are.
+    ///
+    /// A peer's id is that of its key, so nobody can speak as somebody else.
+    public final class MQTTSessionSyncTransport: DeliveringTransport {
+        public let delivery: LinkTransport
+        public let link: MQTTLink
+
+        /// The local peer's id is that of the identity.
+        /// - Parameters:
+        ///   - store: keeps what was accepted and not acknowledged; nil keeps it in memory.
+        ///   - diagnostics: receives reachability, what was rejected and what the broker refuses.
+        /// - Throws: `MQTTError`, and what `LinkTransport` throws.
+        public init(
+            configuration: MQTTLinkConfiguration, deviceClass: SessionPeerDeviceClass = .unknown,
+            appInstanceID: String = UUID().uuidString, userID: String? = nil, delivery: DeliveryConfiguration = .init(),
+            store: (any SessionStore)? = nil, diagnostics: Topic<SessionDiagnosticEvent>? = nil
+        ) throws {
+            let diagnostics = diagnostics ?? Topic(bufferLimit: 1024)
+            let peer = SessionPeer(
+                id: configuration.identity.peerID.description, deviceClass: deviceClass, appInstanceID: appInstanceID,
+                userID: userID, topology: .unknown)
+            link = try MQTTLink(configuration, diagnostics: diagnostics)
+            self.delivery = try LinkTransport(
+                localPeer: peer, link: link, configuration: delivery, store: store, diagnostics: diagnostics)
+        }
+
+        /// Opens the link.
+        /// - Throws: what `LinkTransport.start` throws.
+        public func start() throws { try delivery.start() }
+    }
+#endif

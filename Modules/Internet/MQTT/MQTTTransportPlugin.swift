@@ -1,0 +1,20 @@
+public import MeshBus
+
+/// Registers MeshMQTTTransport. What it describes is there with the trait MQTT.
+public struct MQTTTransportPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "transport.mqtt", kind: .transport, module: "MeshMQTTTransport", version: "0.1.0",
+            summary: "Paired peers anywhere, through an MQTT 5 broker that reads nothing",
+            requires: ["core.transport", "core.delivery", "core.security"],
+            capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast"], limits: Self.limits)
+    }
+
+    #if MQTT
+        private static let limits: [PayloadLimit] = [.mqttMessage, .mqttDatagram] + PayloadLimit.mqttBrokers
+    #else
+        private static let limits: [PayloadLimit] = []
+    #endif
+}

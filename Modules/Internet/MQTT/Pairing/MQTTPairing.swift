@@ -1,0 +1,141 @@
+#if MQTT
+    import MeshBus
+    public import MeshSecurity
+
+    /// A window of time in which this device and another one, to which a person has given the same secret, come to trust
+    /// each other's keys, wherever they are: they meet at a broker.
+    ///
+    /// ```swift
+    /// let pairing = try MQTTPairing(identity: identity, trustedPeers: peers, name: "Phone", secret: secret, broker: broker)
+    /// let peer = try await pairing.run()
+    /// ```
+    ///
+    /// There is one exchange and one try. A `PairingSecret` is used for one pairing.
+    public final class MQTTPairing: Sendable {
+        /// How long the window stays open.
+        public static let window = PairingExchange.lifetime
+
+        private typealias Outcome = Result<TrustedPeer, any Error>
+
+        private struct State {
+            var core: MQTTPairingCore
+            var outcome: Outcome?
+            var waiter: CheckedContinuation<Outcome, Never>?
+            var hasRun = false
+            var lastRefusal: String?
+        }
+
+        private let client: any MQTTClient
+        private let trustedPeers: TrustedPeers
+        private let state: Locked<State>
+        private let start = ContinuousClock.now
+
+        /// - Parameters:
+        ///   - trustedPeers: where the peer goes when all is well.
+        ///   - name: what the other person sees this device called.
+        ///   - makeClient: another client than libmosquitto's; its session should end with its connection.
+        /// - Throws: `MQTTError` with `invalidArgument`, and what `makeClient` throws.
+        public init(
+            identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, secret: PairingSecret, broker: MQTTBroker,
+            makeClient: (@Sendable () throws -> any MQTTClient)? = nil
+        ) throws {
+            self.trustedPeers = trustedPeers
+            let clientID = "sessionmesh-pairing-\(UInt64.random(in: 0 ... .max))"
+            client =
+                try makeClient?() ?? MosquittoClient(broker: broker, clientID: clientID, sessionExpiry: .zero)
+            state = Locked(State(core: MQTTPairingCore(secret: secret, own: identity.peerID, name: name)))
+        }
+
+        /// Opens the window until somebody is paired, the try has failed or a minute is over. Runs once; cancelling closes
+        /// it.
+        /// - Returns: the peer, which is among the trusted ones by then.
+        /// - Throws: `MQTTError`: `invalidArgument` the second time, `timedOut`, `notPaired`; `CancellationError`;
+        ///   `SecurityError` when the trusted peers cannot be kept.
+        public func run() async throws -> TrustedPeer {
+            let isFirst = state.withLock { state in
+                defer { state.hasRun = true }
+                return !state.hasRun
+            }
+            guard isFirst else { throw MQTTError(.invalidArgument, "a window opens once") }
+            try client.open(PairingObserver(self))
+            let timer = Task {
+                try await Task.sleep(for: Self.window)
+                let refusal = state.withLock { $0.lastRefusal }
+                let reason = refusal.map { "; the last that was heard: \($0)" } ?? ""
+                end(.failure(MQTTError(.timedOut, "nobody was paired in time\(reason)")))
+            }
+            let outcome = await withTaskCancellationHandler {
+                await withCheckedContinuation { wait($0) }
+            } onCancel: {
+                end(.failure(CancellationError()))
+            }
+            timer.cancel()
+            // Hands over the last word.
+            await client.close()
+            let peer = try outcome.get()
+            try trustedPeers.trust(peer)
+            return peer
+        }
+
+        private func wait(_ waiter: CheckedContinuation<Outcome, Never>) {
+            let outcome = state.withLock { state in
+                if state.outcome == nil { state.waiter = waiter }
+                return state.outcome
+            }
+            if let outcome { waiter.resume(returning: outcome) }
+        }
+
+        /// The first outcome counts.
+        private func end(_ outcome: Outcome) {
+            let waiter = state.withLock { state in
+                if state.outcome == nil { state.outcome = outcome }
+                return state.waiter.take()
+            }
+            waiter?.resume(returning: outcome)
+        }
+    }
+
+    extension MQTTPairing {
+        fileprivate var topic: String { state.withLock { $0.core.topic } }
+
+        fileprivate func connected() { client.subscribe(to: [topic]) }
+
+        fileprivate func subscribed() { perform(state.withLock { $0.core.subscribed() }) }
+
+        fileprivate func received(_ bytes: UnsafeRawBufferPointer) {
+            do {
+                perform(try state.withLock { try $0.core.received(bytes, start.duration(to: .now)) })
+            } catch {
+                end(.failure(MQTTError(.notPaired, "the pairing has failed: \(error)", cause: error)))
+            }
+        }
+
+        fileprivate func refused(_ reason: String) { state.withLock { $0.lastRefusal = reason } }
+
+        private func perform(_ steps: [MQTTPairingCore.Step]) {
+            for step in steps {
+                switch step {
+                case .publish(let bytes):
+                    // Of a lost connection the next one says it again.
+                    try? client.publish(MQTTMessage(topic: topic, bytes: bytes))
+                case .paired(let peer): end(.success(peer))
+                }
+            }
+        }
+    }
+
+    private final class PairingObserver: MQTTClientObserver {
+        private weak let pairing: MQTTPairing?
+
+        init(_ pairing: MQTTPairing) { self.pairing = pairing }
+
+        /// Nobody needs it; an empty message opens for nobody.
+        func nextWill() -> MQTTMessage { MQTTMessage(topic: pairing?.topic ?? "", bytes: [], isAcknowledged: false) }
+        func connected() { pairing?.connected() }
+        func subscribed() { pairing?.subscribed() }
+        func received(_ bytes: UnsafeRawBufferPointer, on topic: String) { pairing?.received(bytes) }
+        func writable() {}
+        func refused(_ reason: String) { pairing?.refused(reason) }
+        func disconnected(_ reason: String) { pairing?.refused(reason) }
+    }
+#endif

@@ -1,0 +1,96 @@
+#if MQTT
+    import Crypto
+    import MeshSecurity
+
+    #if canImport(FoundationEssentials)
+        import FoundationEssentials
+    #else
+        import Foundation
+    #endif
+
+    /// What two peers that are both present say to agree on keys for live packets: an X25519 key that is used once, and the
+    /// other side's as it was heard, sealed in HPKE's authenticated single-shot mode (RFC 9180 section 6.1).
+    ///
+    ///     version 1 ‖ sender's public key 33 ‖ encapsulated key 33 ‖ sealed(own key 32 ‖ heard key 32, zeros if none) ‖ tag 16
+    ///
+    /// Who hears its own fresh key back knows that the other side is there now: nothing that a broker replays says that.
+    struct Hello: Equatable {
+        static let keyByteCount = DatagramKeyAgreement.publicKeyByteCount
+        static let byteCount = 1 + 2 * SealSuite.pointByteCount + 2 * keyByteCount + SealSuite.tagByteCount
+        private static let purpose = "hello"
+
+        let key: [UInt8]
+        /// nil when nothing has been heard yet.
+        let heard: [UInt8]?
+
+        func sealed(from own: OwnKey, to peer: PeerKey) throws -> [UInt8] {
+            var sender = try HPKE.Sender(
+                recipientKey: peer.key, ciphersuite: SealSuite.hpke,
+                info: SealSuite.info(Self.purpose, from: own.id, to: peer.id), authenticatedBy: own.key)
+            let plaintext = key + (heard ?? [UInt8](repeating: 0, count: Self.keyByteCount))
+            return [SealSuite.version] + own.compressedPublicKey + (try SealSuite.compressed(sender.encapsulatedKey))
+                + (try sender.seal(plaintext))
+        }
+
+        /// - Throws: `SealError`: `malformed`, `forged`.
+        static func open(
+            _ bytes: [UInt8], from peer: PeerID, to own: OwnKey
+        ) throws(SealError) -> (hello: Hello, key: PeerKey) {
+            guard bytes.count == byteCount, bytes[0] == SealSuite.version else { throw .malformed }
+            let points = bytes[1..<(1 + 2 * SealSuite.pointByteCount)]
+            guard let key = PeerKey(points.prefix(SealSuite.pointByteCount), of: peer) else { throw .forged }
+            do {
+                var receiver = try HPKE.Recipient(
+                    privateKey: own.key, ciphersuite: SealSuite.hpke,
+                    info: SealSuite.info(purpose, from: peer, to: own.id),
+                    encapsulatedKey: SealSuite.encapsulated(points.suffix(SealSuite.pointByteCount)),
+                    authenticatedBy: key.key)
+                let plaintext = Array(try receiver.open(bytes[points.endIndex...]))
+                guard plaintext.count == 2 * keyByteCount else { throw SealError.malformed }
+                let heard = Array(plaintext.suffix(keyByteCount))
+                return (
+                    Hello(key: Array(plaintext.prefix(keyByteCount)), heard: heard.contains { $0 != 0 } ? heard : nil),
+                    key
+                )
+            } catch { throw .forged }
+        }
+    }
+
+    /// The keys for live packets with one peer, from the first hello to the last packet. Forward secret: both X25519 keys
+    /// live in memory only.
+    ///
+    /// A class, since keys that are used once cannot be copied with the core. Not safe to use from two threads at once: the
+    /// core that has it is behind a lock.
+    final class LiveSeal: @unchecked Sendable {
+        /// Consumed by the agreement.
+        private var agreement: DatagramKeyAgreement?
+        private var datagrams: SealedDatagrams?
+        let publicKey: [UInt8]
+        /// What has been sent in answer to this key of the peer's.
+        var answered: [UInt8]?
+
+        init() {
+            let agreement = DatagramKeyAgreement()
+            publicKey = agreement.publicKey
+            self.agreement = consume agreement
+        }
+
+        var isAgreed: Bool { datagrams != nil }
+
+        /// - Throws: `SealError`; nothing comes of these keys then.
+        func agree(with key: [UInt8], own: PeerID, peer: PeerID) throws(SealError) {
+            guard let agreement = agreement.take() else { throw .exhausted }
+            datagrams = try agreement.agree(with: key, local: own, remote: peer, isInitiator: own < peer)
+        }
+
+        func seal(_ bytes: [UInt8]) throws(SealError) -> [UInt8] {
+            guard let sealed = try datagrams?.seal(bytes) else { throw .unknownKey }
+            return sealed
+        }
+
+        func open(_ bytes: UnsafeRawBufferPointer) throws(SealError) -> [UInt8] {
+            guard let opened = try datagrams?.open(bytes) else { throw .unknownKey }
+            return opened
+        }
+    }
+#endif

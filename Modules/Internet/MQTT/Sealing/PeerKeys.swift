@@ -1,0 +1,77 @@
+#if MQTT
+    import Crypto
+    import MeshSecurity
+
+    #if canImport(FoundationEssentials)
+        import FoundationEssentials
+    #else
+        import Foundation
+    #endif
+
+    /// HPKE (RFC 9180) as this link uses it: DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, ChaCha20Poly1305, authenticated mode.
+    enum SealSuite {
+        static let version: UInt8 = 1
+        static let hpke = HPKE.Ciphersuite(kem: .P256_HKDF_SHA256, kdf: .HKDF_SHA256, aead: .chaChaPoly)
+        /// A point of P-256, compressed (SEC 1).
+        static let pointByteCount = 33
+        static let tagByteCount = 16
+
+        /// Binds a context to its purpose and to who speaks to whom.
+        static func info(_ purpose: String, from sender: PeerID, to receiver: PeerID) -> Data {
+            Data(Array("SessionMesh MQTT 1 \(purpose)".utf8) + [0] + sender.bytes + receiver.bytes)
+        }
+
+        /// What HPKE calls encapsulated key, in half the bytes.
+        static func compressed(_ encapsulated: Data) throws -> [UInt8] {
+            Array(try P256.KeyAgreement.PublicKey(x963Representation: encapsulated).compressedRepresentation)
+        }
+
+        static func encapsulated(_ compressed: some Collection<UInt8>) throws -> Data {
+            try P256.KeyAgreement.PublicKey(compressedRepresentation: Array(compressed)).x963Representation
+        }
+    }
+
+    /// The key of a peer, proven by the id that was pinned: the id is the key's hash, so it does not matter who says it.
+    struct PeerKey: Sendable {
+        let id: PeerID
+        let key: P256.KeyAgreement.PublicKey
+
+        /// - Parameter compressed: 33 bytes; nil when they are no key, or the key of another peer.
+        init?(_ compressed: some Collection<UInt8>, of id: PeerID) {
+            guard compressed.count == SealSuite.pointByteCount,
+                let key = try? P256.KeyAgreement.PublicKey(compressedRepresentation: Array(compressed)),
+                PeerID(publicKeyDER: Array(key.derRepresentation)) == id
+            else { return nil }
+            self.id = id
+            self.key = key
+        }
+    }
+
+    /// This peer's key, as HPKE wants it. The same key signs certificates elsewhere (ECDSA); the two uses share no message
+    /// format, which is what their joint security rests on.
+    struct OwnKey: Sendable {
+        let id: PeerID
+        let key: P256.KeyAgreement.PrivateKey
+        /// 33 bytes.
+        let compressedPublicKey: [UInt8]
+
+        /// - Throws: `MQTTError` with `invalidArgument`.
+        init(_ identity: PeerIdentity) throws(MQTTError) {
+            do {
+                key = try P256.KeyAgreement.PrivateKey(derRepresentation: identity.privateKeyDER)
+            } catch {
+                throw MQTTError(.invalidArgument, "the identity's key cannot agree on keys", cause: error)
+            }
+            id = identity.peerID
+            compressedPublicKey = Array(key.publicKey.compressedRepresentation)
+        }
+
+        /// A name for a key of the lane `latest` that says nothing to those who do not have this peer's key.
+        func topicName(of key: String, for peer: PeerID) -> String {
+            let code = HMAC<SHA256>.authenticationCode(
+                for: Array("latest".utf8) + peer.bytes + Array(key.utf8),
+                using: SymmetricKey(data: self.key.rawRepresentation))
+            return MQTTTopic.hexadecimal(code.prefix(12))
+        }
+    }
+#endif

@@ -1,0 +1,87 @@
+#if MQTT
+    package import MeshBus
+    package import MeshDelivery
+    package import MeshMQTTTransport
+    package import MeshSecurity
+    import MeshTransport
+
+    /// MeshMQTTTransport's plugin, with links for the conformance rules: over a Mosquitto that is started for them.
+    package struct ExaminableMQTTTransportPlugin: Plugin {
+        private let transport = MQTTTransportPlugin()
+
+        package init() {}
+
+        package var descriptor: PluginDescriptor { transport.descriptor }
+
+        package func contribute(to registry: inout ExtensionRegistry) throws {
+            try transport.contribute(to: &registry)
+            if MosquittoBroker.isInstalled { registry.add(.mqtt(), to: .linkFixtures) }
+        }
+    }
+
+    extension LinkFixture {
+        /// Links that trust each other and have met at a broker before, so that it keeps messages for them.
+        package static func mqtt() -> LinkFixture {
+            let broker = Locked<MosquittoBroker?>(nil)
+            let identities = (0..<2).map { _ in PeerIdentity() }
+            return LinkFixture(countMax: 2, patience: 50_000) { count in
+                let mosquitto = try broker.withLock { broker in
+                    // One for all rules would hand one rule what another has left.
+                    let fresh = try MosquittoBroker(["allow_anonymous true", "max_queued_messages 0"])
+                    broker = fresh
+                    return fresh
+                }
+                let configurations = try configurations(Array(identities.prefix(count)), mosquitto.broker)
+                try await introduce(configurations)
+                return LinkGroup(
+                    try configurations.map { try MQTTLink($0) },
+                    peerIDs: identities.prefix(count).map(\.peerID.description),
+                    settle: {
+                        try? await Task.sleep(for: .microseconds(200))
+                        withExtendedLifetime(mosquitto) {}
+                    })
+            }
+        }
+
+        package static func configurations(
+            _ identities: [PeerIdentity], _ broker: MQTTBroker
+        ) throws -> [MQTTLinkConfiguration] {
+            try identities.map { identity in
+                let trusted = TrustedPeers()
+                for other in identities where other.peerID != identity.peerID {
+                    try trusted.trust(TrustedPeer(id: other.peerID, name: "fixture"))
+                }
+                return MQTTLinkConfiguration(identity: identity, trustedPeers: trusted, broker: broker)
+            }
+        }
+
+        /// Each has been at the broker once. One alone has nobody to wait for.
+        /// - Throws: `MosquittoBroker.Failure` where they do not find each other in half a minute.
+        package static func introduce(_ configurations: [MQTTLinkConfiguration]) async throws {
+            guard configurations.count > 1 else { return }
+            let visitors = try configurations.map { (try MQTTLink($0), Visitor()) }
+            for (link, visitor) in visitors { try link.open(visitor) }
+            let end = ContinuousClock.now + .seconds(30)
+            while !visitors.allSatisfy({ $0.1.hasFound }), ContinuousClock.now < end {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            for (link, _) in visitors { await link.close() }
+            guard visitors.allSatisfy({ $0.1.hasFound }) else {
+                throw MosquittoBroker.Failure(description: "peers have not found each other at the broker")
+            }
+        }
+    }
+
+    private final class Visitor: LinkObserver {
+        private let found = Locked(false)
+
+        var hasFound: Bool { found.withLock { $0 } }
+
+        func found(_ address: LinkAddress) { found.withLock { $0 = true } }
+        func connected(_ address: LinkAddress, as peerID: String?) {}
+        func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {}
+        func writable(_ address: LinkAddress) {}
+        func disconnected(_ address: LinkAddress, reason: String?) {}
+        func failed(_ reason: String) {}
+    }
+#endif

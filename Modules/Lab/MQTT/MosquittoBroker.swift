@@ -1,0 +1,131 @@
+#if MQTT
+    package import Foundation
+    import MeshBus
+    package import MeshMQTTTransport
+
+    /// A real Mosquitto on a free port of the loopback address, for tests and the conformance rules. Ended when it is let go.
+    package final class MosquittoBroker: Sendable {
+        package struct Failure: Error, CustomStringConvertible {
+            package let description: String
+        }
+
+        /// Whether there is one to start on this machine.
+        package static var isInstalled: Bool { program != nil }
+
+        package let port: UInt16
+        package let folder: URL
+        private let settings: [String]
+        private let process = Locked<Process?>(nil)
+
+        /// - Parameter settings: lines of mosquitto.conf beside listener and access.
+        /// - Throws: `Failure` where there is no Mosquitto, or it does not start.
+        package init(_ settings: [String] = ["allow_anonymous true"]) throws {
+            port = try Self.freePort()
+            self.settings = settings
+            folder = FileManager.default.temporaryDirectory.appending(path: "mesh-broker-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try start()
+        }
+
+        deinit {
+            kill()
+            try? FileManager.default.removeItem(at: folder)
+        }
+
+        package var broker: MQTTBroker { MQTTBroker(host: "127.0.0.1", port: port) }
+
+        /// Begins anew, with what the broker has kept.
+        package func start() throws {
+            let file = folder.appending(path: "mosquitto.conf")
+            let user = getuid() == 0 ? ["user root"] : []
+            let lines = ["listener \(port) 127.0.0.1", "persistence_location \(folder.path)/"] + user + settings
+            try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
+            let process = Process()
+            guard let program = Self.program else {
+                throw Failure(description: "there is no mosquitto on this machine")
+            }
+            process.executableURL = URL(filePath: program)
+            process.arguments = ["-c", file.path]
+            let log = folder.appending(path: "log")
+            try Data().write(to: log)
+            let output = try FileHandle(forWritingTo: log)
+            process.standardOutput = output
+            process.standardError = output
+            process.standardInput = FileHandle.nullDevice
+            try Self.withoutBlockedSignals { try process.run() }
+            self.process.withLock { $0 = process }
+            while !Self.answers(at: port) {
+                guard process.isRunning else {
+                    let said = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+                    throw Failure(description: "mosquitto has ended: \(said)")
+                }
+                Thread.sleep(forTimeInterval: 0.005)
+            }
+        }
+
+        /// In good order: it writes down what it keeps.
+        package func stop() { end(SIGTERM) }
+
+        /// At once, as a crash does.
+        package func kill() { end(SIGKILL) }
+
+        /// Threads of ours may block signals, and a program starts with what its starter blocks: it would not hear `stop`.
+        private static func withoutBlockedSignals<Result>(_ body: () throws -> Result) rethrows -> Result {
+            var (none, before) = (sigset_t(), sigset_t())
+            sigemptyset(&none)
+            pthread_sigmask(SIG_SETMASK, &none, &before)
+            defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+            return try body()
+        }
+
+        private func end(_ signal: Int32) {
+            guard let process = process.withLock({ $0.take() }), process.isRunning else { return }
+            _ = Foundation.kill(process.processIdentifier, signal)
+            process.waitUntilExit()
+        }
+
+        private static let program = [
+            "/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/opt/homebrew/sbin/mosquitto",
+        ]
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+        private static func freePort() throws -> UInt16 {
+            try withSocket(port: 0) { descriptor, address in
+                guard address({ bind(descriptor, $0, $1) }) == 0 else { throw Failure(description: "no free port") }
+                var bound = sockaddr_in()
+                var count = socklen_t(MemoryLayout<sockaddr_in>.size)
+                _ = withUnsafeMutablePointer(to: &bound) {
+                    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &count) }
+                }
+                return UInt16(bigEndian: bound.sin_port)
+            }
+        }
+
+        private static func answers(at port: UInt16) -> Bool {
+            (try? withSocket(port: port) { descriptor, address in address { connect(descriptor, $0, $1) } == 0 })
+                ?? false
+        }
+
+        private static func withSocket<Result>(
+            port: UInt16, _ body: (Int32, ((UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32) throws -> Result
+        ) throws -> Result {
+            #if canImport(Darwin)
+                let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+            #else
+                let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            #endif
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            return try body(descriptor) { call in
+                withUnsafePointer(to: &address) {
+                    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        call($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                    }
+                }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,78 @@
+#if MQTT
+    import MeshSecurity
+    import Testing
+
+    @testable import MeshMQTTTransport
+
+    struct KeptSealTests {
+        private let sender: OwnKey
+        private let receiver: OwnKey
+        private let receiverKey: PeerKey
+
+        init() throws {
+            sender = try OwnKey(PeerIdentity())
+            receiver = try OwnKey(PeerIdentity())
+            receiverKey = try #require(PeerKey(receiver.compressedPublicKey, of: receiver.id))
+        }
+
+        private func open(_ bytes: [UInt8], _ opener: inout KeptOpener, topic: String = "t") throws -> [UInt8] {
+            try bytes.withUnsafeBytes { bytes throws(SealError) in try opener.open(bytes, from: topic) }
+        }
+
+        @Test func `What is sealed is opened, in order, and adds 91 bytes`() throws {
+            var sealer = try KeptSealer(from: sender, to: receiverKey)
+            var opener = KeptOpener(from: sender.id, to: receiver)
+            for size in [0, 1, 256, 130_000] {
+                let bytes = [UInt8](repeating: UInt8(size & 0xFF), count: size)
+                let sealed = try sealer.seal(bytes, for: "t")
+                #expect(sealed.count == size + KeptSeal.overhead)
+                #expect(try open(sealed, &opener) == bytes)
+            }
+            #expect(KeptSeal.overhead == 91)
+        }
+
+        @Test func `A message that has waited is opened by a receiver that was just launched`() throws {
+            var sealer = try KeptSealer(from: sender, to: receiverKey)
+            _ = try sealer.seal([1], for: "t")
+            let waiting = try sealer.seal([2], for: "t")
+            var opener = KeptOpener(from: sender.id, to: receiver)
+            #expect(try open(waiting, &opener) == [2])
+        }
+
+        @Test func `A replay and a message that was overtaken are refused`() throws {
+            var sealer = try KeptSealer(from: sender, to: receiverKey)
+            var opener = KeptOpener(from: sender.id, to: receiver)
+            let first = try sealer.seal([1], for: "t")
+            let second = try sealer.seal([2], for: "t")
+            #expect(try open(second, &opener) == [2])
+            for message in [first, second] {
+                #expect(throws: SealError.replayed) { try open(message, &opener) }
+            }
+        }
+
+        @Test func `A message opens under no other topic, from no other sender and for no other receiver`() throws {
+            var sealer = try KeptSealer(from: sender, to: receiverKey)
+            let sealed = try sealer.seal([1, 2, 3], for: "t")
+            var opener = KeptOpener(from: sender.id, to: receiver)
+            #expect(throws: SealError.forged) { try open(sealed, &opener, topic: "u") }
+            var stranger = KeptOpener(from: try OwnKey(PeerIdentity()).id, to: receiver)
+            #expect(throws: SealError.forged) { try open(sealed, &stranger) }
+            var other = KeptOpener(from: sender.id, to: try OwnKey(PeerIdentity()))
+            #expect(throws: SealError.forged) { try open(sealed, &other) }
+            #expect(try open(sealed, &opener) == [1, 2, 3])
+        }
+
+        @Test func `Every changed byte and every cut is noticed, and nothing of it is remembered`() throws {
+            var sealer = try KeptSealer(from: sender, to: receiverKey)
+            let sealed = try sealer.seal([7, 8, 9], for: "t")
+            var opener = KeptOpener(from: sender.id, to: receiver)
+            for index in sealed.indices {
+                var changed = sealed
+                changed[index] ^= 1
+                #expect(throws: SealError.self, "byte \(index)") { try open(changed, &opener) }
+                #expect(throws: SealError.self, "cut at \(index)") { try open(Array(sealed[..<index]), &opener) }
+            }
+            #expect(try open(sealed, &opener) == [7, 8, 9])
+        }
+    }
+#endif

@@ -1,0 +1,168 @@
+#if MQTT
+    import Foundation
+    import MeshBus
+    import MeshMQTTLab
+    import MeshSecurity
+    import MeshTestSupport
+    import MeshTransport
+    import Testing
+
+    @testable import MeshMQTTTransport
+
+    /// What brokers and strangers do, with a real Mosquitto.
+    @Suite(.serialized, .enabled(if: MosquittoBroker.isInstalled, "needs mosquitto")) struct MQTTBrokerTests {
+        private let words = (1...10).map { Array("word \($0) that nobody else may read".utf8) }
+
+        @Test func `A broker that restarts and keeps its sessions delivers what was queued before`() async throws {
+            let party = try await BrokerParty(["persistence true"])
+            try party.open(0)
+            try await eventually("the other to be found") { party.ears[0].heard.isFound }
+            for word in words { try await party.send(word, on: .queue) }
+            party.broker.stop()
+            try party.broker.start()
+            try party.open(1)
+            try await eventually("all words") { party.ears[1].packets(on: .queue).count >= words.count }
+            #expect(party.ears[1].packets(on: .queue) == words)
+            await party.close()
+        }
+
+        @Test func `A broker that restarts and has forgotten everything is found again, and the peers at it`()
+            async throws
+        {
+            let party = try await BrokerParty(["persistence false"])
+            try await party.meet()
+            party.broker.kill()
+            try party.broker.start()
+            try await eventually("both to be connected again") {
+                party.ears.allSatisfy { $0.heard.connections >= 2 }
+            }
+            for word in words { try await party.send(word, on: .queue) }
+            try await eventually("all words") { party.ears[1].packets(on: .queue).count >= words.count }
+            #expect(party.ears[1].packets(on: .queue) == words)
+            await party.close()
+        }
+
+        @Test func `A peer whose client id is taken over comes back and misses nothing that is sent then`()
+            async throws
+        {
+            let party = try await BrokerParty()
+            try await party.meet()
+            let thief = try await Stranger(at: party.broker.broker, as: party.clientIDs[1], listens: false)
+            await thief.close()
+            try await eventually("the peer to be back") { party.ears[1].heard.connections >= 2 }
+            for word in words { try await party.send(word, on: .queue) }
+            try await eventually("all words") { Set(party.ears[1].packets(on: .queue)).isSuperset(of: words) }
+            await party.close()
+        }
+
+        @Test func `A topic that the broker forbids is reported, and the link goes on`() async throws {
+            let rules = FileManager.default.temporaryDirectory.appending(path: "mesh-acl-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: rules) }
+            try Data("topic readwrite #\ntopic deny sessionmesh/1/+/from/+/queue\n".utf8).write(to: rules)
+            let party = try await BrokerParty(["acl_file \(rules.path)"])
+            let events = Locked<[String]>([])
+            let subscription = party.diagnostics.subscribe()
+            let reader = Task {
+                for await event in subscription {
+                    if case .rejected(_, let reason) = event { events.withLock { $0.append(reason) } }
+                }
+            }
+            try await party.meet()
+            try await party.send(words[0], on: .queue)
+            try await eventually("word of the refusal") {
+                events.withLock { $0.contains { $0.contains("refuses a message") } }
+            }
+            try await party.send(words[1], on: .latest)
+            try await eventually("what is allowed") { party.ears[1].packets(on: .latest) == [words[1]] }
+            #expect(party.ears[1].packets(on: .queue) == [])
+            await party.close()
+            reader.cancel()
+        }
+
+        @Test func `What a stranger has retained under the peers' names is not believed`() async throws {
+            let party = try await BrokerParty(isKnown: false)
+            let stranger = try await Stranger(at: party.broker.broker)
+            let key = PeerIdentity()
+            let presence = MQTTPresence(
+                isHere: true, token: [UInt8](repeating: 1, count: 16),
+                key: try OwnKey(key).compressedPublicKey)
+            for topic in [
+                MQTTTopic.presence(party.ids[0]), .queue(to: party.ids[1], from: party.ids[0]),
+                .latest(to: party.ids[1], from: party.ids[0], key: "feature"),
+                .datagram(to: party.ids[1], from: party.ids[0]), .hello(to: party.ids[1], from: party.ids[0]),
+            ] {
+                try await stranger.publish(MQTTMessage(topic: topic.name, bytes: presence.bytes, isRetained: true))
+            }
+            try await party.meet()
+            try await party.send(words[0], on: .queue)
+            try await eventually("the first true word") { party.ears[1].packets(on: .queue).count >= 1 }
+            #expect(party.ears[1].heard.packets == [.queue: [words[0]]])
+            #expect(party.links[1].statistics.forged > 0)
+            await party.close()
+            await stranger.close()
+        }
+
+        @Test func `A stranger at the broker reads no plaintext, and what it repeats and changes reaches nobody`()
+            async throws
+        {
+            let party = try await BrokerParty()
+            let stranger = try await Stranger(at: party.broker.broker)
+            try await party.meet()
+            for lane in [LinkLane.queue, .latest, .datagram] { try await party.send(words[0], on: lane) }
+            try await eventually("a word on each lane") { party.ears[1].heard.packets.count == 3 }
+            try await eventually("the stranger to have seen them") {
+                ["queue", "latest", "datagram"].allSatisfy { part in
+                    stranger.seen.contains { $0.topic.contains(part) }
+                }
+            }
+            let seen = stranger.seen
+            for message in seen {
+                #expect(!String(decoding: message.bytes, as: UTF8.self).contains("nobody else"))
+                #expect(!message.topic.contains("feature"))
+            }
+            let before = party.ears.map(\.heard.packets)
+            for var message in seen where !message.topic.hasSuffix("presence") {
+                message.isRetained = message.topic.contains("latest")
+                try await stranger.publish(message)
+                for index in stride(from: 0, to: message.bytes.count, by: 29) {
+                    var changed = message
+                    changed.bytes[index] ^= 0x55
+                    try await stranger.publish(changed)
+                }
+            }
+            try await party.send(words[1], on: .queue)
+            try await eventually("the next true word") { party.ears[1].packets(on: .queue).last == words[1] }
+            var expected = before[1]
+            expected[.queue]?.append(words[1])
+            #expect(party.ears[1].heard.packets == expected)
+            #expect(party.ears[0].heard.packets == before[0])
+            #expect(party.links[1].statistics.forged > 0 && party.links[1].statistics.replayed > 0)
+            await party.close()
+            await stranger.close()
+        }
+
+        @Test func `A peer that a will calls gone while it lives says that it is there, and stays connected`()
+            async throws
+        {
+            let party = try await BrokerParty()
+            let stranger = try await Stranger(at: party.broker.broker)
+            try await party.meet()
+            let topic = MQTTTopic.presence(party.ids[1]).name
+            func last() -> [UInt8]? { stranger.seen.last { $0.topic == topic }?.bytes }
+            try await eventually("its presence") { last()?.first == 1 }
+            let here = try #require(last())
+            let count = stranger.seen.count { $0.topic == topic }
+            var gone = here
+            gone[0] = 0
+            try await stranger.publish(MQTTMessage(topic: topic, bytes: gone, isRetained: true))
+            try await eventually("it to say that it is there") {
+                stranger.seen.count { $0.topic == topic } >= count + 2 && last() == here
+            }
+            try await party.send(words[0], on: .datagram)
+            try await eventually("a live word") { party.ears[1].packets(on: .datagram) == [words[0]] }
+            #expect(party.ears.map(\.heard.partings) == [0, 0])
+            await party.close()
+            await stranger.close()
+        }
+    }
+#endif

@@ -1,0 +1,173 @@
+#if MQTT
+    import MeshSecurity
+    import MeshTransport
+    import Testing
+
+    @testable import MeshMQTTTransport
+
+    /// Two peers and a broker in memory, in virtual time.
+    struct MQTTLinkCoreTests {
+        private struct Network {
+            var cores: [MQTTLinkCore]
+            var retained: [String: [UInt8]] = [:]
+            var told: [[MQTTLinkCore.Directive]]
+            var published: [MQTTMessage] = []
+            var now = Duration.seconds(1)
+
+            init() throws {
+                cores = try (0..<2).map { _ in
+                    try MQTTLinkCore(
+                        own: OwnKey(PeerIdentity()), limits: [.datagram: 60_000, .queue: 130_000, .latest: 130_000])
+                }
+                told = [[], []]
+                let ids = cores.map(\.own.id)
+                for index in 0..<2 { cores[index].trust([ids[1 - index]]) }
+            }
+
+            mutating func meet() {
+                for index in 0..<2 {
+                    _ = cores[index].willConnect(token: [UInt8](repeating: UInt8(index), count: 16))
+                    cores[index].brokerConnected()
+                    run()
+                    cores[index].subscribed()
+                    run()
+                }
+            }
+
+            /// Until neither has anything to say.
+            mutating func run() {
+                while true {
+                    let all = (0..<2).map { cores[$0].takeDirectives() }
+                    guard all.contains(where: { !$0.isEmpty }) else { return }
+                    for (index, directives) in all.enumerated() {
+                        for directive in directives { perform(directive, index) }
+                    }
+                }
+            }
+
+            private mutating func perform(_ directive: MQTTLinkCore.Directive, _ index: Int) {
+                switch directive {
+                case .publish(let message): publish(message)
+                case .subscribe(let filters):
+                    for filter in filters { if let bytes = retained[filter] { deliver(bytes, filter, to: index) } }
+                default: told[index].append(directive)
+                }
+            }
+
+            mutating func publish(_ message: MQTTMessage) {
+                published.append(message)
+                if message.isRetained { retained[message.topic] = message.bytes }
+                for index in 0..<2 { deliver(message.bytes, message.topic, to: index) }
+            }
+
+            mutating func deliver(_ bytes: [UInt8], _ topic: String, to index: Int) {
+                let now = now
+                bytes.withUnsafeBytes { cores[index].received($0, on: topic, now) }
+            }
+
+            mutating func wait(_ duration: Duration) {
+                let end = now + duration
+                while now < end {
+                    now += .milliseconds(250)
+                    for index in 0..<2 { cores[index].tick(now) }
+                    run()
+                }
+            }
+
+            func id(_ index: Int) -> PeerID { cores[index].own.id }
+            func connections(_ index: Int) -> Int { told[index].count { $0 == .connected(id(1 - index)) } }
+            func partings(_ index: Int) -> Int {
+                told[index].count { if case .disconnected = $0 { true } else { false } }
+            }
+        }
+
+        @Test func `Two that are present connect once and exchange packets on every lane`() throws {
+            var network = try Network()
+            network.meet()
+            #expect(network.connections(0) == 1 && network.connections(1) == 1)
+            #expect(network.told[0].first == .found(network.id(1)))
+            for lane in [LinkLane.datagram, .queue, .latest] {
+                let packet = LinkPacket(lane: lane, bytes: Array("plain text".utf8), key: "feature")
+                network.publish(try network.cores[0].seal(packet, to: network.id(1)))
+                network.run()
+                #expect(network.told[1].last == .received(packet.bytes, lane, network.id(0)))
+            }
+            network.wait(.seconds(60))
+            #expect(network.partings(0) == 0 && network.partings(1) == 0)
+        }
+
+        @Test func `A will that fires while the peer lives parts nobody, and the peer says again that it is there`()
+            throws
+        {
+            var network = try Network()
+            network.meet()
+            let topic = MQTTTopic.presence(network.id(1)).name
+            let here = try #require(network.retained[topic])
+            var gone = here
+            gone[0] = 0
+            network.publish(MQTTMessage(topic: topic, bytes: gone, isRetained: true))
+            network.run()
+            network.wait(.seconds(10))
+            #expect(network.partings(0) == 0)
+            #expect(network.retained[topic] == here)
+        }
+
+        @Test func `A peer that has gone without a word is believed gone once it does not answer`() throws {
+            var network = try Network()
+            network.meet()
+            network.cores[1].brokerDisconnected()
+            _ = network.cores[1].takeDirectives()
+            network.wait(.seconds(20))
+            #expect(network.partings(0) == 1)
+        }
+
+        @Test func `A stranger who reads and writes every topic sees no plaintext and changes nothing`() throws {
+            var network = try Network()
+            network.meet()
+            let secret = Array("what nobody else may read".utf8)
+            for lane in [LinkLane.datagram, .queue, .latest] {
+                network.publish(
+                    try network.cores[0].seal(LinkPacket(lane: lane, bytes: secret, key: "feature"), to: network.id(1)))
+            }
+            network.run()
+            let seen = network.published
+            for message in seen {
+                #expect(!String(decoding: message.bytes, as: UTF8.self).contains("nobody else"))
+                #expect(!message.topic.contains("feature"))
+            }
+            let before = network.told
+            // Everything again, everything changed in one place, and words of its own under the peers' names.
+            for message in seen where MQTTTopic(message.topic) != .presence(network.id(0)) {
+                network.publish(message)
+                for index in stride(from: 0, to: message.bytes.count, by: 7) {
+                    var changed = message
+                    changed.bytes[index] ^= 0x55
+                    network.publish(changed)
+                }
+                network.publish(MQTTMessage(topic: message.topic, bytes: secret, isRetained: true))
+                network.run()
+            }
+            for index in 0..<2 {
+                let news = network.told[index].dropFirst(before[index].count)
+                let isQuiet = news.allSatisfy { if case .report = $0 { true } else { false } }
+                #expect(isQuiet, "peer \(index) was told \(news)")
+            }
+            let packet = LinkPacket(lane: .queue, bytes: [1], key: "")
+            network.publish(try network.cores[0].seal(packet, to: network.id(1)))
+            network.run()
+            #expect(network.told[1].last == .received([1], .queue, network.id(0)))
+        }
+
+        @Test func `A peer that is trusted no longer is parted from and says nothing any more`() throws {
+            var network = try Network()
+            network.meet()
+            network.cores[1].trust([])
+            network.run()
+            #expect(network.partings(1) == 1)
+            let count = network.told[1].count
+            network.publish(try network.cores[0].seal(LinkPacket(lane: .queue, bytes: [1]), to: network.id(1)))
+            network.run()
+            #expect(network.told[1].count == count)
+        }
+    }
+#endif
