@@ -59,7 +59,7 @@
                 defer { watch.cancel() }
                 let secret = secret
                 let app = GatewayApp { token, _ in Self.user(of: token, secret: secret) }
-                let server = try await GatewayServer.start(settings, app: app, buffer: try await buffer())
+                let server = try await GatewayServer.start(settings, app: app, buffer: try await Self.buffer(at: redis))
                 try tell(server)
                 for await _ in stops { break }
                 await server.shutDown()
@@ -81,7 +81,7 @@
                 return settings
             }
 
-            private func buffer() async throws -> any ReplayBuffer {
+            static func buffer(at redis: String?) async throws -> any ReplayBuffer {
                 guard let redis else { return MemoryReplayBuffer() }
                 #if Redis
                     return try await RedisReplayBuffer.connect(to: RedisAddress(redis))

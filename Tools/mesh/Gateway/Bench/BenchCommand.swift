@@ -1,6 +1,7 @@
 #if CommandLineTools && WebSocket
     import ArgumentParser
     import Foundation
+    import MeshBus
     import MeshToolOutput
 
     struct GatewayBenchCommand: AsyncParsableCommand {
@@ -9,7 +10,8 @@
             discussion: """
                 Server and load are processes of their own, on this machine. Ratios count: events delivered a second (the \
                 gateway's by the other's), memory of an idle session (the gateway's by the other's), and the return of all \
-                clients after every connection was cut, with missed events each, by pushing the same bytes.
+                clients after every connection was cut, with missed events each, by pushing the same bytes. With --redis the \
+                gateway is killed and started again too, once with admission and once without.
                 """)
 
         @Option(help: "Idle sessions, and clients that come back.") var sessions = 10_000
@@ -17,15 +19,23 @@
         @Option(help: "Events for each of them.") var events = 100
         @Option(help: "Events that each client has missed when it comes back.") var missed = 100
         @Option(help: "Bytes of an event's payload.") var bytes = 100
+        @Option(help: ArgumentHelp("An empty Redis of this machine's.", valueName: "url")) var redis: String?
+        @Option(help: "Handshakes a second that a gateway that was started again admits.") var admission = 500
 
         func run() async throws {
-            try Descriptors.raiseLimit()
+            DescriptorLimit.raise(to: 65_536)
             let gateway = try await measure(bare: false)
             let bare = try await measure(bare: true)
             try say("delivered a second", gateway.delivered, bare.delivered, gateway.delivered / bare.delivered)
             try say(
                 "bytes of an idle session", gateway.idleBytes, bare.idleBytes, gateway.idleBytes / bare.idleBytes)
             try say("seconds until all are back", gateway.back, bare.back, bare.back / gateway.back)
+            guard let redis else { return }
+            let seconds = try await restart(redis, admission: 0)
+            try say("seconds until all are back after a restart", seconds, bare.back, bare.back / seconds)
+            let admitted = try await restart(redis, admission: admission)
+            try ToolOutput.print(
+                String(format: "the same, with %d admitted a second: %.1f", admission, admitted))
         }
 
         private func say(_ what: String, _ ours: Double, _ other: Double, _ ratio: Double) throws {
@@ -73,6 +83,27 @@
             return figures
         }
 
+        /// The gateway is killed, and events are published to another before its clients come.
+        private func restart(_ redis: String, admission: Int) async throws -> Double {
+            let first = try BenchProcess(bare: false, users: sessions, redis: redis)
+            let load = try BenchLoad(port: first.port, speaks: true)
+            try await load.connect(0..<sessions)
+            first.kill()
+            try await load.areGone()
+            let second = try BenchProcess(bare: false, users: sessions, redis: redis, admission: admission)
+            defer { second.end() }
+            second.push(missed, bytes)
+            second.pushIsDone()
+            try await load.move(to: second.port)
+            try await load.resetEvents()
+            let seconds = try await elapsed {
+                try await load.connect(0..<sessions)
+                try await load.waitForEvents(sessions * missed)
+            }
+            try await load.dropAll()
+            return seconds
+        }
+
         private func elapsed(_ body: () async throws -> Void) async rethrows -> Double {
             let duration = try await ContinuousClock().measure { try await body() }
             return duration / .seconds(1)
@@ -85,9 +116,11 @@
         private let process = Process()
         private let (input, output) = (Pipe(), Pipe())
 
-        init(bare: Bool, users: Int) throws {
+        init(bare: Bool, users: Int, redis: String? = nil, admission: Int = 0) throws {
             process.executableURL = Bundle.main.executableURL
-            process.arguments = ["gateway", "bench-server", "--users", "\(users)"] + (bare ? ["--bare"] : [])
+            process.arguments =
+                ["gateway", "bench-server", "--users", "\(users)", "--admission", "\(admission)"]
+                + (bare ? ["--bare"] : []) + (redis.map { ["--redis", $0] } ?? [])
             process.standardInput = input
             process.standardOutput = output
             try process.run()
@@ -95,7 +128,7 @@
             self.port = port
         }
 
-        var residentBytes: Int { Descriptors.residentBytes(of: process.processIdentifier) }
+        var residentBytes: Int { ResidentMemory.bytes(of: process.processIdentifier) }
 
         func push(_ events: Int, _ bytes: Int) {
             try? input.fileHandleForWriting.write(contentsOf: Data("push \(events) \(bytes)\n".utf8))
@@ -106,6 +139,12 @@
 
         func end() {
             try? input.fileHandleForWriting.close()
+            process.waitUntilExit()
+        }
+
+        /// Without a word to its clients: the bench's server ends at once.
+        func kill() {
+            process.terminate()
             process.waitUntilExit()
         }
 

@@ -12,20 +12,30 @@
             var sockets: [Int: WebSocket] = [:]
             var ready = 0
             var events = 0
+            var address: WebSocketAddress
             var waiting: (count: Int, isMet: (State) -> Int, promise: EventLoopPromise<Void>)?
         }
 
         let loop: any EventLoop
         private let state: NIOLoopBoundBox<State>
-        private let address: WebSocketAddress
         private let speaks: Bool
 
         /// - Parameter speaks: whether clients identify and resume, as with a gateway.
         init(port: Int, speaks: Bool) throws {
             loop = MultiThreadedEventLoopGroup.singleton.next()
-            state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
-            address = try WebSocketAddress("ws://127.0.0.1:\(port)/")
+            let state = State(address: try Self.address(port))
+            self.state = NIOLoopBoundBox.makeBoxSendingValue(state, eventLoop: loop)
             self.speaks = speaks
+        }
+
+        private static func address(_ port: Int) throws -> WebSocketAddress {
+            try WebSocketAddress("ws://127.0.0.1:\(port)/")
+        }
+
+        /// The server is another process now.
+        func move(to port: Int) async throws {
+            let address = try Self.address(port)
+            try await loop.submit { self.state.value.address = address }.get()
         }
 
         /// Connects them, some hundred at a time, and waits until each is ready or resumed.
@@ -36,11 +46,7 @@
                 let batch = next..<min(next + 200, keys.upperBound)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for key in batch {
-                        group.addTask {
-                            try await WebSocketDialer.dial(self.address, on: self.loop, key: key) {
-                                BenchClient(self.state, speaks: self.speaks)
-                            }
-                        }
+                        group.addTask { try await self.dial(key) }
                     }
                     try await group.waitForAll()
                 }
@@ -49,11 +55,28 @@
             try await wait(keys.count) { $0.ready }
         }
 
+        private func dial(_ key: Int) async throws {
+            let address = try await loop.submit { self.state.value.address }.get()
+            try await WebSocketDialer.dial(address, on: loop, key: key) {
+                BenchClient(self.state, speaks: self.speaks) { key, wait in self.dial(key, after: wait) }
+            }
+        }
+
+        /// A client that was told to come again. Where it cannot, the wait for all of them does not end.
+        private func dial(_ key: Int, after wait: Int64) {
+            loop.scheduleTask(in: .milliseconds(wait)) { Task { try await self.dial(key) } }
+        }
+
         func resetEvents() async throws { try await loop.submit { self.state.value.events = 0 }.get() }
         func waitForEvents(_ count: Int) async throws { try await wait(count) { $0.events } }
 
         func dropAll() async throws {
             try await loop.submit { for socket in Array(self.state.value.sockets.values) { socket.drop() } }.get()
+            try await areGone()
+        }
+
+        /// Waits until every socket has closed.
+        func areGone() async throws {
             while try await loop.submit({ !self.state.value.sockets.isEmpty }).get() { await Task.yield() }
         }
 
@@ -73,8 +96,11 @@
     private final class BenchClient: WebSocketObserver {
         private let state: NIOLoopBoundBox<BenchLoad.State>
         private let speaks: Bool
+        private let comeAgain: (Int, Int64) -> Void
 
-        init(_ state: NIOLoopBoundBox<BenchLoad.State>, speaks: Bool) { (self.state, self.speaks) = (state, speaks) }
+        init(_ state: NIOLoopBoundBox<BenchLoad.State>, speaks: Bool, comeAgain: @escaping (Int, Int64) -> Void) {
+            (self.state, self.speaks, self.comeAgain) = (state, speaks, comeAgain)
+        }
 
         func opened(_ socket: WebSocket) {
             state.value.sockets[socket.key] = socket
@@ -98,12 +124,17 @@
                 greet(socket)
             } else if Self.text(message, after: #""t":""#)?.hasPrefix("RESUMED") == true {
                 state.value.ready += 1
+            } else if let wait = Self.text(message, after: #""retry_after":"#).flatMap({ Int64($0.dropLast(2)) }) {
+                comeAgain(socket.key, wait)
             }
             check()
         }
 
         func flushed(_ count: Int, on socket: WebSocket) {}
-        func closed(_ code: UInt16?, _ socket: WebSocket) { state.value.sockets[socket.key] = nil }
+        /// A client that came again may have another socket already.
+        func closed(_ code: UInt16?, _ socket: WebSocket) {
+            if state.value.sockets[socket.key] === socket { state.value.sockets[socket.key] = nil }
+        }
 
         private func greet(_ socket: WebSocket) {
             let text =

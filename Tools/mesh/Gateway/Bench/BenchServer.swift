@@ -1,5 +1,6 @@
 #if CommandLineTools && WebSocket
     import ArgumentParser
+    import MeshBus
     import MeshGatewayServer
     import MeshResumeGateway
     import MeshToolOutput
@@ -15,9 +16,10 @@
         @Flag(help: "The server that only writes.") var bare = false
         @Option(help: "How many users there are, named by their number.") var users: Int
         @Option(help: "Handshakes a second; 0 for all at once.") var admission = 0
+        @Option(help: "The Redis that keeps the events; this process's memory does without it.") var redis: String?
 
         func run() async throws {
-            try Descriptors.raiseLimit()
+            DescriptorLimit.raise(to: 65_536)
             if bare { try await serveBare() } else { try await serveGateway() }
         }
 
@@ -28,14 +30,14 @@
             settings.connection.heartbeatInterval = .seconds(600)
             settings.connection.identifyTimeout = .seconds(120)
             settings.socket.connectionsPerAddress = 100_000
-            let buffer = MemoryReplayBuffer()
+            let buffer = try await GatewayServeCommand.buffer(at: redis)
             let server = try await GatewayServer.start(settings, app: GatewayApp { token, _ in token }, buffer: buffer)
             try ToolOutput.print("\(server.port)")
             while let (events, bytes) = BenchOrder.next() {
                 let event = try ReplayEvent(type: "LOAD", json: BenchOrder.payload(bytes))
                 let begun = await server.counts().framesSent
                 for round in 0..<events {
-                    for user in 0..<users { try await server.publish(event, to: "\(user)") }
+                    try await publish(event, server)
                     // No faster than it is told: what is noticed too late would wait for its user's next event.
                     while true {
                         let counts = await server.counts()
@@ -44,6 +46,21 @@
                     }
                 }
                 try ToolOutput.print("done")
+            }
+        }
+
+        /// To every user; to Redis as many at once as share a way there and back.
+        private func publish(_ event: ReplayEvent, _ server: GatewayServer) async throws {
+            guard redis != nil else {
+                for user in 0..<users { try await server.publish(event, to: "\(user)") }
+                return
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for user in 0..<users {
+                    if user >= 512 { _ = try await group.next() }
+                    group.addTask { try await server.publish(event, to: "\(user)") }
+                }
+                try await group.waitForAll()
             }
         }
 
