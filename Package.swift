@@ -208,7 +208,7 @@ let modules: [Module] = [
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage"],
         tests: ["MeshBus", "MeshWire", "MeshStorage"]),
     Module(
-        "MeshResume", "Modules/Features/Resume", floor: 4, uses: ["MeshBus", "MeshStorage"],
+        "MeshResume", "Modules/Features/Resume", floor: 4, uses: ["MeshBus", "MeshStorage", "MeshWire"],
         tests: ["MeshBus", "MeshStorage", "MeshSQLiteStorage", "MeshTestSupport"]),
     Module(
         "MeshSession", "Modules/Features/Session", floor: 5,
@@ -256,7 +256,7 @@ let modules: [Module] = [
             "MeshTestSupport",
         ]),
     Module(
-        "MeshResumeGateway", "Modules/Features/ResumeGateway", floor: 5, uses: ["MeshBus", "MeshResume"],
+        "MeshResumeGateway", "Modules/Features/ResumeGateway", floor: 5, uses: ["MeshBus", "MeshResume", "MeshWire"],
         tests: ["MeshBus", "MeshResume", "MeshVirtualTime"]),
 
     // Internet: beyond one network
@@ -269,7 +269,9 @@ let modules: [Module] = [
     Module(
         "MeshGatewayServer", "Modules/Internet/GatewayServer", floor: 6,
         uses: ["MeshBus", "MeshResume", "MeshResumeGateway", "MeshWebSocket"], needs: webSocket,
-        tests: ["MeshBus", "MeshResume", "MeshResumeGateway", "MeshWebSocket", "MeshResumeWebSocket"]),
+        tests: [
+            "MeshBus", "MeshResume", "MeshResumeGateway", "MeshWebSocket", "MeshResumeWebSocket", "MeshTestSupport",
+        ]),
     Module(
         "MeshResumeWebSocket", "Modules/Internet/ResumeClient", floor: 6,
         uses: ["MeshBus", "MeshResume", "MeshWebSocket"], needs: webSocket),
@@ -288,7 +290,7 @@ let modules: [Module] = [
         "MeshTesting", "Modules/Lab/Conformance", floor: 6,
         uses: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
-            "MeshDiscovery", "MeshFixtures", "MeshVirtualTime",
+            "MeshDiscovery", "MeshFixtures", "MeshResume", "MeshVirtualTime",
         ],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",

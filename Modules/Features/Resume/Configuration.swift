@@ -54,7 +54,7 @@ extension SessionCoordinator {
 
 extension Duration {
     /// A time that somebody else gave, within what clocks can bear.
-    static func bounded(_ seconds: Double) -> Duration {
+    package static func bounded(_ seconds: Double) -> Duration {
         guard seconds.isFinite else { return .seconds(86_400) }
         return .seconds(min(max(seconds, 0.01), 86_400))
     }

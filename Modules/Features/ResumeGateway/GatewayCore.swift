@@ -1,4 +1,5 @@
 import MeshBus
+public import MeshResume
 
 /// Who comes when everybody comes: so many handshakes at once, and so many a second. Others are told to come again, each at
 /// a time of its own, within a minute.
@@ -20,10 +21,10 @@ public struct GatewayAdmission: Hashable, Sendable {
 ///
 /// Every call is for the connection with that key. Whoever drives the core draws a new one for each connection and never uses
 /// one again: an answer that comes late would be taken for the next user's. What is said of an unknown key does nothing. A session has one connection, the newest. A user may have
-/// any number of sessions. A call costs O(1), a notice O(connections of its user) and encodes its frame once, `tick`
+/// any number of sessions. A call costs O(1), a notice O(connections of its user) and encodes its frame once for each encoding, `tick`
 /// O(connections that are due, or will be within a second).
 public struct GatewayCore: Sendable {
-    private let settings: GatewaySettings
+    private let settings: SharedSettings
     private var admission: TokenBucket
     private var random: SplitMix64
     private var connections: [Int: GatewayConnection] = [:]
@@ -34,13 +35,15 @@ public struct GatewayCore: Sendable {
     private var directives: [(key: Int, directive: GatewayDirective)] = []
 
     public init(_ settings: GatewaySettings = .init(), admission: GatewayAdmission = .init(), seed: UInt64) {
-        self.settings = settings
+        self.settings = SharedSettings(settings)
         self.admission = TokenBucket(
             perSecond: admission.perSecond, atOnce: admission.atOnce, horizon: .seconds(60))
         random = SplitMix64(seed: seed)
     }
 
     public var connectionCount: Int { connections.count }
+    /// Bytes that wait for sockets. O(connections).
+    public var unsentBytes: Int { connections.values.reduce(0) { $0 + $1.unsentBytes } }
 
     public mutating func takeDirectives() -> [(key: Int, directive: GatewayDirective)] {
         defer { directives = [] }
@@ -49,9 +52,10 @@ public struct GatewayCore: Sendable {
 
     // MARK: Sockets
 
-    public mutating func open(_ key: Int, _ now: Duration) {
+    /// - Parameter encoding: what the client and this side have agreed on, for what either says.
+    public mutating func open(_ key: Int, as encoding: FrameEncoding = .json, _ now: Duration) {
         remove(key)
-        connections[key] = GatewayConnection(settings, seed: random.next(), now)
+        connections[key] = GatewayConnection(settings, encoding, seed: random.next(), now)
         with(key, now) { _ in }
     }
 
@@ -87,9 +91,13 @@ public struct GatewayCore: Sendable {
 
     // MARK: Answers
 
-    /// - Parameter stream: the user's, whatever the app calls it; nil where the token is not accepted.
-    public mutating func authenticated(_ stream: String?, on key: Int, _ now: Duration) {
-        with(key, now) { $0.authenticated(stream, now) }
+    /// - Parameters:
+    ///   - stream: the user's, whatever the app calls it; nil where the token is not accepted.
+    ///   - ready: what READY tells, where a session begins.
+    public mutating func authenticated(
+        _ stream: String?, ready: ReadyFields = .none, on key: Int, _ now: Duration
+    ) {
+        with(key, now) { $0.authenticated(stream, ready, now) }
     }
 
     public mutating func located(_ standing: ReplayStanding, on key: Int, _ now: Duration) {
@@ -108,8 +116,8 @@ public struct GatewayCore: Sendable {
     /// From the buffer: somebody has appended.
     public mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
         guard let keys = audience[notice.stream] else { return }
-        let frame = ServerText.event(notice.entry)
-        for key in keys { with(key, now) { $0.noticed(notice, frame, now) } }
+        var frame = SharedFrame(notice.entry)
+        for key in keys { with(key, now) { $0.noticed(notice, &frame, now) } }
     }
 }
 

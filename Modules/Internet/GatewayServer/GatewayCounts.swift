@@ -5,6 +5,8 @@ public struct GatewayCounts: Hashable, Sendable {
     public var framesReceived = 0
     public var framesSent = 0
     public var bytesSent = 0
+    /// Frames' bytes that no socket has taken yet.
+    public var unsentBytes = 0
     public var handshakes = 0
     public var pagesRead = 0
     public var published = 0
@@ -19,6 +21,7 @@ public struct GatewayCounts: Hashable, Sendable {
             Self.lines("frames_received_total", "counter", "Frames of clients.", framesReceived),
             Self.lines("frames_sent_total", "counter", "Frames to clients.", framesSent),
             Self.lines("sent_bytes_total", "counter", "Bytes of these.", bytesSent),
+            Self.lines("unsent_bytes", "gauge", "Bytes that wait for sockets.", unsentBytes),
             Self.lines(
                 "handshakes_total", "counter", "Identifies and resumes that the app was asked about.", handshakes),
             Self.lines("pages_read_total", "counter", "Pages read from the buffer.", pagesRead),

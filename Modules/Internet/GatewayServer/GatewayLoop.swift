@@ -35,12 +35,15 @@
             guard !isShuttingDown else { return socket.close(1001, "this gateway ends") }
             sockets[socket.key] = socket
             counts.accepted += 1
-            core.open(socket.key, now)
+            core.open(socket.key, as: FrameEncoding(subprotocol: socket.subprotocol), now)
             carryOut()
         }
 
         func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
-            guard isText else { return socket.close(CloseCode.decodeError.rawValue, "frames are text") }
+            let isAgreed = isText == (FrameEncoding(subprotocol: socket.subprotocol) == .json)
+            guard isAgreed else {
+                return socket.close(CloseCode.decodeError.rawValue, "frames are \(isText ? "binary" : "text") here")
+            }
             counts.framesReceived += 1
             core.receive(message, on: socket.key, now)
             carryOut()
@@ -73,7 +76,7 @@
         func published() { counts.published += 1 }
 
         func currentCounts() -> GatewayCounts {
-            counts.connections = sockets.count
+            (counts.connections, counts.unsentBytes) = (sockets.count, core.unsentBytes)
             return counts
         }
 
@@ -104,10 +107,12 @@
                     sockets[key]?.close(code.rawValue, reason)
                 case .authenticate(let token, let properties):
                     counts.handshakes += 1
-                    let authenticate = app.authenticate
+                    let app = app
                     ask(
-                        key, { try await authenticate(token, properties) },
-                        { core, stream, now in core.authenticated(stream, on: key, now) })
+                        key, { try await app.user(of: token, properties) },
+                        { core, user, now in
+                            core.authenticated(user?.stream, ready: user?.ready ?? .none, on: key, now)
+                        })
                 case .locate(let stream):
                     ask(
                         key, { [buffer] in try await buffer.standing(of: stream) },
@@ -125,13 +130,13 @@
             guard let socket = sockets[key] else { return }
             counts.framesSent += 1
             counts.bytesSent += bytes.count
-            socket.send(message(of: bytes))
+            socket.send(message(of: bytes, FrameEncoding(subprotocol: socket.subprotocol)))
         }
 
-        /// Compares where the bytes are, not what they are.
-        private func message(of bytes: [UInt8]) -> PreparedMessage {
+        /// Made anew only for other bytes. Compares where the bytes are, not what they are.
+        private func message(of bytes: [UInt8], _ encoding: FrameEncoding) -> PreparedMessage {
             if let prepared, Self.areSame(prepared.bytes, bytes) { return prepared.message }
-            let message = PreparedMessage(text: bytes)
+            let message = encoding == .json ? PreparedMessage(text: bytes) : PreparedMessage(binary: bytes)
             prepared = (bytes, message)
             return message
         }
@@ -162,6 +167,16 @@
                     gateway.carryOut()
                 }
             }
+        }
+    }
+
+    extension GatewayApp {
+        fileprivate func user(
+            of token: String, _ properties: ClientProperties?
+        ) async throws -> (stream: String, ready: ReadyFields)? {
+            guard let user = try await authenticate(token, properties) else { return nil }
+            guard let properties else { return (user, .none) }
+            return (user, try await ready(user, properties))
         }
     }
 #endif

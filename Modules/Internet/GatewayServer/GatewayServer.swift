@@ -1,5 +1,6 @@
 #if WebSocket
     import MeshBus
+    import MeshResume
     public import MeshResumeGateway
     import MeshWebSocket
     import NIOCore
@@ -53,7 +54,8 @@
                 NIOLoopBound<any WebSocketObserver>(gateway.value, eventLoop: loop)
             }.get()
             let listener = try await WebSocketServer.start(
-                host: settings.host, port: settings.port, tls: tls, protocols: ["sessionmesh.resume.v1"],
+                host: settings.host, port: settings.port, tls: tls,
+                protocols: [FrameEncoding.binary, .json].map(\.subprotocol),
                 limits: settings.socket, on: loop, observer: observer)
             let metrics = try await startMetrics(settings, buffer, gateway, loop)
             return GatewayServer(settings, buffer, loop, gateway, listener, metrics)

@@ -29,7 +29,13 @@ public struct GatewayApp: Sendable {
     /// answer now, and the client comes again.
     public var authenticate: @Sendable (_ token: String, ClientProperties?) async throws -> String?
 
-    public init(authenticate: @escaping @Sendable (_ token: String, ClientProperties?) async throws -> String?) {
-        self.authenticate = authenticate
+    /// What READY tells the user whose session begins. One that throws has no answer now.
+    public var ready: @Sendable (_ user: String, ClientProperties) async throws -> ReadyFields
+
+    public init(
+        authenticate: @escaping @Sendable (_ token: String, ClientProperties?) async throws -> String?,
+        ready: @escaping @Sendable (_ user: String, ClientProperties) async throws -> ReadyFields = { _, _ in .none }
+    ) {
+        (self.authenticate, self.ready) = (authenticate, ready)
     }
 }

@@ -23,6 +23,8 @@
         package typealias OutboundOut = WebSocketFrame
 
         package let key: Int
+        /// What both sides have agreed on.
+        package let subprotocol: String?
         private weak var observer: (any WebSocketObserver)?
         private var kept: (any WebSocketObserver)?
         private let isServer: Bool
@@ -40,8 +42,10 @@
         private var closeCode: UInt16?
         private var isOver = false
 
-        init(key: Int, _ observer: any WebSocketObserver, isServer: Bool, _ limits: WebSocketLimits) {
-            self.key = key
+        init(
+            key: Int, _ observer: any WebSocketObserver, isServer: Bool, subprotocol: String?, _ limits: WebSocketLimits
+        ) {
+            (self.key, self.subprotocol) = (key, subprotocol)
             self.observer = observer
             self.isServer = isServer
             closeTimeout = limits.closeTimeout
@@ -49,8 +53,10 @@
         }
 
         /// For an observer that nothing else keeps.
-        convenience init(key: Int, keeping observer: any WebSocketObserver, isServer: Bool, _ limits: WebSocketLimits) {
-            self.init(key: key, observer, isServer: isServer, limits)
+        convenience init(
+            key: Int, keeping observer: any WebSocketObserver, subprotocol: String?, _ limits: WebSocketLimits
+        ) {
+            self.init(key: key, observer, isServer: false, subprotocol: subprotocol, limits)
             kept = observer
         }
 

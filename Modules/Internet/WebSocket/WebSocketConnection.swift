@@ -15,8 +15,12 @@
         private let incoming: AsyncStream<Incoming>
         private let continuation: AsyncStream<Incoming>.Continuation
         private let waiting = Locked(0)
+        private let agreed = Locked<String?>(nil)
         private let loop: any EventLoop
         private let socket: NIOLoopBoundBox<WebSocket?>
+
+        /// The subprotocol that the server chose of those that were offered.
+        package var subprotocol: String? { agreed.withLock { $0 } }
 
         init(_ loop: any EventLoop) {
             self.loop = loop
@@ -24,7 +28,8 @@
             socket = NIOLoopBoundBox.makeBoxSendingValue(nil, eventLoop: loop)
         }
 
-        package func send(text: [UInt8]) { onSocket { $0.send(text, isText: true) } }
+        package func send(text: [UInt8]) { send(text, isText: true) }
+        package func send(_ bytes: [UInt8], isText: Bool) { onSocket { $0.send(bytes, isText: isText) } }
         package func close(_ code: UInt16 = 1000) { onSocket { $0.close(code) } }
         package func drop() { onSocket { $0.drop() } }
 
@@ -55,7 +60,10 @@
             if socket.isPaused, waiting.withLock({ $0 <= Self.waitingMax / 2 }) { socket.resume() }
         }
 
-        fileprivate func begin(_ socket: WebSocket) { self.socket.value = socket }
+        fileprivate func begin(_ socket: WebSocket) {
+            agreed.withLock { $0 = socket.subprotocol }
+            self.socket.value = socket
+        }
 
         fileprivate func end(_ code: UInt16?) {
             socket.value = nil

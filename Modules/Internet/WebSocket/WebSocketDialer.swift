@@ -74,12 +74,17 @@
         ) throws {
             let upgrader = NIOWebSocketClientUpgrader(
                 maxFrameSize: limits.messageBytesMax,
-                upgradePipelineHandler: { channel, _ in
+                upgradePipelineHandler: { channel, head in
                     channel.eventLoop.makeCompletedFuture {
+                        let agreed = head.headers.first(name: "Sec-WebSocket-Protocol")
+                        guard agreed.map(protocols.contains) ?? true else {
+                            channel.close(promise: nil)
+                            throw WebSocketError(.refused, "the server chose a subprotocol that was not offered")
+                        }
                         let request = try channel.pipeline.syncOperations.context(handlerType: RequestHandler.self)
                         channel.pipeline.syncOperations.removeHandler(context: request, promise: nil)
                         try channel.pipeline.syncOperations.addHandler(
-                            WebSocket(key: key, keeping: observer(), isServer: false, limits))
+                            WebSocket(key: key, keeping: observer(), subprotocol: agreed, limits))
                         upgraded.succeed()
                     }
                 })

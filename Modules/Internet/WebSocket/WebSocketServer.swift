@@ -103,14 +103,18 @@
             channel.closeFuture.whenComplete { _ in late.cancel() }
             let upgrader = NIOWebSocketServerUpgrader(
                 maxFrameSize: limits.messageBytesMax,
-                shouldUpgrade: { channel, head in channel.eventLoop.makeSucceededFuture(answer(head)) },
-                upgradePipelineHandler: { channel, _ in
+                shouldUpgrade: { channel, head in
+                    let agreed = agreed(head).map { [("Sec-WebSocket-Protocol", $0)] } ?? []
+                    return channel.eventLoop.makeSucceededFuture(HTTPHeaders(agreed))
+                },
+                upgradePipelineHandler: { channel, head in
                     channel.eventLoop.makeCompletedFuture {
                         late.cancel()
                         let refusal = try channel.pipeline.syncOperations.context(handlerType: RefusingHandler.self)
                         channel.pipeline.syncOperations.removeHandler(context: refusal, promise: nil)
                         try channel.pipeline.syncOperations.addHandler(
-                            WebSocket(key: key, observer.value, isServer: true, limits))
+                            WebSocket(
+                                key: key, observer.value, isServer: true, subprotocol: agreed(head), limits))
                     }
                 })
             var decoding = NIOHTTPDecoderLimitConfiguration()
@@ -124,10 +128,9 @@
         }
 
         /// The first of our subprotocols that the client offers.
-        private func answer(_ head: HTTPRequestHead) -> HTTPHeaders {
+        private func agreed(_ head: HTTPRequestHead) -> String? {
             let offered = head.headers[canonicalForm: "Sec-WebSocket-Protocol"]
-            guard let agreed = protocols.first(where: { offered.contains(Substring($0)) }) else { return HTTPHeaders() }
-            return HTTPHeaders([("Sec-WebSocket-Protocol", agreed)])
+            return protocols.first { offered.contains(Substring($0)) }
         }
     }
 

@@ -214,12 +214,12 @@ private struct Desk {
         var buffer = ReplayContents(ReplayLimits(), seed: 1)
         for _ in 0..<20 { _ = buffer.append(try ReplayEvent(type: "E", json: Array("{}".utf8)), to: "u", .zero) }
         let standing = buffer.standing(of: "u", .zero)
-        var connection = GatewayConnection(GatewaySettings(), seed: 1, .zero)
+        var connection = GatewayConnection(SharedSettings(GatewaySettings()), seed: 1, .zero)
         let id = GatewaySessionID(epoch: standing.epoch, stream: "u", nonce: 1).text
         let resume = #"{"op":6,"d":{"token":"u","session_id":"\#(id)","seq":3}}"#
         connection.receive(Array(resume.utf8), .zero)
         connection.admitted()
-        connection.authenticated("u", .zero)
+        connection.authenticated("u", .none, .zero)
         connection.located(standing, .zero)
         let late = buffer.page(of: "u", after: .init(epoch: standing.epoch, sequence: 9), limit: 5, .zero)
         let own = buffer.page(of: "u", after: .init(epoch: standing.epoch, sequence: 3), limit: 100, .zero)
@@ -240,6 +240,35 @@ private struct Desk {
         #expect(desk.take(1).isEmpty)
         try desk.append(to: "u")
         #expect(desk.take(1).count == 2)
+    }
+
+    @Test func `A notice that was lost, and is the last for long, is made up for in time`() throws {
+        func complaint(_ interval: Duration) throws -> String? {
+            var settings = GatewaySettings()
+            settings.catchUpInterval = interval
+            var desk = Desk(settings)
+            _ = desk.identify(1)
+            try desk.append(to: "u", tells: false)
+            for _ in 0..<3 {
+                desk.pass(.seconds(10))
+                desk.say(#"{"op":1,"d":null}"#, on: 1)
+            }
+            let texts = desk.take(1)
+            return texts.contains(#"{"op":0,"s":1,"t":"E","d":{}}"#) ? nil : "\(texts)"
+        }
+        #expect(try complaint(GatewaySettings().catchUpInterval) == nil)
+        #expect(try complaint(.seconds(86_400)) != nil)
+    }
+
+    @Test func `A connection that hears notices asks the buffer nothing`() throws {
+        var desk = Desk()
+        _ = desk.identify(1)
+        for _ in 0..<12 {
+            desk.pass(.seconds(10))
+            desk.say(#"{"op":1,"d":null}"#, on: 1)
+            try desk.append(to: "u")
+        }
+        #expect(desk.reads == 0)
     }
 
     @Test func `A gateway that ends tells every client when to come again`() {

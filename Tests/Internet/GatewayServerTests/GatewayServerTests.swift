@@ -131,16 +131,31 @@
     final class Client: Sendable {
         private let client: ResumeWebSocketClient
         private let state = Locked<(numbers: [Int], receptions: Set<Reception>)>(([], []))
+        private let readies = Locked<[ServerFrame]>([])
         private let arrivals: AsyncStream<Int>
         let runs: Task<CloseCode?, Never>
 
-        init(_ server: GatewayServer, _ token: String, _ store: any ResumeStore = InMemoryResumeStore()) throws {
+        convenience init(
+            _ server: GatewayServer, _ token: String, _ store: any ResumeStore = InMemoryResumeStore(),
+            _ encodings: [FrameEncoding] = [.binary, .json]
+        ) throws {
+            try self.init(server, store, encodings) { token }
+        }
+
+        init(
+            _ server: GatewayServer, _ store: any ResumeStore = InMemoryResumeStore(),
+            _ encodings: [FrameEncoding] = [.binary, .json], handshakeTimeout: Double = 30,
+            token: @escaping @Sendable () async -> String?
+        ) throws {
             let (arrivals, continuation) = AsyncStream<Int>.makeStream()
             self.arrivals = arrivals
-            let state = state
+            let (state, readies) = (state, readies)
             let client = try ResumeWebSocketClient(
-                "ws://127.0.0.1:\(server.port)/", store: store, token: { token }, clientProperties: .current,
-                policy: ReconnectPolicy(from: .milliseconds(20), to: .milliseconds(200)),
+                "ws://127.0.0.1:\(server.port)/", store: store, token: token, clientProperties: .current,
+                configuration: .init(
+                    handshakeTimeout: handshakeTimeout, sequencing: .contiguous, acknowledgement: .byApp),
+                policy: ReconnectPolicy(from: .milliseconds(20), to: .milliseconds(200)), encodings: encodings,
+                ready: { frame in readies.withLock { $0.append(frame) } },
                 handle: { message in
                     let number = try message.frame.payload(as: Int.self)
                     state.withLock { state in
@@ -153,6 +168,8 @@
             runs = Task { await client.run() }
         }
 
+        /// READY of each session that has begun.
+        var greetings: [ServerFrame] { readies.withLock { $0 } }
         var receptions: Set<Reception> { state.withLock { $0.receptions } }
 
         func waitUntilLive() async throws {

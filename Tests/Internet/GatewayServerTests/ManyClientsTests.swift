@@ -11,7 +11,7 @@
     /// What virtual time shows for many seeds, once over real sockets.
     @Suite struct ManyClientsTests {
         @Test func `1000 clients get every event once and in order, whichever end breaks`() async throws {
-            raiseDescriptorLimit()
+            DescriptorLimit.raise(to: 8192)
             let (count, rounds) = (1000, 9)
             let buffer = MemoryReplayBuffer()
             var settings = GatewayServerSettings()
@@ -40,18 +40,6 @@
                 for client in clients { group.addTask { await client.end() } }
             }
             await server.shutDown()
-        }
-
-        private func raiseDescriptorLimit() {
-            var limit = rlimit()
-            #if canImport(Glibc)
-                let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-            #else
-                let resource = RLIMIT_NOFILE
-            #endif
-            guard getrlimit(resource, &limit) == 0 else { return }
-            limit.rlim_cur = min(limit.rlim_max, 8192)
-            _ = setrlimit(resource, &limit)
         }
     }
 #endif

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["frame", "stream", "inflate", "dns", "delivery", "engine"] + codecs.map(\.id.name))
+    @Test(arguments: ["frame", "stream", "inflate", "dns", "delivery", "engine", "resume"] + codecs.map(\.id.name))
     func `no input breaks its decoder`(name: String) throws {
         let target = try #require(try FuzzTarget.all(codecs: Self.codecs).first { $0.name == name })
         let folder = Self.folder.appending(path: name)

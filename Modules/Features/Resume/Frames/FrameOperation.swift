@@ -1,4 +1,5 @@
-/// The operations of frames, by the numbers that chat gateways made common (Docs/Resume.md).
+/// The operations of frames, by the numbers that chat gateways made common (Docs/Resume.md). JSON frames say by their type
+/// which dispatch is READY or RESUMED, binary ones by an operation of its own.
 package enum FrameOperation: Int, Sendable {
     case dispatch = 0
     case heartbeat = 1
@@ -8,6 +9,8 @@ package enum FrameOperation: Int, Sendable {
     case invalidSession = 9
     case hello = 10
     case heartbeatAck = 11
+    case ready = 12
+    case resumed = 13
 }
 
 /// Why a frame cannot be read. A gateway closes with `closeCode`.

@@ -8,11 +8,13 @@ public struct ServerFrame: Sendable {
     public let type: String?
     /// Come again no sooner than this (`reconnect`).
     public let retryAfter: Duration?
+    /// JSON: the frame, or what it carries.
     private let json: Data
+    private let isWhole: Bool
 
     /// - Throws: `FrameError` with `decodeError`.
     public init(json: some Sequence<UInt8>) throws(FrameError) {
-        self.json = Data(json)
+        (self.json, isWhole) = (Data(json), true)
         do {
             let frame = try JSONDecoder().decode(Content.self, from: self.json)
             (event, type, retryAfter) = (frame.event, frame.type, frame.retryAfter)
@@ -21,10 +23,19 @@ public struct ServerFrame: Sendable {
         }
     }
 
-    /// The payload of an app's event.
+    /// The payload of an app's event, or READY with the fields that the server's app adds.
     public func payload<Value: Decodable>(as _: Value.Type = Value.self) throws -> Value {
-        try JSONDecoder().decode(Carrier<Value>.self, from: json).d
+        guard isWhole else { return try JSONDecoder().decode(Value.self, from: json) }
+        return try JSONDecoder().decode(Carrier<Value>.self, from: json).d
     }
+
+    init(event: IncomingEvent?, type: String? = nil, retryAfter: Duration? = nil, payload: Data = Data()) {
+        (self.event, self.type, self.retryAfter) = (event, type, retryAfter)
+        (json, isWhole) = (payload, false)
+    }
+
+    /// An hour at most.
+    static func wait(milliseconds: Double) -> Duration { .milliseconds(Int64(min(max(milliseconds, 0), 3_600_000))) }
 }
 
 private struct Carrier<Value: Decodable>: Decodable { let d: Value }
@@ -68,8 +79,8 @@ private struct Content: Decodable {
         case .reconnect:
             event = .reconnect
             let milliseconds = try frame.decodeIfPresent(Reconnect.self, forKey: .d)?.wait
-            retryAfter = milliseconds.map { .milliseconds(Int64(min(max($0, 0), 3_600_000))) }
-        default: break
+            retryAfter = milliseconds.map { ServerFrame.wait(milliseconds: $0) }
+        case .ready, .resumed, .heartbeat, .identify, .resume, nil: break
         }
     }
 

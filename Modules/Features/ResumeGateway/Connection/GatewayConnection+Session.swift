@@ -15,22 +15,22 @@ extension GatewayConnection {
 
     /// Too many come at once.
     mutating func postponed(_ wait: Duration) {
-        send(ServerText.reconnect(after: wait))
+        send(.reconnect(after: wait))
         close(.rateLimited, "many connect at this time: come again later")
     }
 
-    mutating func authenticated(_ stream: String?, _ now: Duration) {
+    mutating func authenticated(_ stream: String?, _ ready: ReadyFields = .none, _ now: Duration) {
         guard case .authenticating(let frame) = phase else { return }
         guard let stream else { return close(.authenticationFailed, "the token is not accepted") }
         if case .resume(_, let id, _) = frame, GatewaySessionID(id)?.isOf(stream) != true {
             return refuse("there is no such session of this user's", now)
         }
-        phase = .locating(stream: stream, frame)
+        phase = .locating(stream: stream, frame, ready)
         direct(.locate(stream: stream))
     }
 
     mutating func located(_ standing: ReplayStanding, _ now: Duration) {
-        guard case .locating(let stream, let frame) = phase else { return }
+        guard case .locating(let stream, let frame, let ready) = phase else { return }
         if case .resume(_, let text, let last) = frame, let session = GatewaySessionID(text) {
             resume(session, stream, after: last, standing, now)
         } else {
@@ -38,8 +38,9 @@ extension GatewayConnection {
             phase = .streaming(
                 GatewayReader(
                     session: session, stream: stream,
-                    sent: ReplayPosition(epoch: standing.epoch, sequence: standing.newest), newest: standing.newest))
-            send(ServerText.ready(session, newest: standing.newest))
+                    sent: ReplayPosition(epoch: standing.epoch, sequence: standing.newest), newest: standing.newest,
+                    toldAt: now))
+            send(.ready(session, newest: standing.newest, ready))
         }
     }
 
@@ -55,8 +56,8 @@ extension GatewayConnection {
         phase = .streaming(
             GatewayReader(
                 session: session, stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: last),
-                newest: standing.newest))
-        send(ServerText.resumed(replayed: count, newest: standing.newest))
+                newest: standing.newest, toldAt: now))
+        send(.resumed(replayed: count, newest: standing.newest))
         readOn(now)
     }
 
@@ -66,14 +67,14 @@ extension GatewayConnection {
     /// The gateway ends: its clients come again elsewhere, resumably.
     mutating func shutDown(retryAfter wait: Duration) {
         guard !isClosed else { return }
-        send(ServerText.reconnect(after: wait))
+        send(.reconnect(after: wait))
         close(.unknownError, "this gateway ends: resume")
     }
 
     /// The app or the buffer has no answer now.
     mutating func failed(_ reason: String) {
         guard !isClosed else { return }
-        send(ServerText.invalidSession(reason, resumable: true))
+        send(.invalidSession(reason, resumable: true))
         close(.unknownError, "try again later")
     }
 }
@@ -81,8 +82,8 @@ extension GatewayConnection {
 // MARK: - The stream
 
 extension GatewayConnection {
-    /// - Parameter frame: the entry's, the same for all connections of its user.
-    mutating func noticed(_ notice: ReplayNotice, _ frame: [UInt8], _ now: Duration) {
+    /// - Parameter frame: the entry's.
+    mutating func noticed(_ notice: ReplayNotice, _ frame: inout SharedFrame, _ now: Duration) {
         guard case .streaming(var reader) = phase, notice.stream == reader.stream else { return }
         guard notice.epoch == reader.sent.epoch else {
             // It may be late, of what was before: the buffer knows.
@@ -93,8 +94,8 @@ extension GatewayConnection {
         reader.newest = max(reader.newest, notice.entry.sequence)
         let isNext = notice.entry.sequence > reader.sent.sequence && notice.entry.sequence - reader.sent.sequence == 1
         if isNext, !reader.isReading, unsentBytes < settings.unsentBytesMax {
-            reader.sent.sequence = notice.entry.sequence
-            send(frame)
+            (reader.sent.sequence, reader.toldAt) = (notice.entry.sequence, now)
+            send(frame.encoded(as: encoding))
         }
         phase = .streaming(reader)
         readOn(now)
@@ -102,7 +103,7 @@ extension GatewayConnection {
 
     mutating func read(_ page: ReplayPage, _ now: Duration) {
         guard case .streaming(var reader) = phase, reader.isReading else { return }
-        reader.isReading = false
+        (reader.isReading, reader.toldAt) = (false, now)
         if case .foreign = page { return refuse("the stream began anew", now) }
         guard case .entries(let entries, let standing) = page else {
             return refuse("what comes next is not kept any more", now)
@@ -113,7 +114,7 @@ extension GatewayConnection {
         for entry in entries where entry.sequence > reader.sent.sequence {
             guard entry.sequence - reader.sent.sequence == 1 else { break }
             reader.sent.sequence = entry.sequence
-            send(ServerText.event(entry))
+            send(.event(entry))
         }
         phase = .streaming(reader)
         readOn(now)

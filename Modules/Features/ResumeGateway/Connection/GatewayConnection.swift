@@ -8,14 +8,16 @@ import MeshResume
 struct GatewayConnection: Sendable {
     enum Phase: Sendable {
         case awaitingHandshake
-        case admitting(ClientFrame)
-        case authenticating(ClientFrame)
-        case locating(stream: String, ClientFrame)
+        // Indirect: they are short, and the many connections that stream have room for the largest case.
+        indirect case admitting(ClientFrame)
+        indirect case authenticating(ClientFrame)
+        indirect case locating(stream: String, ClientFrame, ReadyFields)
         case streaming(GatewayReader)
         case closed
     }
 
-    let settings: GatewaySettings
+    private let shared: SharedSettings
+    let encoding: FrameEncoding
     var random: SplitMix64
     var phase = Phase.awaitingHandshake
     private(set) var directives: [GatewayDirective] = []
@@ -27,15 +29,18 @@ struct GatewayConnection: Sendable {
     /// When the core looks at this connection next.
     var watchedUntil: Duration?
 
-    init(_ settings: GatewaySettings, seed: UInt64, _ now: Duration) {
-        self.settings = settings
+    init(_ shared: SharedSettings, _ encoding: FrameEncoding = .json, seed: UInt64, _ now: Duration) {
+        (self.shared, self.encoding) = (shared, encoding)
+        let settings = shared.settings
         random = SplitMix64(seed: seed)
         identifyDue = now + settings.identifyTimeout
         heardAt = now
         frames = TokenBucket(
             perSecond: Double(settings.framesPerMinute) / 60, atOnce: settings.framesAtOnce, horizon: .zero)
-        send(ServerText.hello(settings.heartbeatInterval))
+        send(.hello(settings.heartbeatInterval))
     }
+
+    var settings: GatewaySettings { shared.settings }
 
     mutating func takeDirectives() -> [GatewayDirective] {
         defer { directives = [] }
@@ -44,9 +49,11 @@ struct GatewayConnection: Sendable {
 
     mutating func direct(_ directive: GatewayDirective) { directives.append(directive) }
 
-    mutating func send(_ frame: [UInt8]) {
-        unsentBytes += frame.count
-        direct(.send(frame))
+    mutating func send(_ frame: GatewayFrame) { send(frame.encoded(as: encoding)) }
+
+    mutating func send(_ bytes: [UInt8]) {
+        unsentBytes += bytes.count
+        direct(.send(bytes))
     }
 
     mutating func close(_ code: CloseCode, _ reason: String) {
@@ -57,7 +64,7 @@ struct GatewayConnection: Sendable {
 
     /// The client may identify on the same connection.
     mutating func refuse(_ reason: String, _ now: Duration) {
-        send(ServerText.invalidSession(reason, resumable: false))
+        send(.invalidSession(reason, resumable: false))
         phase = .awaitingHandshake
         identifyDue = now + settings.identifyTimeout
     }
@@ -71,6 +78,13 @@ struct GatewayConnection: Sendable {
     var isClosed: Bool { if case .closed = phase { true } else { false } }
 }
 
+/// One for all connections, which would else hold a copy each.
+final class SharedSettings: Sendable {
+    let settings: GatewaySettings
+
+    init(_ settings: GatewaySettings) { self.settings = settings }
+}
+
 /// A client's place in its user's stream.
 struct GatewayReader: Hashable, Sendable {
     let session: GatewaySessionID
@@ -80,8 +94,10 @@ struct GatewayReader: Hashable, Sendable {
     /// That is known of.
     var newest: UInt64
     var isReading = false
-    /// A notice was of another epoch: the buffer is to be asked.
+    /// A notice was of another epoch, or none came for long: the buffer is to be asked.
     var isDoubted = false
+    /// When the buffer, or a notice in its place, last said what is newest.
+    var toldAt: Duration
 }
 
 // MARK: - Frames and time
@@ -96,10 +112,10 @@ extension GatewayConnection {
             return close(.rateLimited, "at most \(settings.framesPerMinute) frames a minute")
         }
         do throws(FrameError) {
-            let frame = try ClientFrame(json: bytes)
+            let frame = try ClientFrame(bytes, as: encoding)
             heardAt = now
             switch frame {
-            case .heartbeat: send(ServerText.heartbeatAck)
+            case .heartbeat: send(.heartbeatAck)
             case .identify, .resume:
                 guard case .awaitingHandshake = phase else {
                     return close(.alreadyAuthenticated, "a session has begun on this connection")
@@ -121,13 +137,26 @@ extension GatewayConnection {
         if let since = stalledSince, now - since >= settings.stallTimeout {
             close(.unknownError, "this client reads too slowly: resume")
         }
+        catchUp(now)
+    }
+
+    /// A notice may be dropped, and its event would wait for the user's next one.
+    private mutating func catchUp(_ now: Duration) {
+        guard case .streaming(var reader) = phase, now - reader.toldAt >= settings.catchUpInterval else { return }
+        (reader.toldAt, reader.isDoubted) = (now, true)
+        phase = .streaming(reader)
+        readOn(now)
     }
 
     /// When `tick` has something to do here, if nothing comes before.
     var deadline: Duration? {
         guard !isClosed else { return nil }
         var due = heardAt + settings.heartbeatInterval * 2
-        if case .awaitingHandshake = phase { due = min(due, identifyDue) }
+        switch phase {
+        case .awaitingHandshake: due = min(due, identifyDue)
+        case .streaming(let reader): due = min(due, reader.toldAt + settings.catchUpInterval)
+        default: break
+        }
         if let stalledSince { due = min(due, stalledSince + settings.stallTimeout) }
         return due
     }

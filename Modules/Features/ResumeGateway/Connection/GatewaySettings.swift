@@ -19,13 +19,15 @@ public struct GatewaySettings: Sendable {
     public var unsentBytesMax = 256 << 10
     /// How long that many may wait before the connection is closed, resumably.
     public var stallTimeout = Duration.seconds(30)
+    /// A connection to which nothing came for this long asks the buffer whether it has missed a notice.
+    public var catchUpInterval = Duration.seconds(30)
 
     public init() {}
 }
 
 /// What a connection wants done, in this order.
 public enum GatewayDirective: Hashable, Sendable {
-    /// A text frame. `GatewayCore.flushed` says when it has left.
+    /// A frame, as the connection's encoding has it. `GatewayCore.flushed` says when it has left.
     case send([UInt8])
     /// Ask the app whose token it is: `authenticated`.
     case authenticate(token: String, ClientProperties?)

@@ -28,11 +28,11 @@ public struct BrokenPromise: Error, CustomStringConvertible {
 }
 
 extension FuzzTarget {
-    /// Every decoder of MeshWire, multicast DNS, delivery and the engine.
+    /// Every decoder of MeshWire, multicast DNS, delivery, the engine and resumable streams.
     /// - Parameter codecs: those to attack beside the frames that name them.
     public static func all(codecs: [any PayloadCodec]) throws -> [FuzzTarget] {
         let table = try CodecTable(codecs)
-        let targets: [FuzzTarget] = [.frame(table), .stream(table), .inflate, .dns, .delivery, .engine]
+        let targets: [FuzzTarget] = [.frame(table), .stream(table), .inflate, .dns, .delivery, .engine, .resume]
         return targets + codecs.map { codec in .codec(codec) }
     }
 }

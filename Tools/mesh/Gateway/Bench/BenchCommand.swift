@@ -1,6 +1,7 @@
 #if CommandLineTools && WebSocket
     import ArgumentParser
     import Foundation
+    import MeshBus
     import MeshToolOutput
 
     struct GatewayBenchCommand: AsyncParsableCommand {
@@ -23,7 +24,7 @@
         @Flag(help: "Print a JSON object.") var json = false
 
         func run() async throws {
-            try Descriptors.raiseLimit()
+            DescriptorLimit.raise(to: 65_536)
             var rows: [BenchRow] = []
             func add(_ row: BenchRow) throws {
                 rows.append(row)
@@ -150,7 +151,7 @@
             self.port = port
         }
 
-        var residentBytes: Int { Descriptors.residentBytes(of: process.processIdentifier) }
+        var residentBytes: Int { ResidentMemory.bytes(of: process.processIdentifier) }
 
         func push(_ events: Int, _ bytes: Int) {
             try? input.fileHandleForWriting.write(contentsOf: Data("push \(events) \(bytes)\n".utf8))

@@ -1,5 +1,6 @@
 #if CommandLineTools && WebSocket
     import ArgumentParser
+    import MeshBus
     import MeshGatewayServer
     import MeshResumeGateway
     import MeshToolOutput
@@ -18,7 +19,7 @@
         @Option(help: "The Redis that keeps the events; the process's memory where none is given.") var redis: String?
 
         func run() async throws {
-            try Descriptors.raiseLimit()
+            DescriptorLimit.raise(to: 65_536)
             if bare { try await serveBare() } else { try await serveGateway() }
         }
 

@@ -1,0 +1,160 @@
+#if WebSocket
+    import Foundation
+    import MeshBus
+    import MeshResume
+    import MeshResumeGateway
+    import MeshTestSupport
+    import MeshWebSocket
+    import NIOSSL
+    import Testing
+
+    @testable import MeshGatewayServer
+
+    /// Below the frames: what strangers may send to a port.
+    @Suite struct HostileSocketTests {
+        private static let frames: [(what: String, bytes: [UInt8], code: UInt16)] = [
+            ("no mask", RawSocket.frame(0x81, [0x7b, 0x7d], isMasked: false), 1002),
+            ("a terabyte", [0x82, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], 1009),
+            ("more than a message may have", [0x82, 0xff, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0], 1009),
+            ("a ping in fragments", RawSocket.frame(0x09, []), 1002),
+            ("a long ping", RawSocket.frame(0x89, Array(repeating: 0, count: 126)), 1002),
+            ("a reserved operation", RawSocket.frame(0x83, []), 1002),
+            ("a reserved control operation", RawSocket.frame(0x8b, []), 1002),
+            ("an extension's bit", RawSocket.frame(0xc1, [0x7b, 0x7d]), 1002),
+            ("the end of what never began", RawSocket.frame(0x80, []), 1002),
+            ("a message within a message", RawSocket.frame(0x01, [0x7b]) + RawSocket.frame(0x81, [0x7d]), 1002),
+            ("no UTF-8", RawSocket.frame(0x81, [0xff, 0xfe]), 1007),
+            (
+                "a message that is too large in fragments",
+                RawSocket.frame(0x02, Array(repeating: 0, count: 40_000))
+                    + RawSocket.frame(0x80, Array(repeating: 0, count: 40_000)), 1009
+            ),
+            ("binary, which was not agreed on", RawSocket.frame(0x82, [1]), 4002),
+        ]
+
+        @Test func `What breaks the protocol is closed by its code, and others are served on`() async throws {
+            var settings = GatewayServerSettings()
+            settings.socket.closeTimeout = .milliseconds(50)
+            let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            for frame in Self.frames {
+                let socket = try await RawSocket(server)
+                socket.send(Array(RawSocket.upgrade.utf8) + frame.bytes)
+                let said = await socket.rest()
+                #expect(RawSocket.closeCode(in: said) == frame.code, "\(frame.what)")
+            }
+            let (frames, _) = try await PlainClient.converse(server, PlainClient.identify("anna")) { !$0.isEmpty }
+            #expect(frames.first?.t == "READY")
+            #expect(await server.counts().accepted == Self.frames.count + 1)
+            await server.shutDown()
+        }
+
+        @Test func `Cut anywhere, what a client says harms nobody`() async throws {
+            try await withServer { server, _ in
+                let whole = Array(RawSocket.upgrade.utf8) + RawSocket.frame(0x81, Array(PlainClient.identify("u").utf8))
+                for end in stride(from: 0, to: whole.count, by: 7) {
+                    let socket = try await RawSocket(server)
+                    socket.send(Array(whole[..<end]))
+                    socket.close()
+                    _ = await socket.rest()
+                }
+                let (frames, _) = try await PlainClient.converse(server, PlainClient.identify("anna")) { !$0.isEmpty }
+                #expect(frames.first?.t == "READY")
+            }
+        }
+
+        @Test func `What becomes no WebSocket in time is closed, and a page is refused`() async throws {
+            var settings = GatewayServerSettings()
+            settings.socket.upgradeTimeout = .milliseconds(100)
+            let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            for begun in ["", "G", String(RawSocket.upgrade.dropLast(2))] {
+                let socket = try await RawSocket(server)
+                socket.send(Array(begun.utf8))
+                #expect(await socket.rest().isEmpty, "after \(begun.count) bytes")
+            }
+            for request in [
+                "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+                RawSocket.upgrade.replacing("Version: 13", with: "Version: 12"), "\0\0\0\0\r\n\r\n",
+                "GET / HTTP/1.1\r\nX: \(String(repeating: "x", count: 20_000))\r\n\r\n",
+            ] {
+                let socket = try await RawSocket(server)
+                socket.send(Array(request.utf8))
+                let said = String(decoding: await socket.rest(), as: UTF8.self)
+                #expect(!said.hasPrefix("HTTP/1.1 101"), "\(request.prefix(60))")
+            }
+            #expect(await server.counts().accepted == 0)
+            await server.shutDown()
+        }
+
+        @Test func `Who does not identify in time is closed, and may come again`() async throws {
+            var settings = GatewayServerSettings()
+            settings.connection.identifyTimeout = .milliseconds(100)
+            settings.socket.closeTimeout = .milliseconds(50)
+            let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            let socket = try await RawSocket(server)
+            socket.send(Array(RawSocket.upgrade.utf8))
+            #expect(RawSocket.closeCode(in: await socket.rest()) == CloseCode.notAuthenticated.rawValue)
+            #expect(!CloseCode.notAuthenticated.isFatal)
+            await server.shutDown()
+        }
+
+        // MARK: TLS
+
+        private static func file(_ name: String) -> String {
+            Checkout.fixtures.appending(path: "Gateway/\(name)").path
+        }
+
+        /// Trusts this certificate alone.
+        private static func trust(_ name: String) throws -> NIOSSLContext {
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file(name)))
+            return try NIOSSLContext(configuration: configuration)
+        }
+
+        @Test func `Over TLS a client that trusts the certificate is served, and no other connects`() async throws {
+            var settings = GatewayServerSettings()
+            settings.certificateFile = Self.file("gateway.pem")
+            settings.keyFile = Self.file("gateway.key.pem")
+            let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+            for host in ["127.0.0.1", "localhost"] {
+                let address = try WebSocketAddress("wss://\(host):\(server.port)/")
+                let socket = try await WebSocketDialer.connect(address, tls: Self.trust("gateway.pem"))
+                var said: [WebSocketConnection.Incoming] = []
+                await socket.read { incoming in
+                    said.append(incoming)
+                    socket.drop()
+                }
+                guard case .text(let hello) = said.first else {
+                    Issue.record("\(host) said \(said)")
+                    continue
+                }
+                #expect(try ServerFrame(json: hello).event == .hello(heartbeatInterval: 30))
+            }
+            let address = try WebSocketAddress("wss://127.0.0.1:\(server.port)/")
+            await #expect(throws: WebSocketError.self) {
+                try await WebSocketDialer.connect(address, tls: Self.trust("stranger.pem"))
+            }
+            await #expect(throws: WebSocketError.self) { try await WebSocketDialer.connect(address) }
+            let clear = try WebSocketAddress("ws://127.0.0.1:\(server.port)/")
+            await #expect(throws: WebSocketError.self) { try await WebSocketDialer.connect(clear) }
+            await server.shutDown()
+        }
+
+        @Test func `A certificate without its key, with another's or none at all is refused by name`() async throws {
+            for (certificate, key) in [
+                ("gateway.pem", nil), (nil, "gateway.key.pem"), ("gateway.pem", "stranger.key.pem"),
+                ("missing.pem", "gateway.key.pem"), ("gateway.key.pem", "gateway.pem"),
+            ] as [(String?, String?)] {
+                var settings = GatewayServerSettings()
+                settings.certificateFile = certificate.map(Self.file)
+                settings.keyFile = key.map(Self.file)
+                do {
+                    let server = try await GatewayServer.start(settings, app: app, buffer: MemoryReplayBuffer())
+                    await server.shutDown()
+                    Issue.record("\(certificate ?? "-") with \(key ?? "-") serves")
+                } catch let error as WebSocketError {
+                    #expect(error.code == .invalidCertificate)
+                }
+            }
+        }
+    }
+#endif
