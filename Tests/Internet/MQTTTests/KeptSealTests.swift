@@ -48,6 +48,45 @@
             for message in [first, second] {
                 #expect(throws: SealError.replayed) { try open(message, &opener) }
             }
+            // An opener that remembers nothing takes both.
+            for (message, bytes) in [(first, [1]), (second, [2])] as [([UInt8], [UInt8])] {
+                var forgetful = KeptOpener(from: sender.id, to: receiver)
+                #expect(try open(message, &forgetful) == bytes)
+            }
+        }
+
+        @Test func `What is dropped keeps nothing after it from being opened, and comes too late afterwards`() throws {
+            var sealer = try KeptSealer(from: sender, to: receiverKey)
+            var opener = KeptOpener(from: sender.id, to: receiver)
+            let messages = try (0..<5 as Range<UInt8>).map { try sealer.seal([$0], for: "t") }
+            #expect(try open(messages[0], &opener) == [0])
+            #expect(try open(messages[4], &opener) == [4])
+            #expect(throws: SealError.replayed) { try open(messages[2], &opener) }
+            let next = try sealer.seal([5], for: "t")
+            #expect(try open(next, &opener) == [5])
+        }
+
+        @Test func `A sender that has begun anew is opened beside what it sealed before`() throws {
+            var sealers = try (0..<2).map { _ in try KeptSealer(from: sender, to: receiverKey) }
+            var opener = KeptOpener(from: sender.id, to: receiver)
+            let earlier = try sealers[0].seal([1], for: "t")
+            let later = try sealers[1].seal([2], for: "t")
+            #expect(try open(later, &opener) == [2])
+            #expect(try open(earlier, &opener) == [1])
+            #expect(throws: SealError.replayed) { try open(earlier, &opener) }
+        }
+
+        @Test func `A sender that is trusted and lies cannot make a receiver hold more than its bounds`() throws {
+            var sealer = try KeptSealer(from: sender, to: receiverKey)
+            var opener = KeptOpener(from: sender.id, to: receiver)
+            for index in 0..<KeptOpener.topicsMax {
+                let sealed = try sealer.seal([], for: "\(index)")
+                _ = try open(sealed, &opener, topic: "\(index)")
+            }
+            let more = try sealer.seal([], for: "one more")
+            #expect(throws: SealError.exhausted) { try open(more, &opener, topic: "one more") }
+            let known = try sealer.seal([1], for: "0")
+            #expect(try open(known, &opener, topic: "0") == [1])
         }
 
         @Test func `A message opens under no other topic, from no other sender and for no other receiver`() throws {

@@ -158,6 +158,40 @@
             #expect(network.told[1].last == .received([1], .queue, network.id(0)))
         }
 
+        @Test func `A trusted peer's message that exceeds the lane's limit is refused, and one that reaches it is not`()
+            throws
+        {
+            var network = try Network()
+            network.meet()
+            let topic = MQTTTopic.queue(to: network.id(1), from: network.id(0)).name
+            let (sender, receiver) = (network.cores[0].own, network.cores[1].own)
+            let key = try #require(PeerKey(receiver.compressedPublicKey, of: receiver.id))
+            var sealer = try KeptSealer(from: sender, to: key)
+            let most = [UInt8](repeating: 1, count: 130_000)
+            network.publish(MQTTMessage(topic: topic, bytes: try sealer.seal(most + [1], for: topic)))
+            network.run()
+            let hasHeard = network.told[1].contains { if case .received = $0 { true } else { false } }
+            #expect(!hasHeard)
+            #expect(network.cores[1].statistics.forged == 1)
+            network.publish(MQTTMessage(topic: topic, bytes: try sealer.seal(most, for: topic)))
+            network.run()
+            #expect(network.told[1].last == .received(most, .queue, network.id(0)))
+        }
+
+        @Test func `A message opens at no other topic of the same two`() throws {
+            var network = try Network()
+            network.meet()
+            let message = try network.cores[0].seal(LinkPacket(lane: .latest, bytes: [1], key: "k"), to: network.id(1))
+            let queue = MQTTTopic.queue(to: network.id(1), from: network.id(0)).name
+            let other = MQTTTopic.latest(to: network.id(1), from: network.id(0), key: "0").name
+            for topic in [queue, other] { network.publish(MQTTMessage(topic: topic, bytes: message.bytes)) }
+            network.run()
+            #expect(network.cores[1].statistics.forged == 2)
+            network.publish(message)
+            network.run()
+            #expect(network.told[1].last == .received([1], .latest, network.id(0)))
+        }
+
         @Test func `A peer that is trusted no longer is parted from and says nothing any more`() throws {
             var network = try Network()
             network.meet()

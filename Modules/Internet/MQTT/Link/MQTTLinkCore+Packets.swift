@@ -60,6 +60,10 @@
         private mutating func kept(
             _ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from id: PeerID, _ topic: String, _ now: Duration
         ) {
+            guard bytes.count <= (limits[lane] ?? 0) + KeptSeal.overhead else {
+                statistics.forged += 1
+                return reject(id, "a message on the lane \(lane.rawValue) is too large: \(bytes.count) bytes", now)
+            }
             do throws(SealError) {
                 // In place: a copy of the opener would copy its contexts.
                 guard let opened = try peers[id]?.opener.open(bytes, from: topic) else {
