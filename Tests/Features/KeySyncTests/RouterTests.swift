@@ -19,22 +19,22 @@ import Testing
 
     @Test func `L1 L9 a change here is the value there, both ways, whichever attaches first`() async throws {
         for order in [["phone", "watch"], ["watch", "phone"]] {
-            let world = RouterWorld()
+            let world = try RouterWorld()
             try await world[order[0]].router.attach(to: world[order[0]].connection)
             try await world[order[0]].router.set(7, for: volume)
-            await world.run(for: .seconds(3))
+            try await world.run(for: .seconds(3))
             try await world[order[1]].router.attach(to: world[order[1]].connection)
             try await world[order[1]].router.set("song", for: title)
             #expect(try await world.run { try await world[order[1]].router.get(volume) == 7 })
             #expect(try await world.run { try await world[order[0]].router.get(title) == "song" })
-            #expect(await world.run { await world[order[0]].router.status(of: "volume") == .synced })
+            #expect(try await world.run { await world[order[0]].router.status(of: "volume") == .synced })
             try await world[order[1]].router.remove(volume)
             #expect(try await world.run { try await world[order[0]].router.get(volume) == nil })
         }
     }
 
     @Test func `What was set and what came is there after a relaunch, and what changed meanwhile comes`() async throws {
-        let world = RouterWorld()
+        let world = try RouterWorld()
         try await world.attachAll()
         try await world["phone"].router.set(7, for: volume)
         #expect(try await world.run { try await world["watch"].router.get(volume) == 7 })
@@ -43,7 +43,7 @@ import Testing
         #expect(try await world["watch"].router.get(volume) == 7)
         world["watch"].relaunch()
         try await world["phone"].router.set(8, for: volume)
-        await world.run(for: .seconds(5))
+        try await world.run(for: .seconds(5))
         try await world["watch"].router.attach(to: world["watch"].connection)
         #expect(try await world.run { try await world["watch"].router.get(volume) == 8 })
     }
@@ -69,13 +69,13 @@ import Testing
     #endif
 
     @Test func `After detach nothing travels, and what was set meanwhile goes when attached again`() async throws {
-        let world = RouterWorld()
+        let world = try RouterWorld()
         try await world.attachAll()
         try await world["phone"].router.set(7, for: volume)
         #expect(try await world.run { try await world["watch"].router.get(volume) == 7 })
         await world["phone"].router.detach()
         try await world["phone"].router.set(8, for: volume)
-        await world.run(for: .seconds(10))
+        try await world.run(for: .seconds(10))
         #expect(try await world["watch"].router.get(volume) == 7)
         #expect(try await world["phone"].router.get(volume) == 8)
         world["phone"].reconnect()
@@ -85,7 +85,7 @@ import Testing
 
     @Test func `A second router of one connection is refused, and one of another shares nothing with it`() async throws
     {
-        let world = RouterWorld(["phone", "watch", "tablet"])
+        let world = try RouterWorld(["phone", "watch", "tablet"])
         try await world.attachAll()
         let second = StorageRouter()
         await #expect(throws: ConnectionError.self) { try await second.attach(to: world["phone"].connection) }
@@ -102,20 +102,20 @@ import Testing
     @Test func `L11 a secured key leaves over a link that is secured, and over no other`() async throws {
         let secret = StorageKey<String>("secret", isSecured: true, sharesSecured: true)
         for isSecured in [true, false] {
-            let world = RouterWorld(isSecured: isSecured)
+            let world = try RouterWorld(isSecured: isSecured)
             for device in world.devices { await device.router.register(secret) }
             try await world.attachAll()
             try await world["phone"].router.set("s", for: secret)
             try await world["phone"].router.set(1, for: volume)
             #expect(try await world.run { try await world["watch"].router.get(volume) == 1 })
             await world["phone"].router.sync(secret, overridingPolicy: true)
-            await world.run(for: .seconds(3))
+            try await world.run(for: .seconds(3))
             #expect(try await world["watch"].router.get(secret) == (isSecured ? "s" : nil))
         }
     }
 
     @Test func `L7 what one version cannot read is told by key, kept, and given to one that can`() async throws {
-        let world = RouterWorld()
+        let world = try RouterWorld()
         try await world.attachAll()
         try await world["phone"].router.set("new", for: StorageKey<String>("format", schema: 2))
         try await world["phone"].router.set("text", for: StorageKey<String>("type"))
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func `A damaged entry in the store is told by its key, and comes again from the peer`() async throws {
-        let world = RouterWorld()
+        let world = try RouterWorld()
         let watch = world["watch"]
         var batch = StoreBatch()
         batch.set([1, 2, 3], for: "sessionmesh.keys/entry/volume")
@@ -152,54 +152,54 @@ import Testing
         try await world["phone"].router.set(7, for: volume)
         try await world["phone"].router.attach(to: world["phone"].connection)
         #expect(try await world.run { try await watch.router.get(volume) == 7 })
-        #expect(await world.run { await watch.router.status(of: "volume") == .synced })
+        #expect(try await world.run { await watch.router.status(of: "volume") == .synced })
     }
 
     // MARK: - Observation
 
     @Test func `A change by the peer is seen once, and keys that come together in one turn`() async throws {
-        let world = RouterWorld()
+        let world = try RouterWorld()
         try await world.attachAll()
         let router = world["watch"].router
         let model = Model(router)
         #expect(model.volume == 5 && model.title == "none")
-        await world.run(for: .seconds(2))
+        try await world.run(for: .seconds(2))
         let seen = Locked<[String]>([])
         let looking = look(at: model) { text in seen.withLock { $0.append(text) } }
         var changes = KeyBatch()
         try changes.set(7, for: volume)
         try changes.set("song", for: title)
         try await world["phone"].router.commit(changes)
-        #expect(await world.run { model.volume == 7 && model.title == "song" })
-        await world.run(for: .seconds(5))
+        #expect(try await world.run { model.volume == 7 && model.title == "song" })
+        try await world.run(for: .seconds(5))
         looking.withLock { $0 = false }
         #expect(seen.withLock { $0 } == ["7 song"])
         #expect(model.$volume.error == nil)
     }
 
     @Test func `What a view model changes is shown at once and is on the peer soon; of many the last`() async throws {
-        let world = RouterWorld()
+        let world = try RouterWorld()
         try await world.attachAll()
         let (here, there) = (Model(world["phone"].router), Model(world["watch"].router))
         for number in 1...50 {
             here.volume = number
             #expect(here.volume == number)
         }
-        #expect(await world.run { there.volume == 50 })
+        #expect(try await world.run { there.volume == 50 })
         #expect(try await world["watch"].router.get(volume) == 50)
         there.title = "song"
-        #expect(await world.run { here.title == "song" })
+        #expect(try await world.run { here.title == "song" })
     }
 
     @Test func `A value of another type leaves what is shown, and says so`() async throws {
-        let world = RouterWorld()
+        let world = try RouterWorld()
         try await world.attachAll()
         let model = Model(world["watch"].router)
         try await world["phone"].router.set("loud", for: StorageKey<String>("volume"))
-        #expect(await world.run { model.$volume.error is KeySyncError })
+        #expect(try await world.run { model.$volume.error is KeySyncError })
         #expect(model.volume == 5)
         model.volume = 6
-        #expect(await world.run { await world["watch"].router.status(of: "volume") == .synced })
+        #expect(try await world.run { await world["watch"].router.status(of: "volume") == .synced })
         #expect(model.$volume.error == nil)
     }
 
@@ -217,19 +217,20 @@ import Testing
     /// Tells what a view shows, each time that it would be drawn again.
     private func look(at model: Model, _ tell: @escaping @Sendable (String) -> Void) -> Locked<Bool> {
         let isLooking = Locked(true)
-        @MainActor func watch() {
-            withObservationTracking {
-                _ = "\(model.volume) \(model.title)"
-            } onChange: {
-                Task { @MainActor in
-                    guard isLooking.withLock({ $0 }) else { return }
-                    tell("\(model.volume) \(model.title)")
-                    watch()
-                }
+        Self.track(model, isLooking, tell)
+        return isLooking
+    }
+
+    private static func track(_ model: Model, _ isLooking: Locked<Bool>, _ tell: @escaping @Sendable (String) -> Void) {
+        withObservationTracking {
+            _ = "\(model.volume) \(model.title)"
+        } onChange: {
+            Task { @MainActor in
+                guard isLooking.withLock({ $0 }) else { return }
+                tell("\(model.volume) \(model.title)")
+                track(model, isLooking, tell)
             }
         }
-        watch()
-        return isLooking
     }
 }
 

@@ -18,7 +18,7 @@ final class RouterWorld {
     init(
         seed: UInt64 = 3, _ ids: [String] = ["phone", "watch"], isSecured: Bool = false,
         makeStore: (String) throws -> any SessionStore = { _ in MemoryStore() }
-    ) rethrows {
+    ) throws {
         OneThread.begin()
         network = ScenarioNetwork(seed: seed, conditions: .calm)
         if isSecured { network.provePeers() }
@@ -36,7 +36,7 @@ final class RouterWorld {
 
     /// Virtual time, in small steps, until the condition holds.
     @discardableResult
-    func run(for duration: Duration = .seconds(30), until condition: () async throws -> Bool = { false }) async rethrows
+    func run(for duration: Duration = .seconds(30), until condition: () async throws -> Bool = { false }) async throws
         -> Bool
     {
         let end = network.elapsed + duration
