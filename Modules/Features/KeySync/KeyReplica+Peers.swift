@@ -287,16 +287,16 @@ extension KeyReplica {
 
     /// The other has compared: it lacks what it wants, and has the rest of what it was told.
     private func conclude(_ nonce: UInt64, _ message: KeyMessage, with peer: inout KeyPeer) {
-        guard let listing = peer.listing, listing.nonce == nonce else { return }
-        peer.listing = nil
+        // Nil after a relaunch: what is wanted goes all the same, and the rest is confirmed by the next exchange.
+        let listed = peer.listing.flatMap { $0.nonce == nonce ? $0.prints : nil } ?? []
+        if !listed.isEmpty { peer.listing = nil }
         let wanted = Set(message.wantedPrints)
         for (key, entry) in entries where isShareable(key) {
             let print = KeyDigest.print(key, entry.version)
-            guard listing.prints.contains(print) else { continue }
-            if !wanted.contains(print) {
+            if wanted.contains(print) {
+                if !breaks(.noWants) { peer.enqueue(key, entry.version) }
+            } else if listed.contains(print) {
                 peer.confirmed[key] = entry.version
-            } else if !breaks(.noWants) {
-                peer.enqueue(key, entry.version)
             }
         }
     }
@@ -309,6 +309,9 @@ extension KeyReplica {
                 continue
             }
             if mine.version < name.version { wants.append(name.key) }
+            if mine.version > name.version, isShareable(name.key), !breaks(.noWants) {
+                peer.enqueue(name.key, mine.version)
+            }
             if mine.version == name.version { peer.confirmed[name.key] = name.version }
         }
         guard !wants.isEmpty else { return }
