@@ -1,6 +1,6 @@
 #if MQTT
     import Crypto
-    import MeshSecurity
+    package import MeshSecurity
 
     #if canImport(FoundationEssentials)
         import FoundationEssentials
@@ -34,13 +34,13 @@
     }
 
     /// Seals for one peer, with one context for as long as the process keeps it.
-    struct KeptSealer: Sendable {
+    package struct KeptSealer: Sendable {
         private let head: [UInt8]
         private let key: SymmetricKey
         private var counter: UInt64 = 0
 
         /// One key agreement and one generated key.
-        init(from own: OwnKey, to peer: PeerKey) throws {
+        package init(from own: OwnKey, to peer: PeerKey) throws {
             let sender = try HPKE.Sender(
                 recipientKey: peer.key, ciphersuite: SealSuite.hpke,
                 info: SealSuite.info(KeptSeal.purpose, from: own.id, to: peer.id), authenticatedBy: own.key)
@@ -49,7 +49,7 @@
         }
 
         /// - Parameter topic: where it is published; opens nowhere else.
-        mutating func seal(_ bytes: [UInt8], for topic: String) throws -> [UInt8] {
+        package mutating func seal(_ bytes: [UInt8], for topic: String) throws -> [UInt8] {
             guard counter < .max else { throw SealError.exhausted }
             let header = head + KeptSeal.bytes(of: counter)
             let box = try ChaChaPoly.seal(
@@ -68,7 +68,7 @@
     /// Holds the keys of its newest `contextsMax` contexts, of each the last counter of each topic: a message that is not
     /// newer is a replay, or was overtaken, and is refused. Memory goes with the process, and what guards against replays
     /// from before is delivery's own numbering.
-    struct KeptOpener: Sendable {
+    package struct KeptOpener: Sendable {
         static let contextsMax = 16
         static let topicsMax = 256
 
@@ -85,13 +85,13 @@
         let sender: PeerID
         let own: OwnKey
 
-        init(from sender: PeerID, to own: OwnKey) {
+        package init(from sender: PeerID, to own: OwnKey) {
             self.sender = sender
             self.own = own
         }
 
         /// - Throws: `SealError`: `malformed`, `forged`, `replayed` (seen or overtaken), `exhausted`.
-        mutating func open(_ message: UnsafeRawBufferPointer, from topic: String) throws(SealError) -> [UInt8] {
+        package mutating func open(_ message: UnsafeRawBufferPointer, from topic: String) throws(SealError) -> [UInt8] {
             guard message.count >= KeptSeal.overhead, message[0] == SealSuite.version else { throw .malformed }
             let head = Array(message.prefix(KeptSeal.headByteCount))
             let header = message.prefix(KeptSeal.headerByteCount)

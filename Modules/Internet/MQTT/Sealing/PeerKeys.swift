@@ -1,6 +1,6 @@
 #if MQTT
     import Crypto
-    import MeshSecurity
+    package import MeshSecurity
 
     #if canImport(FoundationEssentials)
         import FoundationEssentials
@@ -32,12 +32,12 @@
     }
 
     /// The key of a peer, proven by the id that was pinned: the id is the key's hash, so it does not matter who says it.
-    struct PeerKey: Sendable {
+    package struct PeerKey: Sendable {
         let id: PeerID
         let key: P256.KeyAgreement.PublicKey
 
         /// - Parameter compressed: 33 bytes; nil when they are no key, or the key of another peer.
-        init?(_ compressed: some Collection<UInt8>, of id: PeerID) {
+        package init?(_ compressed: some Collection<UInt8>, of id: PeerID) {
             guard compressed.count == SealSuite.pointByteCount,
                 let key = try? P256.KeyAgreement.PublicKey(compressedRepresentation: Array(compressed)),
                 PeerID(publicKeyDER: Array(key.derRepresentation)) == id
@@ -49,14 +49,14 @@
 
     /// This peer's key, as HPKE wants it. The same key signs certificates elsewhere (ECDSA); the two uses share no message
     /// format, which is what their joint security rests on.
-    struct OwnKey: Sendable {
-        let id: PeerID
+    package struct OwnKey: Sendable {
+        package let id: PeerID
         let key: P256.KeyAgreement.PrivateKey
         /// 33 bytes.
-        let compressedPublicKey: [UInt8]
+        package let compressedPublicKey: [UInt8]
 
         /// - Throws: `MQTTError` with `invalidArgument`.
-        init(_ identity: PeerIdentity) throws(MQTTError) {
+        package init(_ identity: PeerIdentity) throws(MQTTError) {
             do {
                 key = try P256.KeyAgreement.PrivateKey(derRepresentation: identity.privateKeyDER)
             } catch {
