@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 internal import MeshWire
 
 /// The operation in a byte, and its fields; nothing follows them.

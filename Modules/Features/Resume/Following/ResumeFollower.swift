@@ -1,0 +1,123 @@
+import MeshBus
+
+/// Follows a server's stream over one socket after another: connects, identifies or resumes, and comes again when the policy
+/// says so. What the ready clients share.
+package final class ResumeFollower: Sendable {
+    package typealias Connect = @Sendable () async throws -> any ResumeSocket
+
+    package let coordinator: SessionCoordinator
+    private let policy: ReconnectPolicy
+    private let transport: SocketTransport
+    private let connect: Connect
+    private let ready: @Sendable (ServerFrame) async throws -> Void
+    private let handle: @Sendable (ResumeMessage) async throws -> Void
+
+    package init(
+        store: any ResumeStore, token: @escaping @Sendable () async -> String?, clientProperties: ClientProperties,
+        configuration: SessionCoordinator.Configuration, policy: ReconnectPolicy,
+        ready: @escaping @Sendable (ServerFrame) async throws -> Void,
+        handle: @escaping @Sendable (ResumeMessage) async throws -> Void, connect: @escaping Connect
+    ) {
+        self.policy = policy
+        self.connect = connect
+        (self.ready, self.handle) = (ready, handle)
+        transport = SocketTransport()
+        let requests = TokenRequests(timeout: .bounded(configuration.handshakeTimeout), token)
+        coordinator = SessionCoordinator(
+            transport: transport, store: store, token: { await requests.token() }, clientProperties: clientProperties,
+            configuration: configuration)
+    }
+
+    /// Until the task is cancelled, or the server says that coming again is of no use.
+    /// - Returns: the server's fatal code; nil when cancelled.
+    package func run() async -> CloseCode? {
+        var policy = policy
+        while !Task.isCancelled {
+            let end = await connection()
+            if end.wasLive { policy.reset() }
+            guard let wait = policy.delay(after: end.code, atLeast: end.retryAfter) else { return end.code }
+            try? await Task.sleep(for: wait)
+        }
+        return nil
+    }
+
+    private struct End: Sendable {
+        var code: CloseCode?
+        var retryAfter = Duration.zero
+        var wasLive = false
+    }
+
+    /// One connection, from its beginning to its end.
+    private func connection() async -> End {
+        var end = End()
+        let socket: any ResumeSocket
+        do { socket = try await connect() } catch { return end }
+        let id = SessionCoordinator.ConnectionID()
+        transport.use(socket)
+        // The coordinator wants another connection: a zombie, a gap, a handshake without an answer or a token, a session
+        // that was refused.
+        let watch = Task { [events = coordinator.events] in
+            for await event in events {
+                switch event {
+                case .reconnectNeeded, .tokenUnavailable, .sessionInvalidated: socket.drop()
+                default: break
+                }
+            }
+        }
+        await coordinator.connectionDidOpen(id)
+        end.code = await withTaskCancellationHandler {
+            await socket.read { bytes, isText in
+                await self.received(bytes, isText ? .json : .binary, id, socket, &end)
+            }
+        } onCancel: {
+            socket.close(CloseCode(rawValue: 1000))
+        }
+        watch.cancel()
+        transport.use(nil)
+        await coordinator.connectionDidClose(on: id)
+        return end
+    }
+
+    private func received(
+        _ bytes: [UInt8], _ encoding: FrameEncoding, _ id: SessionCoordinator.ConnectionID, _ socket: any ResumeSocket,
+        _ end: inout End
+    ) async {
+        guard encoding == socket.encoding, let frame = try? ServerFrame(bytes, as: encoding) else {
+            return socket.close(.decodeError)
+        }
+        if let wait = frame.retryAfter { end.retryAfter = wait }
+        guard let event = frame.event else { return }
+        let reception = await coordinator.didReceive(event, on: id)
+        switch event {
+        case .ready where reception != .stale:
+            end.wasLive = true
+            do { try await ready(frame) } catch { socket.drop() }
+        case .resumed: end.wasLive = true
+        case .pushEvent(let sequence) where reception.isToBeProcessed:
+            do {
+                try await handle(ResumeMessage(sequence: sequence, frame: frame, reception: reception))
+                await coordinator.acknowledge(through: sequence)
+            } catch {
+                socket.drop()
+            }
+        default: break
+        }
+    }
+}
+
+/// The socket that is open now.
+private final class SocketTransport: SessionTransport {
+    private struct Closed: Error {}
+
+    private let socket = Locked<(any ResumeSocket)?>(nil)
+
+    func use(_ socket: (any ResumeSocket)?) { self.socket.withLock { $0 = socket } }
+
+    func sendHandshake(_ request: HandshakeRequest) async throws { try send(ClientFrame(request)) }
+    func sendHeartbeat(_ request: HeartbeatRequest) async throws { try send(ClientFrame(request)) }
+
+    private func send(_ frame: ClientFrame) throws {
+        guard let socket = socket.withLock({ $0 }) else { throw Closed() }
+        socket.send(try frame.encoded(as: socket.encoding), isText: socket.encoding == .json)
+    }
+}

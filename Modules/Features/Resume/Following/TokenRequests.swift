@@ -1,0 +1,44 @@
+import MeshBus
+
+/// Asks the app for its token, and waits no longer than an attempt may take: an app that never answers holds up neither
+/// the next attempt nor the end.
+///
+/// Of questions without an answer there are 8 at most. While there are, no more is asked, and there is no token.
+final class TokenRequests: Sendable {
+    private static let unansweredMax = 8
+    private let ask: @Sendable () async -> String?
+    private let timeout: Duration
+    private let unanswered = Locked(0)
+
+    init(timeout: Duration, _ ask: @escaping @Sendable () async -> String?) {
+        self.timeout = timeout
+        self.ask = ask
+    }
+
+    /// - Returns: nil where the app has none, is late, or the caller is cancelled.
+    func token() async -> String? {
+        let isFull = unanswered.withLock { count in
+            guard count < Self.unansweredMax else { return true }
+            count += 1
+            return false
+        }
+        guard !isFull else { return nil }
+        let (answers, answer) = AsyncStream<String?>.makeStream()
+        let question = Task {
+            let token = await ask()
+            unanswered.withLock { $0 -= 1 }
+            answer.yield(token)
+            answer.finish()
+        }
+        let clock = Task { [timeout] in
+            try await Task.sleep(for: timeout)
+            answer.finish()
+        }
+        defer {
+            question.cancel()
+            clock.cancel()
+        }
+        for await token in answers { return token }
+        return nil
+    }
+}
