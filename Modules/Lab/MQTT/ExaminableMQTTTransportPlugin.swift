@@ -15,7 +15,7 @@
 
         package func contribute(to registry: inout ExtensionRegistry) throws {
             try transport.contribute(to: &registry)
-            if MosquittoBroker.isInstalled { registry.add(.mqtt(), to: .linkFixtures) }
+            if MosquittoBroker.isWanted { registry.add(.mqtt(), to: .linkFixtures) }
         }
     }
 
