@@ -20,9 +20,9 @@ public struct GatewayAdmission: Hashable, Sendable {
 /// since the same beginning; frames and directives for each connection come out. No I/O, no clock.
 ///
 /// Every call is for the connection with that key. Whoever drives the core draws a new one for each connection and never uses
-/// one again: an answer that comes late would be taken for the next user's. What is said of an unknown key does nothing. A session has one connection, the newest. A user may have
-/// any number of sessions. A call costs O(1), a notice O(connections of its user) and encodes its frame once for each encoding, `tick`
-/// O(connections that are due, or will be within a second).
+/// one again: an answer that comes late would be taken for the next user's. What is said of an unknown key does nothing. A
+/// session has one connection, the newest. A user may have any number of sessions. A call costs O(1), a notice O(connections
+/// of its user) and encodes its frame once for each encoding, `tick` O(connections that are due, or will be within a second).
 public struct GatewayCore: Sendable {
     private let settings: SharedSettings
     private var admission: TokenBucket

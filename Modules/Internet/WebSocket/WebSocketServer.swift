@@ -17,7 +17,7 @@
         /// - Parameters:
         ///   - port: 0 for one of the system's choice.
         ///   - tls: nil for clear text, which is refused where others than this machine could connect.
-        ///   - protocols: subprotocols, of which the first that a client offers is agreed on.
+        ///   - protocols: subprotocols, best first: the first of them that a client offers too is agreed on.
         /// - Throws: `WebSocketError.invalidAddress`, `unavailable`.
         package static func start(
             host: String, port: Int, tls: NIOSSLContext?, protocols: [String], limits: WebSocketLimits,

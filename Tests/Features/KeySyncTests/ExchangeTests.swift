@@ -20,15 +20,18 @@ import Testing
         return world
     }
 
-    /// Bytes of all messages until there is nothing more to say.
-    private static func exchange(_ world: inout KeyWorld, until limit: Int = .max) -> (bytes: Int, messages: Int) {
-        var (bytes, messages) = (0, 0)
+    /// What travels until there is nothing more to say.
+    private static func exchange(
+        _ world: inout KeyWorld, until limit: Int = .max
+    ) -> (bytes: Int, messages: Int, items: Int) {
+        var (bytes, messages, items) = (0, 0, 0)
         while !world.letters.isEmpty, messages < limit {
             bytes += world.letters[0].message.packed().count
             messages += 1
+            items += world.letters[0].message.items.count
             world.deliver(0)
         }
-        return (bytes, messages)
+        return (bytes, messages, items)
     }
 
     private static func isEqual(_ world: KeyWorld) -> Bool {
@@ -76,12 +79,7 @@ import Testing
         var world = Self.world(2000)
         world.meet("phone")
         world.meet("watch")
-        var count = 0
-        while !world.letters.isEmpty {
-            count += world.letters[0].message.items.count
-            world.deliver(0)
-        }
-        #expect(count == 2000)
+        #expect(Self.exchange(&world).items == 2000)
     }
 
     @Test func `What arrived before the link was lost, or the watch died, does not travel again`() {
@@ -94,13 +92,9 @@ import Testing
         world.launch("watch")
         world.launch("phone")
         world.meet("watch")
-        var count = 0
-        while !world.letters.isEmpty {
-            count += world.letters[0].message.items.count
-            world.deliver(0)
-        }
+        let again = Self.exchange(&world).items
         #expect(Self.isEqual(world))
-        #expect(count == 5000 - had)
+        #expect(again == 5000 - had)
     }
 
     @Test func `At most eight messages are on their way, and progress says how far it is`() {

@@ -45,8 +45,8 @@ extension GatewayFrame {
     private var json: [UInt8] {
         switch self {
         case .hello(let interval):
-            Array("{\"op\":10,\"d\":{\"heartbeat_interval\":\(Self.milliseconds(interval))}}".utf8)
-        case .heartbeatAck: Array(#"{"op":11,"d":null}"#.utf8)
+            Self.text(.hello, "{\"heartbeat_interval\":\(Self.milliseconds(interval))}")
+        case .heartbeatAck: Self.text(.heartbeatAck, "null")
         case .ready(let session, let newest, let fields):
             Self.dispatch(
                 "READY", sequence: newest,
@@ -56,13 +56,18 @@ extension GatewayFrame {
             Self.dispatch("RESUMED", sequence: nil, Array("{\"replayed\":\(count),\"seq\":\(newest)}".utf8))
         case .event(let entry): Self.dispatch(entry.event.type, sequence: entry.sequence, entry.event.json)
         case .invalidSession(let reason, let resumable):
-            Array("{\"op\":9,\"d\":\(resumable),\"reason\":\(JSONText.quoted(reason))}".utf8)
-        case .reconnect(let wait): Array("{\"op\":7,\"d\":{\"retry_after\":\(Self.milliseconds(wait))}}".utf8)
+            Self.text(.invalidSession, "\(resumable),\"reason\":\(JSONText.quoted(reason))")
+        case .reconnect(let wait): Self.text(.reconnect, "{\"retry_after\":\(Self.milliseconds(wait))}")
         }
     }
 
+    private static func text(_ operation: FrameOperation, _ data: String) -> [UInt8] {
+        Array("{\"op\":\(operation.rawValue),\"d\":\(data)}".utf8)
+    }
+
     private static func dispatch(_ type: String, sequence: UInt64?, _ data: [UInt8]) -> [UInt8] {
-        let head = "{\"op\":0,\"s\":\(sequence.map(String.init) ?? "null"),\"t\":\"\(type)\",\"d\":"
+        let number = sequence.map(String.init) ?? "null"
+        let head = "{\"op\":\(FrameOperation.dispatch.rawValue),\"s\":\(number),\"t\":\"\(type)\",\"d\":"
         var frame: [UInt8] = []
         frame.reserveCapacity(head.utf8.count + data.count + 1)
         frame += head.utf8
