@@ -43,9 +43,9 @@ let textTable = Target.Dependency.product(
     name: "TextTable", package: "TextTable", condition: .when(traits: ["CommandLineTools"]))
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
 let crypto = Target.Dependency.product(
-    name: "Crypto", package: "swift-crypto", condition: .when(traits: ["UDP", "MQTT"]))
+    name: "Crypto", package: "swift-crypto", condition: .when(traits: ["UDP", "MQTT", "WebSocket"]))
 let certificates = Target.Dependency.product(
-    name: "X509", package: "swift-certificates", condition: .when(traits: ["UDP", "MQTT"]))
+    name: "X509", package: "swift-certificates", condition: .when(traits: ["UDP", "MQTT", "WebSocket"]))
 let nio = ["NIOCore", "NIOPosix", "NIOTLS"].map {
     Target.Dependency.product(name: $0, package: "swift-nio", condition: .when(traits: ["UDP"]))
 }
@@ -62,7 +62,7 @@ let mosquitto = Target.Dependency.target(name: "CMosquitto", condition: .when(tr
 let dnssd = Target.Dependency.target(name: "CDNSSD", condition: .when(traits: ["SystemDiscovery"]))
 
 // Modules of ours that are needed under its trait only, by one that does without it too.
-let security = Target.Dependency.target(name: "MeshSecurity", condition: .when(traits: ["UDP", "MQTT"]))
+let security = Target.Dependency.target(name: "MeshSecurity", condition: .when(traits: ["UDP", "MQTT", "WebSocket"]))
 let udpTransport = Target.Dependency.target(name: "MeshUDPTransport", condition: .when(traits: ["UDP"]))
 let gatewayServer = ["MeshGatewayServer", "MeshWebSocket"].map {
     Target.Dependency.target(name: $0, condition: .when(traits: ["WebSocket"]))
@@ -160,13 +160,16 @@ let modules: [Module] = [
 
     // Internet: peers beyond one network
     Module(
-        "MeshMQTTTransport", "Modules/Internet/MQTT", floor: 5,
+        "MeshRelay", "Modules/Internet/Relay", floor: 5, uses: ["MeshBus", "MeshTransport", "MeshSecurity"],
+        needs: [crypto], tests: ["MeshBus", "MeshTransport", "MeshSecurity"]),
+    Module(
+        "MeshMQTTTransport", "Modules/Internet/MQTT", floor: 6,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
         ], needs: [crypto, mosquitto],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshSecurity",
-            "MeshTesting", "MeshTestSupport", "MeshMQTTLab",
+            "MeshRelay", "MeshTesting", "MeshTestSupport", "MeshMQTTLab",
         ]),
 
     // Watch: a phone and its watches
@@ -256,8 +259,11 @@ let modules: [Module] = [
             "MeshTestSupport",
         ]),
     Module(
-        "MeshResumeGateway", "Modules/Features/ResumeGateway", floor: 5, uses: ["MeshBus", "MeshResume", "MeshWire"],
-        tests: ["MeshBus", "MeshResume", "MeshVirtualTime"]),
+        "MeshMailbox", "Modules/Features/Mailbox", floor: 3, uses: ["MeshBus", "MeshWire"], tests: ["MeshBus"]),
+    Module(
+        "MeshResumeGateway", "Modules/Features/ResumeGateway", floor: 5,
+        uses: ["MeshBus", "MeshResume", "MeshWire", "MeshMailbox"],
+        tests: ["MeshBus", "MeshResume", "MeshMailbox", "MeshVirtualTime"]),
 
     // Internet: beyond one network
     Module(
@@ -268,9 +274,20 @@ let modules: [Module] = [
         tests: ["MeshBus"]),
     Module(
         "MeshGatewayServer", "Modules/Internet/GatewayServer", floor: 6,
-        uses: ["MeshBus", "MeshResume", "MeshResumeGateway", "MeshWebSocket"], needs: webSocket,
+        uses: ["MeshBus", "MeshResume", "MeshMailbox", "MeshResumeGateway", "MeshSecurity", "MeshWebSocket"],
+        needs: webSocket,
         tests: [
             "MeshBus", "MeshResume", "MeshResumeGateway", "MeshWebSocket", "MeshResumeWebSocket", "MeshTestSupport",
+        ]),
+    Module(
+        "MeshGatewayTransport", "Modules/Internet/GatewayTransport", floor: 6,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
+            "MeshMailbox", "MeshWebSocket",
+        ], needs: webSocket,
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay", "MeshMailbox",
+            "MeshResumeGateway", "MeshGatewayServer", "MeshGatewayLab", "MeshTesting", "MeshTestSupport",
         ]),
     Module(
         "MeshResumeWebSocket", "Modules/Internet/ResumeClient", floor: 6,
@@ -303,15 +320,21 @@ let modules: [Module] = [
         "MeshRedisLab", "Modules/Lab/Redis", floor: 7, form: .internalLibrary,
         uses: ["MeshBus", "MeshResumeGateway", "MeshRedisReplay"]),
     Module(
-        "MeshMQTTLab", "Modules/Lab/MQTT", floor: 6, form: .internalLibrary,
-        uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshMQTTTransport"]),
+        "MeshMQTTLab", "Modules/Lab/MQTT", floor: 7, form: .internalLibrary,
+        uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay", "MeshMQTTTransport"]),
+    Module(
+        "MeshGatewayLab", "Modules/Lab/Gateway", floor: 7, form: .internalLibrary,
+        uses: [
+            "MeshBus", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay", "MeshResumeGateway",
+            "MeshGatewayServer", "MeshGatewayTransport",
+        ]),
     Module(
         "MeshSimulation", "Modules/Lab/Simulation", floor: 7, form: .internalLibrary,
         uses: [
             "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
             "MeshDelivery",
             "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshSimulatedWatch", "MeshResume",
-            "MeshResumeGateway",
+            "MeshMailbox", "MeshResumeGateway",
             "MeshWatchConnectivityTransport",
             "MeshTesting", "MeshVirtualTime",
         ],
@@ -363,7 +386,8 @@ let modules: [Module] = [
             "PluginsToolKit", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "SessionMesh",
             "SessionMeshWatchConnectivity",
             "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation",
-            "MeshLocalNetworkLab", "MeshResume", "MeshResumeGateway", "MeshRedisLab", "MeshMQTTLab", "WorkoutExample",
+            "MeshLocalNetworkLab", "MeshResume", "MeshMailbox", "MeshResumeGateway", "MeshRelay", "MeshWebSocket",
+            "MeshRedisLab", "MeshMQTTLab", "MeshGatewayLab", "WorkoutExample",
         ], needs: nio + [security, mqttTransport]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,

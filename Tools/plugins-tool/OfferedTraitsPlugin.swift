@@ -27,6 +27,12 @@ struct OfferedTraitsPlugin: Plugin {
                     name: "MQTT", plugins: ["transport.mqtt"],
                     summary: "paired peers anywhere through an MQTT 5 broker; needs libmosquitto"))
         #endif
+        #if !WebSocket
+            traits.append(
+                OfferedTrait(
+                    name: "WebSocket", plugins: ["internet.websocket", "transport.gateway"],
+                    summary: "a gateway, its clients, and paired peers anywhere through it, by SwiftNIO and TLS"))
+        #endif
         #if !SQLite
             traits.append(
                 OfferedTrait(

@@ -1,9 +1,12 @@
 import MeshBenchmarks
+import MeshMailbox
+import MeshRelay
 import MeshResume
 import MeshResumeGateway
 import MeshSimulatedWatch
 import MeshSimulation
 import MeshTesting
+import MeshWebSocket
 import PluginsToolKit
 import SessionMesh
 import SessionMeshWatchConnectivity
@@ -29,6 +32,9 @@ import WorkoutExample
 #if MQTT
     import MeshMQTTLab
 #endif
+#if WebSocket
+    import MeshGatewayLab
+#endif
 
 await PluginsTool.main {
     BusPlugin()
@@ -44,14 +50,21 @@ await PluginsTool.main {
     TransportPlugin()
     DeliveryPlugin()
     DiscoveryPlugin()
-    #if UDP || MQTT
+    #if UDP || MQTT || WebSocket
         SecurityPlugin()
+    #endif
+    #if MQTT || WebSocket
+        RelayPlugin()
     #endif
     #if UDP
         ExaminableUDPTransportPlugin()
     #endif
     #if MQTT
         ExaminableMQTTTransportPlugin()
+    #endif
+    #if WebSocket
+        WebSocketPlugin()
+        ExaminableGatewayTransportPlugin()
     #endif
     LoopbackTransportPlugin()
     ScenarioTransportPlugin()
@@ -67,6 +80,7 @@ await PluginsTool.main {
     KeySyncPlugin()
     FileTransferPlugin()
     ResumePlugin()
+    MailboxPlugin()
     ResumeGatewayPlugin()
     WatchConnectivityTransportPlugin()
     WatchConnectivityPlugin()

@@ -1,12 +1,13 @@
 #if WebSocket
     import MeshBus
+    import MeshMailbox
     import MeshResume
     public import MeshResumeGateway
     import MeshWebSocket
     import NIOCore
     import NIOPosix
 
-    /// A gateway over WebSockets: resumable streams of numbered events for an app's users.
+    /// A gateway over WebSockets: resumable streams of numbered events for an app's users, and mailboxes of their devices.
     ///
     /// ```swift
     /// let server = try await GatewayServer.start(settings, app: GatewayApp { token, _ in await user(of: token) }, buffer: buffer)
@@ -24,41 +25,61 @@
         private let buffer: any ReplayBuffer
         private let loop: any EventLoop
         private let gateway: NIOLoopBound<GatewayLoop>
+        private let mailboxes: NIOLoopBound<MailboxLoop?>
+        /// Sockets hold it weakly.
+        private let reception: NIOLoopBound<any WebSocketObserver>
         private let listener: WebSocketServer
         private let metrics: HTTPService?
         private let ticks: RepeatedTask
-        private let reader: Task<Void, Never>
+        private let readers: [Task<Void, Never>]
 
         private init(
             _ settings: GatewayServerSettings, _ buffer: any ReplayBuffer, _ loop: any EventLoop,
-            _ gateway: NIOLoopBound<GatewayLoop>, _ listener: WebSocketServer, _ metrics: HTTPService?
+            _ gateway: NIOLoopBound<GatewayLoop>, _ mailboxes: NIOLoopBound<MailboxLoop?>,
+            _ reception: NIOLoopBound<any WebSocketObserver>, _ listener: WebSocketServer, _ metrics: HTTPService?,
+            _ readers: [Task<Void, Never>]
         ) {
             (self.settings, self.buffer, self.loop, self.gateway) = (settings, buffer, loop, gateway)
+            (self.mailboxes, self.reception, self.readers) = (mailboxes, reception, readers)
             (self.listener, self.metrics) = (listener, metrics)
             (port, metricsPort) = (listener.port, metrics?.port)
-            ticks = loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in gateway.value.tick()
+            ticks = loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { _ in
+                gateway.value.tick()
+                mailboxes.value?.tick()
             }
-            reader = Self.read(buffer.notices(), gateway, loop)
         }
 
+        /// - Parameter mailboxes: where those of devices are kept; without it there are none.
         /// - Throws: `WebSocketError`.
         public static func start(
-            _ settings: GatewayServerSettings = .init(), app: GatewayApp, buffer: any ReplayBuffer
+            _ settings: GatewayServerSettings = .init(), app: GatewayApp, buffer: any ReplayBuffer,
+            mailboxes store: (any MailboxStore)? = nil
         ) async throws -> GatewayServer {
             let tls = try ServerCertificate.context(settings.certificateFile, settings.keyFile)
             let loop = MultiThreadedEventLoopGroup.singleton.next()
             let gateway = try await loop.submit {
                 NIOLoopBound(GatewayLoop(settings, app, buffer, on: loop), eventLoop: loop)
             }.get()
-            let observer = try await loop.submit {
-                NIOLoopBound<any WebSocketObserver>(gateway.value, eventLoop: loop)
+            let mailboxes = try await loop.submit {
+                NIOLoopBound(store.map { MailboxLoop(settings, app, $0, on: loop) }, eventLoop: loop)
+            }.get()
+            let reception = try await loop.submit {
+                NIOLoopBound<any WebSocketObserver>(
+                    SocketReception(gateway.value, mailboxes.value), eventLoop: loop)
             }.get()
             let listener = try await WebSocketServer.start(
                 host: settings.host, port: settings.port, tls: tls,
-                protocols: [FrameEncoding.binary, .json].map(\.subprotocol),
-                limits: settings.socket, on: loop, observer: observer)
+                protocols: [FrameEncoding.binary, .json].map(\.subprotocol)
+                    + (store == nil ? [] : [MailboxFrame.subprotocol]),
+                limits: settings.socket, on: loop, observer: reception)
             let metrics = try await startMetrics(settings, buffer, gateway, loop)
-            return GatewayServer(settings, buffer, loop, gateway, listener, metrics)
+            var readers = [read(buffer.notices(), loop) { gateway.value.noticed($0) }]
+            if let store {
+                readers.append(read(store.notices(), loop) { mailboxes.value?.noticed($0) })
+                readers.append(read(store.words(), loop) { mailboxes.value?.heard($0) })
+            }
+            return GatewayServer(
+                settings, buffer, loop, gateway, mailboxes, reception, listener, metrics, readers)
         }
 
         /// Appends an event. When it returns, the buffer has it: no client misses it while the buffer's limits keep it.
@@ -80,12 +101,16 @@
         public func shutDown() async {
             ticks.cancel()
             await listener.stop()
-            let (gateway, loop, settings) = (gateway, loop, settings)
+            let (gateway, mailboxes, loop, settings) = (gateway, mailboxes, loop, settings)
             try? await loop.flatSubmit {
-                loop.scheduleTask(in: TimeAmount(settings.socket.closeTimeout)) { gateway.value.drop { _ in true } }
+                loop.scheduleTask(in: TimeAmount(settings.socket.closeTimeout)) {
+                    gateway.value.drop { _ in true }
+                    mailboxes.value?.drop { _ in true }
+                }
+                mailboxes.value?.shutDown()
                 return gateway.value.shutDown(spread: settings.shutdownSpread)
             }.get()
-            reader.cancel()
+            for reader in readers { reader.cancel() }
             await metrics?.stop()
         }
 
@@ -94,37 +119,40 @@
             ticks.cancel()
             await listener.stop()
             await drop { _ in true }
-            reader.cancel()
+            for reader in readers { reader.cancel() }
             await metrics?.stop()
         }
 
         /// Cuts these connections, as a network would.
         package func drop(where isCut: @escaping @Sendable (Int) -> Bool) async {
-            let gateway = gateway
-            try? await loop.submit { gateway.value.drop(where: isCut) }.get()
+            let (gateway, mailboxes) = (gateway, mailboxes)
+            try? await loop.submit {
+                gateway.value.drop(where: isCut)
+                mailboxes.value?.drop(where: isCut)
+            }.get()
         }
 
-        /// Notices that come together cross to the loop together. While 1024 wait for it, the buffer's subscription keeps the
-        /// rest, and drops what it cannot keep.
-        private static func read(
-            _ notices: AsyncStream<ReplayNotice>, _ gateway: NIOLoopBound<GatewayLoop>, _ loop: any EventLoop
+        /// What comes together crosses to the loop together. While 1024 wait for it, the store's subscription keeps the rest, and
+        /// drops what it cannot keep.
+        private static func read<Element: Sendable>(
+            _ stream: AsyncStream<Element>, _ loop: any EventLoop, _ tell: @escaping @Sendable ([Element]) -> Void
         ) -> Task<Void, Never> {
-            let waiting = Locked<[ReplayNotice]>([])
-            let tell: @Sendable () -> Void = {
-                gateway.value.noticed(
+            let waiting = Locked<[Element]>([])
+            let handOver: @Sendable () -> Void = {
+                tell(
                     waiting.withLock { waiting in
                         defer { waiting = [] }
                         return waiting
                     })
             }
             return Task {
-                for await notice in notices {
+                for await element in stream {
                     let count = waiting.withLock { waiting in
-                        waiting.append(notice)
+                        waiting.append(element)
                         return waiting.count
                     }
-                    if count == 1 { loop.execute(tell) }
-                    if count >= 1024 { try? await loop.submit(tell).get() }
+                    if count == 1 { loop.execute(handOver) }
+                    if count >= 1024 { try? await loop.submit(handOver).get() }
                 }
             }
         }

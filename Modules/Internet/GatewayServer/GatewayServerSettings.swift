@@ -15,6 +15,7 @@ public struct GatewayServerSettings: Sendable {
     /// Whether `POST /publish/USER/TYPE` on the metrics port appends an event, for trying it out.
     public var publishesByHTTP = false
     public var connection = GatewaySettings()
+    public var mailbox = MailboxSettings()
     public var admission = GatewayAdmission()
     public var socket = WebSocketLimits()
     /// Clients of a gateway that ends come again within this time, each at a time of its own.

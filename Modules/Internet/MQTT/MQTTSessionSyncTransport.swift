@@ -3,16 +3,17 @@
     public import MeshBus
     @_exported public import MeshDelivery
     public import MeshIdentity
+    public import MeshRelay
     import MeshSecurity
     public import MeshStorage
     public import MeshTransport
 
-    /// A `LinkTransport` over an `MQTTLink`: paired peers that meet at a broker, wherever they are.
+    /// A `LinkTransport` over an `RelayLink`: paired peers that meet at a broker, wherever they are.
     ///
     /// A peer's id is that of its key, so nobody can speak as somebody else.
     public final class MQTTSessionSyncTransport: DeliveringTransport {
         public let delivery: LinkTransport
-        public let link: MQTTLink
+        public let link: RelayLink
 
         /// The local peer's id is that of the identity.
         /// - Parameters:
@@ -28,7 +29,7 @@
             let peer = SessionPeer(
                 id: configuration.identity.peerID.description, deviceClass: deviceClass, appInstanceID: appInstanceID,
                 userID: userID, topology: .unknown)
-            link = try MQTTLink(configuration, diagnostics: diagnostics)
+            link = try RelayLink(configuration, diagnostics: diagnostics)
             self.delivery = try LinkTransport(
                 localPeer: peer, link: link, configuration: delivery, store: store, diagnostics: diagnostics)
         }

@@ -8,7 +8,7 @@ public struct MQTTTransportPlugin: Plugin {
         PluginDescriptor(
             id: "transport.mqtt", kind: .transport, module: "MeshMQTTTransport", version: "0.1.0",
             summary: "Paired peers anywhere, through an MQTT 5 broker that reads nothing",
-            requires: ["core.transport", "core.delivery", "core.security"],
+            requires: ["core.transport", "core.delivery", "core.security", "internet.relay"],
             capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast"], limits: Self.limits)
     }
 

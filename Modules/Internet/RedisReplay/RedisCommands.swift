@@ -142,6 +142,9 @@
             case .tail: 0
             case .standing(let stream), .page(let stream, _, _): stream.utf8.count
             case .append(let event, let stream): event.byteCount + stream.utf8.count
+            case .set(let value, let name, let stream): value.count + name.utf8.count + stream.utf8.count
+            case .values(let names, let stream): (names ?? []).reduce(stream.utf8.count) { $0 + $1.utf8.count }
+            case .pass(let bytes, let stream): bytes.count + stream.utf8.count
             }
         }
     }

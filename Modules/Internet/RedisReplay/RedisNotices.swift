@@ -16,15 +16,18 @@
         private let address: RedisAddress
         private let script: ReplayScript
         private let topic: Topic<ReplayNotice>
+        private let words: Topic<MailboxWord>
         private let state = Locked(State())
         /// How long one read waits; after each that found nothing the store is asked whether it is still the same.
         private static let blockMilliseconds = 500
         private static let batchCount = 256
 
-        init(_ address: RedisAddress, _ script: ReplayScript, _ topic: Topic<ReplayNotice>) {
+        init(
+            _ address: RedisAddress, _ script: ReplayScript, _ topic: Topic<ReplayNotice>, _ words: Topic<MailboxWord>
+        ) {
             self.address = address
             self.script = script
-            self.topic = topic
+            (self.topic, self.words) = (topic, words)
         }
 
         /// Entries that were trimmed before this process had read them.
@@ -61,6 +64,7 @@
                 }
             }
             topic.finish()
+            words.finish()
         }
 
         private func follow(
@@ -103,7 +107,10 @@
             }
             let missed = first.tail.count > from.count + 1 ? first.tail.count - from.count - 1 : 0
             if missed > 0 { state.withLock { $0.missedCount += missed } }
-            topic.publish(contentsOf: notices.map(\.notice))
+            let events = notices.map(\.notice).filter { $0.entry.sequence > 0 }
+            if !events.isEmpty { topic.publish(contentsOf: events) }
+            let told = notices.compactMap { ReplayScript.word($0.notice) }
+            if !told.isEmpty { words.publish(contentsOf: told) }
             return last.tail
         }
 

@@ -23,15 +23,17 @@
     ///
     /// An append that throws `unavailable` may have happened, and is not tried again here. Cancelling does nothing: every call
     /// ends within a few times `RedisReplaySettings.timeout`.
-    public struct RedisReplayBuffer: ReplayBuffer {
+    public struct RedisReplayBuffer: MailboxStore {
         private final class Parts: Sendable {
             let commands: RedisCommands
             let notices: RedisNotices
             let topic: Topic<ReplayNotice>
+            let words: Topic<MailboxWord>
 
             init(_ address: RedisAddress, _ script: ReplayScript) throws(ReplayBufferError) {
                 topic = Topic(bufferLimit: 4096)
-                notices = RedisNotices(address, script, topic)
+                words = Topic(bufferLimit: 4096)
+                notices = RedisNotices(address, script, topic, words)
                 do {
                     commands = try RedisCommands(address, script)
                     try commands.start()
@@ -93,6 +95,22 @@
 
         /// 4096 notices wait for each reader; of more the oldest go.
         public func notices() -> AsyncStream<ReplayNotice> { parts.topic.subscribe() }
+
+        public func set(_ value: [UInt8], _ name: String, of stream: String) async throws -> Bool {
+            try ReplayScript.values(try await parts.commands.ask(.set(value, name: name, stream: stream))) != nil
+        }
+
+        public func values(_ names: [String]?, of stream: String) async throws -> [String: [UInt8]] {
+            try ReplayScript.values(try await parts.commands.ask(.values(names, stream: stream))) ?? [:]
+        }
+
+        /// At most 64 KiB.
+        public func pass(_ bytes: [UInt8], to stream: String) async throws {
+            _ = try await parts.commands.ask(.pass(bytes, stream: stream))
+        }
+
+        /// 4096 words wait for each reader; of more the oldest go.
+        public func words() -> AsyncStream<MailboxWord> { parts.words.subscribe() }
 
         /// How many events were trimmed from Redis' list of notices before this process had read them.
         public var missedNoticeCount: UInt64 { parts.notices.missedCount }

@@ -39,5 +39,10 @@
             self.noticeCount = max(1, noticeCount)
             self.noticeBytes = max(1, noticeBytes)
         }
+
+        /// For mailboxes: a queue is kept a week, and a mailbox that nobody opens 30 days.
+        public static func mailboxes(prefix: String = "mesh-mail") -> RedisReplaySettings {
+            RedisReplaySettings(prefix: prefix, limits: MailboxBounds.queue, idle: .seconds(30 * 86_400))
+        }
     }
 #endif

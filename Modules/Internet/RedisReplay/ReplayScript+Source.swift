@@ -5,7 +5,7 @@
         ///
         /// An entry's id is its number and, behind it, the time at which it came, in milliseconds.
         static let source = """
-            local home, notices, meta, stream = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+            local home, notices, meta, stream, values = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
             local operation, fresh, known, knownCount = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
             local trustsDisk, skew, idle = ARGV[5] == '1', tonumber(ARGV[6]), ARGV[7]
             local limit = {count = tonumber(ARGV[8]), bytes = tonumber(ARGV[9]), age = tonumber(ARGV[10])}
@@ -59,7 +59,7 @@
 
             local is = redis.call('HMGET', meta, 'incarnation', 'epoch', 'newest', 'bytes')
             if is[1] ~= incarnation then
-              redis.call('DEL', meta, stream)
+              redis.call('DEL', meta, stream, values)
               is = {incarnation, fresh, '0', '0'}
               redis.call('HSET', meta, 'incarnation', incarnation, 'epoch', fresh, 'newest', '0', 'bytes', '0')
             end
@@ -67,22 +67,57 @@
             local epoch, newest = is[2], tonumber(is[3])
             local bytes = trim(stream, limit, tonumber(is[4]))
 
+            -- Tells every process. Number 0 is a word beside the stream's events.
+            local function tell(number, kind, json)
+              count = count + 1
+              local notice = {'i', incarnation, 's', ARGV[13], 'e', epoch, 'n', number, 't', kind, 'j', json}
+              redis.call('XADD', notices, whole(count) .. '-' .. whole(now), unpack(notice))
+              noticeBytes = trim(notices, noticeLimit, noticeBytes + weight(notice))
+              redis.call('HSET', home, 'count', whole(count), 'bytes', whole(noticeBytes))
+            end
+
+            if operation == 'pass' then tell('0', 'WORD', ARGV[14]) end
+            local found = {}
+            if operation == 'set' then
+              local name, value, valuesMax, bytesMax = ARGV[14], ARGV[15], tonumber(ARGV[16]), tonumber(ARGV[17])
+              local held = tonumber(redis.call('HGET', meta, 'held') or '0')
+              held = held + #value - redis.call('HSTRLEN', values, name)
+              local isNew = redis.call('HEXISTS', values, name) == 0
+              if held > bytesMax or (isNew and redis.call('HLEN', values) >= valuesMax) then
+                found = {'full'}
+              else
+                redis.call('HSET', values, name, value)
+                redis.call('HSET', meta, 'held', whole(held))
+                tell('0', 'VALUE', name)
+              end
+            end
+            redis.call('PEXPIRE', values, idle)
+            if operation == 'values' then
+              if ARGV[14] == '*' then
+                found = redis.call('HGETALL', values)
+              else
+                for index = 15, #ARGV do
+                  local value = redis.call('HGET', values, ARGV[index])
+                  if value then
+                    found[#found + 1] = ARGV[index]
+                    found[#found + 1] = value
+                  end
+                end
+              end
+            end
+
             if operation == 'append' then
-              local name, kind, json = ARGV[13], ARGV[14], ARGV[15]
+              local kind, json = ARGV[14], ARGV[15]
               newest = newest + 1
               local number = whole(newest)
               redis.call('XADD', stream, 'MAXLEN', whole(limit.count + 1), number .. '-' .. whole(now), 't', kind, 'j', json)
               bytes = trim(stream, limit, bytes + #kind + #json)
               redis.call('PEXPIRE', stream, whole(limit.age + 1000))
-              count = count + 1
-              local notice = {'i', incarnation, 's', name, 'e', epoch, 'n', number, 't', kind, 'j', json}
-              redis.call('XADD', notices, whole(count) .. '-' .. whole(now), unpack(notice))
-              noticeBytes = trim(notices, noticeLimit, noticeBytes + weight(notice))
-              redis.call('HSET', home, 'count', whole(count), 'bytes', whole(noticeBytes))
+              tell(number, kind, json)
             end
             redis.call('HSET', meta, 'newest', whole(newest), 'bytes', whole(bytes))
 
-            local length, entries = redis.call('XLEN', stream), {}
+            local length, entries = redis.call('XLEN', stream), found
             if operation == 'page' and ARGV[13] == epoch then
               local after, most = tonumber(ARGV[14]), tonumber(ARGV[15])
               if after < newest and after >= newest - length and most > 0 then

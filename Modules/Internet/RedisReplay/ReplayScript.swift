@@ -10,6 +10,10 @@
             case append(ReplayEvent, stream: String)
             case standing(stream: String)
             case page(stream: String, after: ReplayPosition, limit: Int)
+            case set([UInt8], name: String, stream: String)
+            /// nil for all names.
+            case values([String]?, stream: String)
+            case pass([UInt8], stream: String)
         }
 
         /// How far a process knows the store to have come: how many events of all streams, since when.
@@ -36,7 +40,7 @@
             let (word, stream, operands) = Self.parts(operation)
             let keys = [
                 settings.prefix + ":home", noticesKey, settings.prefix + ":meta:" + stream,
-                settings.prefix + ":events:" + stream,
+                settings.prefix + ":events:" + stream, settings.prefix + ":values:" + stream,
             ]
             let numbers = [
                 "\(UInt64.random(in: 1 ... .max))", "\(known?.incarnation ?? 0)", "\(known?.count ?? 0)",
@@ -58,6 +62,15 @@
                     "page", stream,
                     ["\(position.epoch)", "\(position.sequence)", "\(max(0, limit))"].map { Array($0.utf8) }
                 )
+            case .set(let value, let name, let stream):
+                (
+                    "set", stream,
+                    [Array(stream.utf8), Array(name.utf8), value]
+                        + ["\(MailboxBounds.valuesMax)", "\(MailboxBounds.bytesMax)"].map { Array($0.utf8) }
+                )
+            case .values(nil, let stream): ("values", stream, [stream, "*"].map { Array($0.utf8) })
+            case .values(let names?, let stream): ("values", stream, ([stream, ""] + names).map { Array($0.utf8) })
+            case .pass(let bytes, let stream): ("pass", stream, [Array(stream.utf8), bytes])
             }
         }
 
@@ -90,6 +103,19 @@
                 entries: entries)
         }
 
+        /// - Returns: nil where there is no room; else values by name.
+        static func values(_ value: RedisValue) throws(ReplayBufferError) -> [String: [UInt8]]? {
+            guard tail(value) != nil, let list = value.list, list.count == 6, let parts = list[5].list else {
+                throw ReplayBufferError(.unavailable, "Redis has answered something else")
+            }
+            if parts.count == 1, parts[0].string == "full" { return nil }
+            var values: [String: [UInt8]] = [:]
+            for index in stride(from: 0, to: parts.count - 1, by: 2) {
+                if let name = parts[index].string, let bytes = parts[index + 1].bytes { values[name] = bytes }
+            }
+            return values
+        }
+
         private static func entry(_ value: RedisValue) -> ReplayEntry? {
             guard let (id, fields) = item(value), fields.count == 4, let type = fields[1].string,
                 let json = fields[3].bytes, let event = ReplayEvent(stored: type, json: json)
@@ -114,6 +140,15 @@
                 Tail(incarnation: incarnation, count: count),
                 ReplayNotice(stream: stream, epoch: epoch, entry: ReplayEntry(sequence: sequence, event: event))
             )
+        }
+
+        /// - Returns: nil for an event's notice.
+        static func word(_ notice: ReplayNotice) -> MailboxWord? {
+            guard notice.entry.sequence == 0 else { return nil }
+            let event = notice.entry.event
+            return event.type == "VALUE"
+                ? .changed(name: String(decoding: event.json, as: UTF8.self), stream: notice.stream)
+                : .passed(event.json, stream: notice.stream)
         }
 
         /// An entry of a Redis stream: the first half of its id, and its fields.

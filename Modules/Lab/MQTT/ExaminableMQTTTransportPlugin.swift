@@ -2,6 +2,7 @@
     package import MeshBus
     package import MeshDelivery
     package import MeshMQTTTransport
+    import MeshRelay
     package import MeshSecurity
     import MeshTransport
 
@@ -34,7 +35,7 @@
                 let configurations = try configurations(Array(identities.prefix(count)), mosquitto.broker)
                 try await introduce(configurations)
                 return LinkGroup(
-                    try configurations.map { try MQTTLink($0) },
+                    try configurations.map { try RelayLink($0) },
                     peerIDs: identities.prefix(count).map(\.peerID.description),
                     settle: {
                         try? await Task.sleep(for: .microseconds(200))
@@ -59,7 +60,7 @@
         /// - Throws: `MosquittoBroker.Failure` where they do not find each other in half a minute.
         package static func introduce(_ configurations: [MQTTLinkConfiguration]) async throws {
             guard configurations.count > 1 else { return }
-            let visitors = try configurations.map { (try MQTTLink($0), Visitor()) }
+            let visitors = try configurations.map { (try RelayLink($0), Visitor()) }
             for (link, visitor) in visitors { try link.open(visitor) }
             let end = ContinuousClock.now + .seconds(30)
             while !visitors.allSatisfy({ $0.1.hasFound }), ContinuousClock.now < end {

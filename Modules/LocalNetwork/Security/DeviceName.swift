@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     import MeshBus
 
     /// What a device is called, fit to be shown to a person: no controls, no invisible marks, no change of the direction of

@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     /// Why a pairing has ended. After any of these the exchange is over and nobody is trusted.
     public struct PairingError: Error, Hashable, Sendable, CustomStringConvertible {
         enum Value: String {

@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     /// How two devices that have never met come to trust each other's keys, over a TLS connection on which each has proven
     /// its key and neither is trusted yet. A value without I/O and without a clock; both sides have one.
     ///

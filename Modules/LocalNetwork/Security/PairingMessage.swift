@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     /// What travels while two devices pair: version, method, role of the sender and kind, one byte each, then what the kind
     /// says. Docs/Security.md has it byte by byte.
     struct PairingMessage: Equatable {

@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     /// What two devices prove to each other that they both know: 128 random bits, shown by one as text or QR code and read
     /// by the other. Used for one pairing.
     ///

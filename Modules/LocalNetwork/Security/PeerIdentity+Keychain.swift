@@ -1,4 +1,4 @@
-#if (UDP || MQTT) && canImport(Security)
+#if (UDP || MQTT || WebSocket) && canImport(Security)
     import Crypto
     import Foundation
     import Security

@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     /// Which counters have been accepted: each at most once, as long as it is not too far behind the highest.
     ///
     /// The bitmap of RFC 6479: a ring of words of which one is cleared ahead, so that nothing is ever shifted. O(1), and

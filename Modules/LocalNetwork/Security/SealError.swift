@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     /// Why a datagram was not sealed or opened, or no keys were agreed. One byte: an attacker may cause a million a second.
     public struct SealError: Error, Hashable, Sendable, CustomStringConvertible {
         enum Value: UInt8 {

@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     import Crypto
 
     #if canImport(FoundationEssentials)

@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     package import MeshBus
 
     /// Why an identity or the list of trusted peers is of no use. The message says what to do next.
@@ -35,7 +35,7 @@
         /// What the system said, or 0.
         public let errorNumber: Int32
 
-        init(_ code: Code, _ message: String, errorNumber: Int32 = 0) {
+        package init(_ code: Code, _ message: String, errorNumber: Int32 = 0) {
             self.code = code
             self.message = message
             self.errorNumber = errorNumber

@@ -11,7 +11,7 @@ public struct SecurityPlugin: Plugin {
             requires: ["core.bus"], capabilities: Self.capabilities, limits: Self.limits)
     }
 
-    #if UDP || MQTT
+    #if UDP || MQTT || WebSocket
         private static let capabilities = ["identity", "pairing-secret", "pairing-digits", "sealed-datagrams"]
         private static let limits: [PayloadLimit] = [.sealedDatagram]
     #else
@@ -20,7 +20,7 @@ public struct SecurityPlugin: Plugin {
     #endif
 }
 
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     extension PayloadLimit {
         /// What one sealed datagram holds.
         public static let sealedDatagram = PayloadLimit(

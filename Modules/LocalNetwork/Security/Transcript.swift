@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     /// The bytes that are hashed: every field with its length in front, so that no two lists of fields are the same bytes.
     /// The first ones say what the hash is for.
     struct Transcript {

@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     #if canImport(FoundationEssentials)
         public import FoundationEssentials
     #else

@@ -1,4 +1,4 @@
-#if UDP || MQTT
+#if UDP || MQTT || WebSocket
     import MeshBus
 
     /// The peers that this one has been paired with: whom it lets in, and nobody else.

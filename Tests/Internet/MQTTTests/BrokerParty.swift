@@ -2,6 +2,7 @@
     import MeshBus
     import MeshDelivery
     import MeshMQTTLab
+    @testable import MeshRelay
     import MeshSecurity
     import MeshTestSupport
     import MeshTransport
@@ -12,7 +13,7 @@
     final class BrokerParty: Sendable {
         let broker: MosquittoBroker
         let clients: [MosquittoClient]
-        let links: [MQTTLink]
+        let links: [RelayLink]
         let ears = [Ear(), Ear()]
         let diagnostics: Topic<SessionDiagnosticEvent>
         let ids: [PeerID]
@@ -32,7 +33,7 @@
             links = try zip(configurations, clients).map { configuration, client in
                 var configuration = configuration
                 configuration.makeClient = { client }
-                return try MQTTLink(configuration, diagnostics: diagnostics)
+                return try RelayLink(configuration, diagnostics: diagnostics)
             }
         }
 
@@ -85,9 +86,9 @@
     }
 
     /// Somebody without a key, whom the broker lets read and write everything.
-    final class Stranger: MQTTClientObserver {
+    final class Stranger: RelayClientObserver {
         private let client: MosquittoClient
-        private let state = Locked((isListening: false, seen: [MQTTMessage]()))
+        private let state = Locked((isListening: false, seen: [RelayMessage]()))
 
         init(at broker: MQTTBroker, as clientID: String = "stranger", listens: Bool = true) async throws {
             client = try MosquittoClient(broker: broker, clientID: clientID, sessionExpiry: .zero)
@@ -98,20 +99,20 @@
             try await eventually("the stranger to listen") { state.withLock { $0.isListening } }
         }
 
-        var seen: [MQTTMessage] { state.withLock { $0.seen } }
+        var seen: [RelayMessage] { state.withLock { $0.seen } }
 
-        func publish(_ message: MQTTMessage) async throws {
+        func publish(_ message: RelayMessage) async throws {
             try await eventually("room for the stranger") { (try? client.publish(message)) != nil }
             try await eventually("the broker to have it") { client.state.withLock { $0.underWayCount == 0 } }
         }
 
         func close() async { await client.close() }
 
-        func nextWill() -> MQTTMessage { MQTTMessage(topic: "stranger/gone", bytes: [0]) }
+        func nextWill() -> RelayMessage { RelayMessage(topic: "stranger/gone", bytes: [0]) }
         func connected() {}
         func subscribed() { state.withLock { $0.isListening = true } }
         func received(_ bytes: UnsafeRawBufferPointer, on topic: String) {
-            state.withLock { $0.seen.append(MQTTMessage(topic: topic, bytes: Array(bytes))) }
+            state.withLock { $0.seen.append(RelayMessage(topic: topic, bytes: Array(bytes))) }
         }
         func writable() {}
         func refused(_ reason: String) {}

@@ -2,6 +2,7 @@
     import Foundation
     import MeshBus
     import MeshMQTTLab
+    @testable import MeshRelay
     import MeshSecurity
     import MeshTestSupport
     import MeshTransport
@@ -83,15 +84,15 @@
             let party = try await BrokerParty(isKnown: false)
             let stranger = try await Stranger(at: party.broker.broker)
             let key = PeerIdentity()
-            let presence = MQTTPresence(
+            let presence = RelayPresence(
                 isHere: true, token: [UInt8](repeating: 1, count: 16),
                 key: try OwnKey(key).compressedPublicKey)
             for topic in [
-                MQTTTopic.presence(party.ids[0]), .queue(to: party.ids[1], from: party.ids[0]),
+                RelayTopic.presence(party.ids[0]), .queue(to: party.ids[1], from: party.ids[0]),
                 .latest(to: party.ids[1], from: party.ids[0], key: "feature"),
                 .datagram(to: party.ids[1], from: party.ids[0]), .hello(to: party.ids[1], from: party.ids[0]),
             ] {
-                try await stranger.publish(MQTTMessage(topic: topic.name, bytes: presence.bytes, isRetained: true))
+                try await stranger.publish(RelayMessage(topic: topic.name, bytes: presence.bytes, isRetained: true))
             }
             try await party.meet()
             try await party.send(words[0], on: .queue)
@@ -147,14 +148,14 @@
             let party = try await BrokerParty()
             let stranger = try await Stranger(at: party.broker.broker)
             try await party.meet()
-            let topic = MQTTTopic.presence(party.ids[1]).name
+            let topic = RelayTopic.presence(party.ids[1]).name
             func last() -> [UInt8]? { stranger.seen.last { $0.topic == topic }?.bytes }
             try await eventually("its presence") { last()?.first == 1 }
             let here = try #require(last())
             let count = stranger.seen.count { $0.topic == topic }
             var gone = here
             gone[0] = 0
-            try await stranger.publish(MQTTMessage(topic: topic, bytes: gone, isRetained: true))
+            try await stranger.publish(RelayMessage(topic: topic, bytes: gone, isRetained: true))
             try await eventually("it to say that it is there") {
                 stranger.seen.count { $0.topic == topic } >= count + 2 && last() == here
             }

@@ -1,5 +1,6 @@
 #if MQTT
     import MeshMQTTLab
+    @testable import MeshRelay
     import MeshSecurity
     import Testing
 

@@ -22,7 +22,8 @@
                 simulatedSeconds, wallSeconds. Keys with --lobby: seeds, failures (seed, reason), seedsByDevices, \
                 failuresByDevices, taps, faults, slowestSeconds, simulatedSeconds, wallSeconds. Keys with --series: seeds, failures (seed, reason), samples, faults, \
                 wallSeconds. Keys with --resume: seeds, failures (seed, reason), seen, connections, faults, \
-                simulatedSeconds, wallSeconds. Keys with --model: members, seeds, failures (seed, reason), accepted, confirmed, faults, \
+                simulatedSeconds, wallSeconds. Keys with --mailboxes: seeds, failures (seed, reason), received, connections, \
+                faults, simulatedSeconds, wallSeconds. Keys with --model: members, seeds, failures (seed, reason), accepted, confirmed, faults, \
                 wallSeconds. Rows with --model --exhaustive: bounds, states, transitions, depth, ends, \
                 statesAfterFirstView, statesWithConfirmed, confirmedMost, isComplete, violation (reason, steps), \
                 wallSeconds. Rows with --model --mutations: mutation, isExpectedToShow, isCaught, members, seed, depth, \
@@ -138,6 +139,14 @@
 
         @Flag(
             help: """
+                Instead of engines, simulate devices that write into each other's mailboxes at two gateways with one store: \
+                connections that drop, gateways that are killed, a store that is down, slow or empty. With --mutations rules \
+                are broken in turn.
+                """)
+        var mailboxes = false
+
+        @Flag(
+            help: """
                 Instead of engines, simulate a model of groups that go on without a member that is away: votes on views, lost \
                 stores, returns. With --mutations its rules are broken in turn; fails unless those are caught that are
                 expected to show.
@@ -161,6 +170,7 @@
             }
             if model { return try validateModel() }
             if resume { return try validateResume() }
+            if mailboxes { return try validateMailboxes() }
             if exhaustive { throw ValidationError("--exhaustive needs --model") }
             if mutations || mutate != nil, !Simulation.canBreakRules {
                 throw ValidationError("this build breaks no rules; build it with MESH_MUTATIONS=1 in the environment")
@@ -180,6 +190,7 @@
             if lobby { return try simulateLobby() }
             if series { return try simulateSeries() }
             if resume { return try simulateResume() }
+            if mailboxes { return try simulateMailboxes() }
             if model { return try simulateModel() }
             let subjects = try subjects(on: bus)
             if mutations { return try proveMutations(subjects) }

@@ -8,7 +8,7 @@
         import MeshUDPTransport
     #endif
     #if MQTT
-        import MeshMQTTTransport
+        import MeshRelay
     #endif
 
     extension PeerConnection {
@@ -40,10 +40,10 @@
                 }
             #endif
             #if MQTT
-                if let link = transport.link as? MQTTLink {
-                    let (events, configuration) = (transport.diagnosticEvents(), link.configuration)
+                if let link = transport.link as? RelayLink {
+                    let events = transport.diagnosticEvents()
                     return (
-                        configuration.trustedPeers, " --link \(configuration.broker.url)",
+                        link.trustedPeers, " --link \(link.relayAddress)",
                         { await Self.tell(events, $0) }
                     )
                 }

@@ -15,6 +15,7 @@
     #endif
     #if MQTT
         import MeshMQTTTransport
+        import MeshRelay
     #endif
 
     /// A played peer's end of the link to the other one.
@@ -66,7 +67,7 @@
                     identity: try home.identity(), trustedPeers: try home.trustedPeers(), broker: broker)
                 try self.init(
                     actor, home, configuration.identity, configuration.trustedPeers, .unknown,
-                    try MQTTLink(configuration))
+                    try RelayLink(configuration))
             }
         #endif
 

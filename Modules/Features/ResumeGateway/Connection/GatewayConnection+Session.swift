@@ -37,9 +37,10 @@ extension GatewayConnection {
             let session = GatewaySessionID(epoch: standing.epoch, stream: stream, nonce: random.next())
             phase = .streaming(
                 GatewayReader(
-                    session: session, stream: stream,
-                    sent: ReplayPosition(epoch: standing.epoch, sequence: standing.newest), newest: standing.newest,
-                    toldAt: now))
+                    session: session,
+                    place: StreamPlace(
+                        stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: standing.newest),
+                        newest: standing.newest, toldAt: now)))
             send(.ready(session, newest: standing.newest, ready))
         }
     }
@@ -55,8 +56,10 @@ extension GatewayConnection {
         }
         phase = .streaming(
             GatewayReader(
-                session: session, stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: last),
-                newest: standing.newest, toldAt: now))
+                session: session,
+                place: StreamPlace(
+                    stream: stream, sent: ReplayPosition(epoch: standing.epoch, sequence: last),
+                    newest: standing.newest, toldAt: now)))
         send(.resumed(replayed: count, newest: standing.newest))
         readOn(now)
     }
@@ -84,17 +87,8 @@ extension GatewayConnection {
 extension GatewayConnection {
     /// - Parameter frame: the entry's.
     mutating func noticed(_ notice: ReplayNotice, _ frame: inout SharedFrame, _ now: Duration) {
-        guard case .streaming(var reader) = phase, notice.stream == reader.stream else { return }
-        guard notice.epoch == reader.sent.epoch else {
-            // It may be late, of what was before: the buffer knows.
-            reader.isDoubted = true
-            phase = .streaming(reader)
-            return readOn(now)
-        }
-        reader.newest = max(reader.newest, notice.entry.sequence)
-        let isNext = notice.entry.sequence > reader.sent.sequence && notice.entry.sequence - reader.sent.sequence == 1
-        if isNext, !reader.isReading, unsentBytes < settings.unsentBytesMax {
-            (reader.sent.sequence, reader.toldAt) = (notice.entry.sequence, now)
+        guard case .streaming(var reader) = phase, notice.stream == reader.place.stream else { return }
+        if reader.place.take(notice, hasRoom: unsentBytes < settings.unsentBytesMax, now) {
             send(frame.encoded(as: encoding))
         }
         phase = .streaming(reader)
@@ -102,19 +96,12 @@ extension GatewayConnection {
     }
 
     mutating func read(_ page: ReplayPage, _ now: Duration) {
-        guard case .streaming(var reader) = phase, reader.isReading else { return }
-        (reader.isReading, reader.toldAt) = (false, now)
-        if case .foreign = page { return refuse("the stream began anew", now) }
-        guard case .entries(let entries, let standing) = page else {
-            return refuse("what comes next is not kept any more", now)
-        }
-        guard standing.epoch == reader.sent.epoch else { return refuse("the stream began anew", now) }
-        reader.newest = max(reader.newest, standing.newest)
-        // A page that a session before this one has asked for may begin elsewhere.
-        for entry in entries where entry.sequence > reader.sent.sequence {
-            guard entry.sequence - reader.sent.sequence == 1 else { break }
-            reader.sent.sequence = entry.sequence
-            send(.event(entry))
+        guard case .streaming(var reader) = phase, reader.place.isReading else { return }
+        do throws(StreamPlace.Loss) {
+            for entry in try reader.place.take(page, now) { send(.event(entry)) }
+        } catch {
+            return refuse(
+                error == .began ? "the stream began anew" : "what comes next is not kept any more", now)
         }
         phase = .streaming(reader)
         readOn(now)
@@ -123,11 +110,10 @@ extension GatewayConnection {
     /// The next page, where there is one and the socket has room.
     mutating func readOn(_ now: Duration) {
         watchRoom(now)
-        guard case .streaming(var reader) = phase, !reader.isReading, unsentBytes < settings.unsentBytesMax,
-            reader.sent.sequence < reader.newest || reader.isDoubted
+        guard case .streaming(var reader) = phase,
+            let position = reader.place.nextPage(hasRoom: unsentBytes < settings.unsentBytesMax)
         else { return }
-        (reader.isReading, reader.isDoubted) = (true, false)
         phase = .streaming(reader)
-        direct(.read(stream: reader.stream, after: reader.sent, limit: max(1, settings.pageEntries)))
+        direct(.read(stream: reader.place.stream, after: position, limit: max(1, settings.pageEntries)))
     }
 }

@@ -73,7 +73,7 @@ struct GatewayConnection: Sendable {
         if case .streaming(let reader) = phase { reader.session } else { nil }
     }
     var stream: String? {
-        if case .streaming(let reader) = phase { reader.stream } else { nil }
+        if case .streaming(let reader) = phase { reader.place.stream } else { nil }
     }
     var isClosed: Bool { if case .closed = phase { true } else { false } }
 }
@@ -85,19 +85,10 @@ final class SharedSettings: Sendable {
     init(_ settings: GatewaySettings) { self.settings = settings }
 }
 
-/// A client's place in its user's stream.
+/// A client's session, and its place in its user's stream.
 struct GatewayReader: Hashable, Sendable {
     let session: GatewaySessionID
-    let stream: String
-    /// The last that was sent.
-    var sent: ReplayPosition
-    /// That is known of.
-    var newest: UInt64
-    var isReading = false
-    /// A notice was of another epoch, or none came for long: the buffer is to be asked.
-    var isDoubted = false
-    /// When the buffer, or a notice in its place, last said what is newest.
-    var toldAt: Duration
+    var place: StreamPlace
 }
 
 // MARK: - Frames and time
@@ -142,8 +133,8 @@ extension GatewayConnection {
 
     /// A notice may be dropped, and its event would wait for the user's next one.
     private mutating func catchUp(_ now: Duration) {
-        guard case .streaming(var reader) = phase, now - reader.toldAt >= settings.catchUpInterval else { return }
-        (reader.toldAt, reader.isDoubted) = (now, true)
+        guard case .streaming(var reader) = phase, now - reader.place.toldAt >= settings.catchUpInterval else { return }
+        reader.place.doubt(now)
         phase = .streaming(reader)
         readOn(now)
     }
@@ -154,7 +145,7 @@ extension GatewayConnection {
         var due = heardAt + settings.heartbeatInterval * 2
         switch phase {
         case .awaitingHandshake: due = min(due, identifyDue)
-        case .streaming(let reader): due = min(due, reader.toldAt + settings.catchUpInterval)
+        case .streaming(let reader): due = min(due, reader.place.toldAt + settings.catchUpInterval)
         default: break
         }
         if let stalledSince { due = min(due, stalledSince + settings.stallTimeout) }

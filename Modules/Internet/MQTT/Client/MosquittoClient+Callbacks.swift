@@ -1,6 +1,7 @@
 #if MQTT
     import CMosquitto
     import MeshBus
+    import MeshRelay
 
     // What libmosquitto calls, on the client's thread. C closures stand in nonisolated functions: elsewhere they might belong
     // to the main actor.
@@ -30,7 +31,7 @@
             user.map { Unmanaged<MosquittoClient>.fromOpaque($0).takeUnretainedValue() }
         }
 
-        private var current: (any MQTTClientObserver)? { state.withLock { $0.observer } }
+        private var current: (any RelayClientObserver)? { state.withLock { $0.observer } }
 
         private func answered(_ reason: Int32) {
             guard reason == 0 else {

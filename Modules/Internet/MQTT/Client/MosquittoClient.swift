@@ -2,6 +2,7 @@
     import CMosquitto
     import Foundation
     import MeshBus
+    public import MeshRelay
     public import MeshTransport
 
     /// libmosquitto (2.0 and newer) as the link's client: MQTT 5 over TCP or TLS.
@@ -12,7 +13,7 @@
     /// Bounds: `unacknowledgedMax` messages that the broker has not acknowledged (QoS 1) or the socket has not taken (QoS 0);
     /// beyond, `publish` throws `full`. The library's own window below that is the broker's Receive Maximum. Brokers are asked
     /// for packets of `packetBytesMax` at most; one that lies can make the library hold a packet of 256 MB.
-    public final class MosquittoClient: MQTTClient, @unchecked Sendable {
+    public final class MosquittoClient: RelayClient, @unchecked Sendable {
         /// How many messages may be under way.
         public static let unacknowledgedMax = 256
         /// The largest window that the library opens; brokers narrow it by Receive Maximum.
@@ -21,7 +22,7 @@
         public static let packetBytesMax: UInt32 = 135_168
 
         struct State {
-            var observer: (any MQTTClientObserver)?
+            var observer: (any RelayClientObserver)?
             var isConnected = false
             var isStopping = false
             /// The library looks up a name or waits for a handshake, which nothing can cut short.
@@ -41,6 +42,7 @@
         }
 
         let broker: MQTTBroker
+        public var address: String { broker.url }
         let sessionExpirySeconds: UInt32
         let state = Locked(State())
         /// Taken by those who publish, so that ids are recorded in the order in which the library gives them.
@@ -91,23 +93,27 @@
             setCallbacks(on: handle)
         }
 
-        public func open(_ observer: any MQTTClientObserver) {
+        public func open(_ observer: any RelayClientObserver) {
             state.withLock { $0.observer = observer }
             mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
             // Holds the client until the thread has ended.
             Thread.detachNewThread { self.run() }
         }
 
-        public func subscribe(to filters: [String]) {
-            for filter in filters { mosquitto_subscribe_v5(handle, nil, filter, 1, 0, nil) }
+        public func subscribe(to topics: [String]) {
+            for topic in topics { mosquitto_subscribe_v5(handle, nil, topic, 1, 0, nil) }
         }
 
-        public func publish(_ message: MQTTMessage) throws(LinkError) {
+        public func unsubscribe(from topics: [String]) {
+            for topic in topics { mosquitto_unsubscribe_v5(handle, nil, topic, nil) }
+        }
+
+        public func publish(_ message: RelayMessage) throws(LinkError) {
             if let error = publishing.withLock({ _ in publishNext(message) }) { throw error }
         }
 
         /// - Returns: why it was not taken.
-        private func publishNext(_ message: MQTTMessage) -> LinkError? {
+        private func publishNext(_ message: RelayMessage) -> LinkError? {
             let refusal = state.withLock { state -> LinkError? in
                 guard !state.isStopping, state.observer != nil else { return LinkError(.closed) }
                 guard state.isConnected, state.underWayCount < Self.unacknowledgedMax else {

@@ -1,6 +1,8 @@
 #if MQTT
     public import MeshBus
+    public import MeshRelay
     public import MeshSecurity
+    public import MeshTransport
 
     /// What a link over a broker needs to know.
     public struct MQTTLinkConfiguration: Sendable {
@@ -12,7 +14,7 @@
         /// How long the broker keeps messages for this peer while it is away.
         public var sessionExpiry = Duration.seconds(7 * 86_400)
         /// Another client than libmosquitto's.
-        public var makeClient: (@Sendable () throws -> any MQTTClient)?
+        public var makeClient: (@Sendable () throws -> any RelayClient)?
 
         public init(identity: PeerIdentity, trustedPeers: TrustedPeers, broker: MQTTBroker) {
             self.identity = identity
@@ -25,18 +27,21 @@
         public var clientID: String { "sessionmesh-\(identity.peerID.description.prefix(32))" }
     }
 
-    /// What a link has done, in messages.
-    public struct MQTTLinkStatistics: Hashable, Sendable {
-        public var packetsSent = 0
-        public var packetsReceived = 0
-        /// Not sealed by whom the topic names: refused.
-        public var forged = 0
-        /// Seen before, or overtaken by a newer one: refused. MQTT's own repetitions count here too.
-        public var replayed = 0
-        /// From nobody who is trusted, or on keys that are no more: ignored.
-        public var strangers = 0
-
-        public init() {}
+    extension RelayLink {
+        /// A link over a broker.
+        /// - Throws: `MQTTError` and `SecurityError` with `invalidArgument`, and what `makeClient` throws.
+        public convenience init(
+            _ configuration: MQTTLinkConfiguration, diagnostics: Topic<SessionDiagnosticEvent>? = nil
+        ) throws {
+            try self.init(
+                identity: configuration.identity, trustedPeers: configuration.trustedPeers,
+                lanes: [.datagram: .mqttDatagram, .queue: .mqttMessage, .latest: .mqttMessage],
+                client: try configuration.makeClient?()
+                    ?? MosquittoClient(
+                        broker: configuration.broker, clientID: configuration.clientID,
+                        sessionExpiry: configuration.sessionExpiry),
+                diagnostics: diagnostics)
+        }
     }
 
     extension PayloadLimit {

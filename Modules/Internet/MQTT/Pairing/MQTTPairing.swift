@@ -1,5 +1,6 @@
 #if MQTT
     import MeshBus
+    public import MeshRelay
     public import MeshSecurity
 
     /// A window of time in which this device and another one, to which a person has given the same secret, come to trust
@@ -25,7 +26,7 @@
             var lastRefusal: String?
         }
 
-        private let client: any MQTTClient
+        private let client: any RelayClient
         private let trustedPeers: TrustedPeers
         private let state: Locked<State>
         private let start = ContinuousClock.now
@@ -37,7 +38,7 @@
         /// - Throws: `MQTTError` with `invalidArgument`, and what `makeClient` throws.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, secret: PairingSecret, broker: MQTTBroker,
-            makeClient: (@Sendable () throws -> any MQTTClient)? = nil
+            makeClient: (@Sendable () throws -> any RelayClient)? = nil
         ) throws {
             self.trustedPeers = trustedPeers
             let clientID = "sessionmesh-pairing-\(UInt64.random(in: 0 ... .max))"
@@ -117,20 +118,20 @@
                 switch step {
                 case .publish(let bytes):
                     // Of a lost connection the next one says it again.
-                    try? client.publish(MQTTMessage(topic: topic, bytes: bytes))
+                    try? client.publish(RelayMessage(topic: topic, bytes: bytes))
                 case .paired(let peer): end(.success(peer))
                 }
             }
         }
     }
 
-    private final class PairingObserver: MQTTClientObserver {
+    private final class PairingObserver: RelayClientObserver {
         private weak let pairing: MQTTPairing?
 
         init(_ pairing: MQTTPairing) { self.pairing = pairing }
 
         /// Nobody needs it; an empty message opens for nobody.
-        func nextWill() -> MQTTMessage { MQTTMessage(topic: pairing?.topic ?? "", bytes: [], isAcknowledged: false) }
+        func nextWill() -> RelayMessage { RelayMessage(topic: pairing?.topic ?? "", bytes: [], isAcknowledged: false) }
         func connected() { pairing?.connected() }
         func subscribed() { pairing?.subscribed() }
         func received(_ bytes: UnsafeRawBufferPointer, on topic: String) { pairing?.received(bytes) }

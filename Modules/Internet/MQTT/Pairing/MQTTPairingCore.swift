@@ -1,5 +1,6 @@
 #if MQTT
     import Crypto
+    import MeshRelay
     import MeshSecurity
 
     #if canImport(FoundationEssentials)
@@ -44,7 +45,7 @@
             self.secret = secret
             self.own = own
             self.name = name
-            topic = MQTTTopic.pairing(secret.derivedBytes("MQTT pairing topic", count: 16))
+            topic = RelayTopic.pairing(secret.derivedBytes("MQTT pairing topic", count: 16))
             key = SymmetricKey(data: secret.derivedBytes("MQTT pairing key", count: 32))
         }
 

@@ -1,8 +1,8 @@
-#if MQTT
+#if MQTT || WebSocket
     import MeshSecurity
     import Testing
 
-    @testable import MeshMQTTTransport
+    @testable import MeshRelay
 
     struct KeptSealTests {
         private let sender: OwnKey

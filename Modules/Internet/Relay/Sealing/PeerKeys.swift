@@ -1,4 +1,4 @@
-#if MQTT
+#if MQTT || WebSocket
     import Crypto
     import MeshSecurity
 
@@ -9,16 +9,16 @@
     #endif
 
     /// HPKE (RFC 9180) as this link uses it: DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, ChaCha20Poly1305, authenticated mode.
-    enum SealSuite {
-        static let version: UInt8 = 1
+    package enum SealSuite {
+        package static let version: UInt8 = 1
         static let hpke = HPKE.Ciphersuite(kem: .P256_HKDF_SHA256, kdf: .HKDF_SHA256, aead: .chaChaPoly)
         /// A point of P-256, compressed (SEC 1).
         static let pointByteCount = 33
-        static let tagByteCount = 16
+        package static let tagByteCount = 16
 
         /// Binds a context to its purpose and to who speaks to whom.
         static func info(_ purpose: String, from sender: PeerID, to receiver: PeerID) -> Data {
-            Data(Array("SessionMesh MQTT 1 \(purpose)".utf8) + [0] + sender.bytes + receiver.bytes)
+            Data(Array("SessionMesh relay 1 \(purpose)".utf8) + [0] + sender.bytes + receiver.bytes)
         }
 
         /// What HPKE calls encapsulated key, in half the bytes.
@@ -55,12 +55,12 @@
         /// 33 bytes.
         let compressedPublicKey: [UInt8]
 
-        /// - Throws: `MQTTError` with `invalidArgument`.
-        init(_ identity: PeerIdentity) throws(MQTTError) {
+        /// - Throws: `SecurityError` with `invalidArgument`.
+        init(_ identity: PeerIdentity) throws(SecurityError) {
             do {
                 key = try P256.KeyAgreement.PrivateKey(derRepresentation: identity.privateKeyDER)
             } catch {
-                throw MQTTError(.invalidArgument, "the identity's key cannot agree on keys", cause: error)
+                throw SecurityError(.invalidArgument, "the identity's key cannot agree on keys: \(error)")
             }
             id = identity.peerID
             compressedPublicKey = Array(key.publicKey.compressedRepresentation)
@@ -71,7 +71,7 @@
             let code = HMAC<SHA256>.authenticationCode(
                 for: Array("latest".utf8) + peer.bytes + Array(key.utf8),
                 using: SymmetricKey(data: self.key.rawRepresentation))
-            return MQTTTopic.hexadecimal(code.prefix(12))
+            return RelayTopic.hexadecimal(code.prefix(12))
         }
     }
 #endif

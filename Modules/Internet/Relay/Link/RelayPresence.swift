@@ -1,7 +1,7 @@
-#if MQTT
+#if MQTT || WebSocket
     /// What a peer says of itself, in the clear: 1 byte whether it is there, 16 random bytes for each connection, 33 bytes
     /// of public key. The key is proven by the peer's id; the rest is a hint, believed after a round trip only.
-    struct MQTTPresence: Equatable, Sendable {
+    struct RelayPresence: Equatable, Sendable {
         static let tokenByteCount = 16
         static let byteCount = 1 + tokenByteCount + SealSuite.pointByteCount
 

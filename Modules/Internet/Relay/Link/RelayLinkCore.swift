@@ -1,27 +1,32 @@
-#if MQTT
+#if MQTT || WebSocket
     import MeshSecurity
     import MeshTransport
 
     /// What the link does, as a value: who is present, which keys there are, what is published and what is believed. No clock
     /// and no I/O; times are of any clock that does not jump, and what to do next comes out as directives, in order.
     ///
-    /// Words: *presence* is what a peer's retained message or its will says, which a broker or a stranger can forge. A peer is
+    /// Words: *presence* is what a peer's retained message or its will says, which the relay or a stranger can forge. A peer is
     /// *connected* once it has answered a fresh key (`Hello`), and until it takes its leave, sealed, or stays silent.
     ///
-    /// Bounds: what it holds is in proportion to the trusted peers (`TrustedPeers.countMax`), never to what comes.
-    struct MQTTLinkCore: Sendable {
+    /// Bounds: what it holds is in proportion to the trusted peers (`TrustedPeers.countMax`) and to guests (`guestsMax`), never to
+    /// what comes.
+    struct RelayLinkCore: Sendable {
         enum Directive: Equatable, Sendable {
             case subscribe([String])
-            case publish(MQTTMessage)
+            case unsubscribe([String])
+            case publish(RelayMessage)
             case found(PeerID)
             case connected(PeerID)
+            case connectedAsGuest(PeerID)
             case received([UInt8], LinkLane, PeerID)
             case disconnected(PeerID, reason: String?)
             case report(PeerID?, String)
         }
 
         struct Peer: Sendable {
-            var presence: MQTTPresence?
+            /// Let in by a session's member: live lanes only.
+            let isGuest: Bool
+            var presence: RelayPresence?
             var key: PeerKey?
             let queueTopic: String
             let datagramTopic: String
@@ -39,10 +44,11 @@
 
             var isHere: Bool { presence?.isHere == true }
 
-            init(_ id: PeerID, own: OwnKey) {
+            init(_ id: PeerID, own: OwnKey, isGuest: Bool) {
+                self.isGuest = isGuest
                 opener = KeptOpener(from: id, to: own)
-                queueTopic = MQTTTopic.queue(to: id, from: own.id).name
-                datagramTopic = MQTTTopic.datagram(to: id, from: own.id).name
+                queueTopic = RelayTopic.queue(to: id, from: own.id).name
+                datagramTopic = RelayTopic.datagram(to: id, from: own.id).name
             }
         }
 
@@ -50,13 +56,16 @@
         static let heartbeat = Duration.seconds(10)
         /// How long somebody may take to answer who is said to have gone, or has been silent.
         static let answerTime = Duration.seconds(4)
+        static let guestsMax = 64
 
         let own: OwnKey
         let limits: [LinkLane: Int]
         private(set) var token: [UInt8] = []
         private(set) var isConnected = false
         var peers: [PeerID: Peer] = [:]
-        var statistics = MQTTLinkStatistics()
+        private var trusted: Set<PeerID> = []
+        private var guests: Set<PeerID> = []
+        var statistics = RelayLinkStatistics()
         private var presenceDue: Duration?
         private var reportedAt: Duration?
         private var directives: [Directive] = []
@@ -90,18 +99,18 @@
 
     // MARK: - The broker and the peers to look for
 
-    extension MQTTLinkCore {
+    extension RelayLinkCore {
         /// A new connection is about to be asked for.
         /// - Parameter token: 16 random bytes.
-        mutating func willConnect(token: [UInt8]) -> MQTTMessage {
+        mutating func willConnect(token: [UInt8]) -> RelayMessage {
             self.token = token
             return presenceMessage(isHere: false)
         }
 
-        mutating func brokerConnected() {
+        mutating func relayConnected() {
             isConnected = true
             let filters =
-                [MQTTTopic.inbox(of: own.id), MQTTTopic.presence(own.id).name] + peers.keys.sorted().map(presenceFilter)
+                [RelayTopic.inbox(of: own.id), RelayTopic.presence(own.id).name] + peers.keys.sorted().map(presenceFilter)
             tell(.subscribe(filters))
         }
 
@@ -111,7 +120,7 @@
             tell(.publish(presenceMessage(isHere: true)))
         }
 
-        mutating func brokerDisconnected() {
+        mutating func relayDisconnected() {
             isConnected = false
             presenceDue = nil
             for id in peers.keys.sorted() {
@@ -126,12 +135,30 @@
 
         /// - Parameter ids: everybody who is trusted now.
         mutating func trust(_ ids: Set<PeerID>) {
-            for id in peers.keys.sorted() where !ids.contains(id) {
-                end(id, reason: "it is trusted no longer")
+            trusted = ids
+            letIn()
+        }
+
+        /// - Parameter ids: everybody who is a guest now, `guestsMax` at most; whom this peer trusts is none.
+        mutating func admit(guests ids: Set<PeerID>) {
+            guests = ids
+            letIn()
+        }
+
+        /// A guest that comes to be trusted begins anew, and so does the opposite.
+        private mutating func letIn() {
+            for id in peers.keys.sorted() {
+                let stays = peers[id]?.isGuest == true ? guests.contains(id) && !trusted.contains(id) : trusted.contains(id)
+                guard !stays else { continue }
+                sendControl(.leave, to: id)
+                end(id, reason: "it is let in no longer, or otherwise")
                 peers[id] = nil
+                if isConnected, !trusted.contains(id), !guests.contains(id) {
+                    tell(.unsubscribe([presenceFilter(id)]))
+                }
             }
-            let new = ids.filter { peers[$0] == nil && $0 != own.id }.sorted()
-            for id in new { peers[id] = Peer(id, own: own) }
+            let new = trusted.union(guests).filter { peers[$0] == nil && $0 != own.id }.sorted()
+            for id in new { peers[id] = Peer(id, own: own, isGuest: !trusted.contains(id)) }
             if isConnected, !new.isEmpty { tell(.subscribe(new.map(presenceFilter))) }
         }
 
@@ -165,11 +192,11 @@
             }
         }
 
-        private func presenceFilter(_ id: PeerID) -> String { MQTTTopic.presence(id).name }
+        private func presenceFilter(_ id: PeerID) -> String { RelayTopic.presence(id).name }
 
-        private func presenceMessage(isHere: Bool) -> MQTTMessage {
-            let presence = MQTTPresence(isHere: isHere, token: token, key: own.compressedPublicKey)
-            return MQTTMessage(topic: MQTTTopic.presence(own.id).name, bytes: presence.bytes, isRetained: true)
+        private func presenceMessage(isHere: Bool) -> RelayMessage {
+            let presence = RelayPresence(isHere: isHere, token: token, key: own.compressedPublicKey)
+            return RelayMessage(topic: RelayTopic.presence(own.id).name, bytes: presence.bytes, isRetained: true)
         }
 
         /// Somebody else said it, or the will of an earlier connection of ours did.

@@ -1,51 +1,53 @@
-#if MQTT
+#if MQTT || WebSocket
     public import MeshBus
-    import MeshSecurity
+    public import MeshSecurity
     public import MeshTransport
 
-    /// Paired peers that reach each other through an MQTT 5 broker, which they do not trust: every message is sealed.
+    /// Paired peers that reach each other through a relay, which they do not trust: every message is sealed.
+    ///
+    /// Guests meet live only: they are let in and looked for as trusted peers are, and nothing is kept for them.
     ///
     /// Safe to use from any thread. Two threads work for it: the client's, which calls the observer, and a task that lets
     /// time pass for the core every quarter of a second.
-    public final class MQTTLink: TransportLink {
-        public let lanes: [LinkLane: PayloadLimit] = [
-            .datagram: .mqttDatagram, .queue: .mqttMessage, .latest: .mqttMessage,
-        ]
-        public let traits = LinkTraits(expectedLatency: .realtime, discoversPeers: false)
+    public final class RelayLink: GuestAdmittingLink {
+        public let lanes: [LinkLane: PayloadLimit]
+        public let traits = LinkTraits(expectedLatency: .realtime, discoversPeers: false, isSecured: true)
 
         private struct State {
-            var core: MQTTLinkCore
+            var core: RelayLinkCore
             var observer: (any LinkObserver)?
             var tasks: [Task<Void, Never>] = []
         }
 
-        public let configuration: MQTTLinkConfiguration
-        private let client: any MQTTClient
+        public let trustedPeers: TrustedPeers
+        private let client: any RelayClient
         private let state: Locked<State>
         private let diagnostics: Topic<SessionDiagnosticEvent>?
         private let start = ContinuousClock.now
 
-        /// - Throws: `MQTTError` with `invalidArgument`, and what `makeClient` throws.
+        /// - Parameters:
+        ///   - identity: who this peer is.
+        ///   - trustedPeers: whom it talks to, beside guests.
+        ///   - lanes: what the relay takes on `datagram`, `queue` and `latest`, sealed.
+        /// - Throws: `SecurityError` with `invalidArgument`.
         public init(
-            _ configuration: MQTTLinkConfiguration, diagnostics: Topic<SessionDiagnosticEvent>? = nil
-        ) throws {
-            self.configuration = configuration
-            self.diagnostics = diagnostics
-            client =
-                try configuration.makeClient?()
-                ?? MosquittoClient(
-                    broker: configuration.broker, clientID: configuration.clientID,
-                    sessionExpiry: configuration.sessionExpiry)
+            identity: PeerIdentity, trustedPeers: TrustedPeers, lanes: [LinkLane: PayloadLimit],
+            client: any RelayClient, diagnostics: Topic<SessionDiagnosticEvent>? = nil
+        ) throws(SecurityError) {
+            (self.trustedPeers, self.lanes, self.client, self.diagnostics) = (trustedPeers, lanes, client, diagnostics)
             state = Locked(
-                State(core: MQTTLinkCore(own: try OwnKey(configuration.identity), limits: lanes.mapValues(\.bytes))))
+                State(core: RelayLinkCore(own: try OwnKey(identity), limits: lanes.mapValues(\.bytes))))
         }
 
-        public var statistics: MQTTLinkStatistics { state.withLock { $0.core.statistics } }
+        public var statistics: RelayLinkStatistics { state.withLock { $0.core.statistics } }
+
+        /// Where the relay is, for people.
+        public var relayAddress: String { client.address }
 
         private var now: Duration { start.duration(to: .now) }
 
         public func open(_ observer: any LinkObserver) throws {
-            let trusted = configuration.trustedPeers
+            let trusted = trustedPeers
             state.withLock { state in
                 state.observer = observer
                 state.core.trust(Set(trusted.peers.map(\.id)))
@@ -68,7 +70,7 @@
         }
 
         public func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
-            let sealed = state.withLock { state -> Result<MQTTMessage, LinkError> in
+            let sealed = state.withLock { state -> Result<RelayMessage, LinkError> in
                 guard state.observer != nil else { return .failure(LinkError(.closed)) }
                 guard let id = PeerID(address.rawValue) else { return .failure(LinkError(.unreachable)) }
                 return Result { () throws(LinkError) in try state.core.seal(packet, to: id) }
@@ -81,7 +83,13 @@
             perform { $0.disconnect(id, $1) }
         }
 
-        /// Ends the connection to the broker as a broken cable does; the next one follows.
+        public func admit(guests peerIDs: Set<String>) {
+            let guests = Set(peerIDs.compactMap { PeerID($0) }.sorted().prefix(RelayLinkCore.guestsMax))
+            // Its caller must not hear of it from within.
+            state.withLock { $0.core.admit(guests: guests) }
+        }
+
+        /// Ends the connection to the relay as a broken cable does; the next one follows.
         public func drop() { client.drop() }
 
         public func close() async {
@@ -97,8 +105,8 @@
         }
     }
 
-    extension MQTTLink {
-        fileprivate func perform(_ body: (inout MQTTLinkCore, Duration) -> Void) {
+    extension RelayLink {
+        fileprivate func perform(_ body: (inout RelayLinkCore, Duration) -> Void) {
             let (directives, observer) = state.withLock { state in
                 body(&state.core, now)
                 return (state.core.takeDirectives(), state.observer)
@@ -106,13 +114,15 @@
             for directive in directives { perform(directive, observer) }
         }
 
-        private func perform(_ directive: MQTTLinkCore.Directive, _ observer: (any LinkObserver)?) {
+        private func perform(_ directive: RelayLinkCore.Directive, _ observer: (any LinkObserver)?) {
             switch directive {
-            case .subscribe(let filters): client.subscribe(to: filters)
+            case .subscribe(let topics): client.subscribe(to: topics)
+            case .unsubscribe(let topics): client.unsubscribe(from: topics)
             // One that is not taken is said again, by time or by the next connection.
             case .publish(let message): try? client.publish(message)
             case .found(let id): observer?.found(id.address)
             case .connected(let id): observer?.connected(id.address, as: id.description)
+            case .connectedAsGuest(let id): observer?.connected(id.address, asGuest: id.description)
             case .received(let bytes, let lane, let id): observer?.received(bytes, on: lane, from: id.address)
             case .disconnected(let id, let reason): observer?.disconnected(id.address, reason: reason)
             case .report(let id, let reason):
@@ -131,19 +141,19 @@
     }
 
     /// What the client tells, on its thread.
-    private final class ClientObserver: MQTTClientObserver {
-        private weak let link: MQTTLink?
+    private final class ClientObserver: RelayClientObserver {
+        private weak let link: RelayLink?
 
-        init(_ link: MQTTLink) { self.link = link }
+        init(_ link: RelayLink) { self.link = link }
 
-        func nextWill() -> MQTTMessage {
-            let token = (0..<MQTTPresence.tokenByteCount).map { _ in UInt8.random(in: 0 ... .max) }
-            var will = MQTTMessage(topic: "", bytes: [])
+        func nextWill() -> RelayMessage {
+            let token = (0..<RelayPresence.tokenByteCount).map { _ in UInt8.random(in: 0 ... .max) }
+            var will = RelayMessage(topic: "", bytes: [])
             link?.perform { core, _ in will = core.willConnect(token: token) }
             return will
         }
 
-        func connected() { link?.perform { core, _ in core.brokerConnected() } }
+        func connected() { link?.perform { core, _ in core.relayConnected() } }
         func subscribed() { link?.perform { core, _ in core.subscribed() } }
         func received(_ bytes: UnsafeRawBufferPointer, on topic: String) {
             link?.perform { $0.received(bytes, on: topic, $1) }
@@ -151,9 +161,23 @@
         func writable() { link?.writable() }
         func refused(_ reason: String) { link?.refused(reason) }
         func disconnected(_ reason: String) {
-            link?.perform { core, _ in core.brokerDisconnected() }
+            link?.perform { core, _ in core.relayDisconnected() }
             link?.refused(reason)
         }
+    }
+
+    /// What a link has done, in messages.
+    public struct RelayLinkStatistics: Hashable, Sendable {
+        public var packetsSent = 0
+        public var packetsReceived = 0
+        /// Not sealed by whom the topic names: refused.
+        public var forged = 0
+        /// Seen before, or overtaken by a newer one: refused. A relay's own repetitions count here too.
+        public var replayed = 0
+        /// From nobody who is trusted, or on keys that are no more: ignored.
+        public var strangers = 0
+
+        public init() {}
     }
 
     extension PeerID {

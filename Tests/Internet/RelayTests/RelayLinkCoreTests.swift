@@ -1,22 +1,22 @@
-#if MQTT
+#if MQTT || WebSocket
     import MeshSecurity
     import MeshTransport
     import Testing
 
-    @testable import MeshMQTTTransport
+    @testable import MeshRelay
 
     /// Two peers and a broker in memory, in virtual time.
-    struct MQTTLinkCoreTests {
+    struct RelayLinkCoreTests {
         private struct Network {
-            var cores: [MQTTLinkCore]
+            var cores: [RelayLinkCore]
             var retained: [String: [UInt8]] = [:]
-            var told: [[MQTTLinkCore.Directive]]
-            var published: [MQTTMessage] = []
+            var told: [[RelayLinkCore.Directive]]
+            var published: [RelayMessage] = []
             var now = Duration.seconds(1)
 
             init() throws {
                 cores = try (0..<2).map { _ in
-                    try MQTTLinkCore(
+                    try RelayLinkCore(
                         own: OwnKey(PeerIdentity()), limits: [.datagram: 60_000, .queue: 130_000, .latest: 130_000])
                 }
                 told = [[], []]
@@ -27,7 +27,7 @@
             mutating func meet() {
                 for index in 0..<2 {
                     _ = cores[index].willConnect(token: [UInt8](repeating: UInt8(index), count: 16))
-                    cores[index].brokerConnected()
+                    cores[index].relayConnected()
                     run()
                     cores[index].subscribed()
                     run()
@@ -45,7 +45,7 @@
                 }
             }
 
-            private mutating func perform(_ directive: MQTTLinkCore.Directive, _ index: Int) {
+            private mutating func perform(_ directive: RelayLinkCore.Directive, _ index: Int) {
                 switch directive {
                 case .publish(let message): publish(message)
                 case .subscribe(let filters):
@@ -54,7 +54,7 @@
                 }
             }
 
-            mutating func publish(_ message: MQTTMessage) {
+            mutating func publish(_ message: RelayMessage) {
                 published.append(message)
                 if message.isRetained { retained[message.topic] = message.bytes }
                 for index in 0..<2 { deliver(message.bytes, message.topic, to: index) }
@@ -101,11 +101,11 @@
         {
             var network = try Network()
             network.meet()
-            let topic = MQTTTopic.presence(network.id(1)).name
+            let topic = RelayTopic.presence(network.id(1)).name
             let here = try #require(network.retained[topic])
             var gone = here
             gone[0] = 0
-            network.publish(MQTTMessage(topic: topic, bytes: gone, isRetained: true))
+            network.publish(RelayMessage(topic: topic, bytes: gone, isRetained: true))
             network.run()
             network.wait(.seconds(10))
             #expect(network.partings(0) == 0)
@@ -115,7 +115,7 @@
         @Test func `A peer that has gone without a word is believed gone once it does not answer`() throws {
             var network = try Network()
             network.meet()
-            network.cores[1].brokerDisconnected()
+            network.cores[1].relayDisconnected()
             _ = network.cores[1].takeDirectives()
             network.wait(.seconds(20))
             #expect(network.partings(0) == 1)
@@ -137,14 +137,14 @@
             }
             let before = network.told
             // Everything again, everything changed in one place, and words of its own under the peers' names.
-            for message in seen where MQTTTopic(message.topic) != .presence(network.id(0)) {
+            for message in seen where RelayTopic(message.topic) != .presence(network.id(0)) {
                 network.publish(message)
                 for index in stride(from: 0, to: message.bytes.count, by: 7) {
                     var changed = message
                     changed.bytes[index] ^= 0x55
                     network.publish(changed)
                 }
-                network.publish(MQTTMessage(topic: message.topic, bytes: secret, isRetained: true))
+                network.publish(RelayMessage(topic: message.topic, bytes: secret, isRetained: true))
                 network.run()
             }
             for index in 0..<2 {
@@ -163,17 +163,17 @@
         {
             var network = try Network()
             network.meet()
-            let topic = MQTTTopic.queue(to: network.id(1), from: network.id(0)).name
+            let topic = RelayTopic.queue(to: network.id(1), from: network.id(0)).name
             let (sender, receiver) = (network.cores[0].own, network.cores[1].own)
             let key = try #require(PeerKey(receiver.compressedPublicKey, of: receiver.id))
             var sealer = try KeptSealer(from: sender, to: key)
             let most = [UInt8](repeating: 1, count: 130_000)
-            network.publish(MQTTMessage(topic: topic, bytes: try sealer.seal(most + [1], for: topic)))
+            network.publish(RelayMessage(topic: topic, bytes: try sealer.seal(most + [1], for: topic)))
             network.run()
             let hasHeard = network.told[1].contains { if case .received = $0 { true } else { false } }
             #expect(!hasHeard)
             #expect(network.cores[1].statistics.forged == 1)
-            network.publish(MQTTMessage(topic: topic, bytes: try sealer.seal(most, for: topic)))
+            network.publish(RelayMessage(topic: topic, bytes: try sealer.seal(most, for: topic)))
             network.run()
             #expect(network.told[1].last == .received(most, .queue, network.id(0)))
         }
@@ -182,9 +182,9 @@
             var network = try Network()
             network.meet()
             let message = try network.cores[0].seal(LinkPacket(lane: .latest, bytes: [1], key: "k"), to: network.id(1))
-            let queue = MQTTTopic.queue(to: network.id(1), from: network.id(0)).name
-            let other = MQTTTopic.latest(to: network.id(1), from: network.id(0), key: "0").name
-            for topic in [queue, other] { network.publish(MQTTMessage(topic: topic, bytes: message.bytes)) }
+            let queue = RelayTopic.queue(to: network.id(1), from: network.id(0)).name
+            let other = RelayTopic.latest(to: network.id(1), from: network.id(0), key: "0").name
+            for topic in [queue, other] { network.publish(RelayMessage(topic: topic, bytes: message.bytes)) }
             network.run()
             #expect(network.cores[1].statistics.forged == 2)
             network.publish(message)

@@ -1,8 +1,8 @@
-#if MQTT
-    import MeshSecurity
+#if MQTT || WebSocket
+    package import MeshSecurity
     import MeshTransport
 
-    /// Where peers publish, readable in any broker's tools:
+    /// Where peers publish, readable in any MQTT broker's tools:
     ///
     ///     sessionmesh/1/PEER/presence                retained, and the will: whether it is there, and its public key
     ///     sessionmesh/1/TO/from/FROM/hello           QoS 1, expires: how two that are present agree on keys
@@ -12,7 +12,7 @@
     ///     sessionmesh/1/pairing/NAME                 QoS 1: two that pair, NAME from their secret
     ///
     /// Peers are written as their ids: 64 hexadecimal digits.
-    enum MQTTTopic: Equatable {
+    package enum RelayTopic: Hashable, Sendable {
         case presence(PeerID)
         case hello(to: PeerID, from: PeerID)
         case datagram(to: PeerID, from: PeerID)
@@ -24,7 +24,7 @@
         static let bytesMax = 256
 
         /// nil for a topic that is none of ours.
-        init?(_ name: String) {
+        package init?(_ name: String) {
             guard name.utf8.count <= Self.bytesMax, name.hasPrefix(Self.root) else { return nil }
             let parts = name.dropFirst(Self.root.count).split(separator: "/", omittingEmptySubsequences: false)
             guard let first = parts.first, let subject = PeerID(String(first)) else { return nil }
@@ -42,7 +42,7 @@
             }
         }
 
-        var name: String {
+        package var name: String {
             switch self {
             case .presence(let peer): "\(Self.root)\(peer)/presence"
             case .hello(let to, let from): "\(Self.root)\(to)/from/\(from)/hello"
@@ -53,7 +53,7 @@
         }
 
         /// Where two that know one secret meet.
-        static func pairing(_ bytes: [UInt8]) -> String { "\(root)pairing/\(hexadecimal(bytes))" }
+        package static func pairing(_ bytes: [UInt8]) -> String { "\(root)pairing/\(hexadecimal(bytes))" }
 
         static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
             let digits = Array("0123456789abcdef")
@@ -61,6 +61,6 @@
         }
 
         /// Everything for that peer.
-        static func inbox(of peer: PeerID) -> String { "\(root)\(peer)/from/#" }
+        package static func inbox(of peer: PeerID) -> String { "\(root)\(peer)/from/#" }
     }
 #endif

@@ -1,14 +1,15 @@
-#if MQTT
+#if MQTT || WebSocket
     import MeshSecurity
     import MeshTransport
 
     // What is sent and received on the lanes.
-    extension MQTTLinkCore {
+    extension RelayLinkCore {
         /// - Throws: `LinkError`: `unreachable`, `oversized`.
-        mutating func seal(_ packet: LinkPacket, to id: PeerID) throws(LinkError) -> MQTTMessage {
+        mutating func seal(_ packet: LinkPacket, to id: PeerID) throws(LinkError) -> RelayMessage {
             guard let peer = peers[id], let key = peer.key, let limit = limits[packet.lane] else {
                 throw LinkError(.unreachable)
             }
+            guard packet.lane.isLive || !peer.isGuest else { throw LinkError(.unreachable) }
             guard packet.bytes.count <= limit else { throw LinkError(.oversized) }
             statistics.packetsSent += 1
             switch packet.lane {
@@ -19,7 +20,7 @@
                 } catch { throw LinkError(.unreachable, "\(error)") }
             case .latest:
                 let name = own.topicName(of: packet.key, for: id)
-                let topic = MQTTTopic.latest(to: id, from: own.id, key: name).name
+                let topic = RelayTopic.latest(to: id, from: own.id, key: name).name
                 return try kept(packet.bytes, in: topic, isRetained: true, key)
             default:
                 return try kept(packet.bytes, in: peer.queueTopic, isRetained: false, key)
@@ -28,23 +29,23 @@
 
         private mutating func kept(
             _ bytes: [UInt8], in topic: String, isRetained: Bool, _ key: PeerKey
-        ) throws(LinkError) -> MQTTMessage {
+        ) throws(LinkError) -> RelayMessage {
             do {
                 var sealer = try peers[key.id]?.sealer ?? KeptSealer(from: own, to: key)
                 let sealed = try sealer.seal(bytes, for: topic)
                 update(key.id) { $0.sealer = sealer }
-                return MQTTMessage(topic: topic, bytes: sealed, isRetained: isRetained)
+                return RelayMessage(topic: topic, bytes: sealed, isRetained: isRetained)
             } catch { throw LinkError(.unreachable, "\(error)") }
         }
 
         mutating func received(_ bytes: UnsafeRawBufferPointer, on name: String, _ now: Duration) {
             // Retained messages that were cleared are empty.
-            guard let topic = MQTTTopic(name), !bytes.isEmpty else { return }
+            guard let topic = RelayTopic(name), !bytes.isEmpty else { return }
             switch topic {
             case .presence(own.id):
                 ownPresence(bytes, now)
             case .presence(let id):
-                guard let presence = MQTTPresence(bytes) else {
+                guard let presence = RelayPresence(bytes) else {
                     statistics.forged += 1
                     return reject(id, "what is published as its presence is none", now)
                 }
@@ -60,6 +61,10 @@
         private mutating func kept(
             _ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from id: PeerID, _ topic: String, _ now: Duration
         ) {
+            guard peers[id]?.isGuest != true else {
+                statistics.strangers += 1
+                return
+            }
             guard bytes.count <= (limits[lane] ?? 0) + KeptSeal.overhead else {
                 statistics.forged += 1
                 return reject(id, "a message on the lane \(lane.rawValue) is too large: \(bytes.count) bytes", now)
@@ -73,7 +78,7 @@
                 statistics.packetsReceived += 1
                 tell(.received(opened, lane, id))
             } catch .replayed {
-                // MQTT repeats by itself, too: a retained message at each subscription, QoS 1 after each lost connection.
+                // Relays repeat by themselves, too: what is retained at each subscription, the rest after each lost connection.
                 statistics.replayed += 1
             } catch {
                 statistics.forged += 1

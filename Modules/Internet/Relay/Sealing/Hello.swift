@@ -1,4 +1,4 @@
-#if MQTT
+#if MQTT || WebSocket
     import Crypto
     import MeshSecurity
 

@@ -1,9 +1,9 @@
-#if MQTT
+#if MQTT || WebSocket
     import MeshSecurity
     import MeshTransport
 
     // How two peers that are both present agree on keys, and find out that they no longer are.
-    extension MQTTLinkCore {
+    extension RelayLinkCore {
         /// The first byte of what is sealed in a live packet.
         enum Control: UInt8 {
             case data = 0
@@ -12,7 +12,7 @@
             case leave = 3
         }
 
-        mutating func presence(_ presence: MQTTPresence, of id: PeerID, _ now: Duration) {
+        mutating func presence(_ presence: RelayPresence, of id: PeerID, _ now: Duration) {
             guard let peer = peers[id] else { return }
             guard let key = peer.key ?? PeerKey(presence.key, of: id) else {
                 statistics.forged += 1
@@ -36,7 +36,7 @@
         mutating func learn(_ key: PeerKey, of id: PeerID) {
             guard peers[id]?.key == nil else { return }
             update(id) { $0.key = key }
-            tell(.found(id))
+            if peers[id]?.isGuest == false { tell(.found(id)) }
         }
 
         /// Says hello with fresh keys; again and ever more slowly while the peer is said to be there and does not answer.
@@ -58,8 +58,8 @@
             guard let bytes = try? hello.sealed(from: own, to: key) else { return }
             tell(
                 .publish(
-                    MQTTMessage(
-                        topic: MQTTTopic.hello(to: key.id, from: own.id).name, bytes: bytes,
+                    RelayMessage(
+                        topic: RelayTopic.hello(to: key.id, from: own.id).name, bytes: bytes,
                         expirySeconds: Self.helloExpirySeconds)))
         }
 
@@ -91,7 +91,7 @@
                 $0.live = attempt
                 ($0.heardAt, $0.deadline, $0.attemptCount) = (now, nil, 0)
             }
-            tell(.connected(id))
+            tell(peers[id]?.isGuest == true ? .connectedAsGuest(id) : .connected(id))
         }
 
         /// Asks for a sign of life.
@@ -106,9 +106,9 @@
             tell(.publish(datagram(sealed, to: id)))
         }
 
-        func datagram(_ sealed: [UInt8], to id: PeerID) -> MQTTMessage {
-            let topic = peers[id]?.datagramTopic ?? MQTTTopic.datagram(to: id, from: own.id).name
-            return MQTTMessage(topic: topic, bytes: sealed, isAcknowledged: false)
+        func datagram(_ sealed: [UInt8], to id: PeerID) -> RelayMessage {
+            let topic = peers[id]?.datagramTopic ?? RelayTopic.datagram(to: id, from: own.id).name
+            return RelayMessage(topic: topic, bytes: sealed, isAcknowledged: false)
         }
 
         mutating func end(_ id: PeerID, reason: String?) {

@@ -1,0 +1,178 @@
+/// A device's side as a value: what the socket, the app and time say goes in, with times of any clock that does not jump;
+/// frames and news come out, in order. No clock and no I/O.
+///
+/// What is posted with an acknowledgement is held until the gateway has answered, and said again on the next connection in
+/// the same order; the receiver notices what comes twice. Bounds: `heldMax` posts, `heldBytesMax` bytes.
+package struct MailboxClientCore: Sendable {
+    package enum Directive: Hashable, Sendable {
+        case send([UInt8])
+        /// Sign it, ask the app for its token, and call `open`.
+        case prove([UInt8])
+        case opened
+        case following
+        case presence(MailboxID, [UInt8])
+        case received(MailboxPacket)
+        case writable
+        /// The gateway did not take a post.
+        case refused(String)
+        /// The other side is gone or speaks nonsense: end the connection.
+        case drop(String)
+    }
+
+    package enum Taking: Hashable, Sendable { case taken, full, oversized }
+
+    package static let heldMax = 256
+    package static let heldBytesMax = 4 << 20
+    private static let heartbeats: ClosedRange<UInt64> = 1_000...600_000
+
+    private enum Phase { case closed, greeting, proving, opening, open }
+
+    private var phase = Phase.closed
+    private var heartbeat = Duration.seconds(30)
+    private var heardAt = Duration.zero
+    private var saidAt = Duration.zero
+    private var held: [MailboxPost] = []
+    private var heldBytes = 0
+    private var lastNumber: UInt64 = 0
+    private var isFull = false
+    private var socketHasRoom = true
+    /// The newest of the queue that was handed on.
+    package private(set) var position: MailboxPosition?
+    private var takenPosition: MailboxPosition?
+    private var directives: [Directive] = []
+
+    package init() {}
+
+    package var isOpen: Bool { phase == .open }
+    package var heldCount: Int { held.count }
+
+    package mutating func takeDirectives() -> [Directive] {
+        defer { directives = [] }
+        return directives
+    }
+
+    // MARK: The socket
+
+    package mutating func connected(_ now: Duration) {
+        phase = .greeting
+        socketHasRoom = true
+        (heardAt, saidAt) = (now, now)
+    }
+
+    package mutating func disconnected() { phase = .closed }
+
+    package mutating func received(_ bytes: [UInt8], _ now: Duration) {
+        guard phase != .closed else { return }
+        heardAt = now
+        do throws(MailboxError) {
+            take(try MailboxNews(bytes))
+        } catch {
+            drop("the gateway speaks nonsense: \(error)")
+        }
+    }
+
+    private mutating func take(_ news: MailboxNews) {
+        switch (news, phase) {
+        case (.challenge(let challenge, let milliseconds), .greeting):
+            heartbeat = .milliseconds(min(max(milliseconds, Self.heartbeats.lowerBound), Self.heartbeats.upperBound))
+            phase = .proving
+            directives.append(.prove(challenge))
+        case (.opened, .opening):
+            phase = .open
+            directives.append(.opened)
+            for post in held { say(.post(post)) }
+            makeRoom()
+        case (.following, .open): directives.append(.following)
+        case (.presence(let id, let bytes), .open): directives.append(.presence(id, bytes))
+        case (.packet(let packet), .open):
+            if let position = packet.position { self.position = position }
+            directives.append(.received(packet))
+        case (.posted(let number, let refusal), .open): answered(number, refusal)
+        case (.heartbeat, _): break
+        default: drop("the gateway says what has no place here")
+        }
+    }
+
+    private mutating func answered(_ number: UInt64, _ refusal: String?) {
+        guard let index = held.firstIndex(where: { $0.number == number }) else { return }
+        heldBytes -= held[index].bytes.count
+        held.remove(at: index)
+        if let refusal { directives.append(.refused(refusal)) }
+        makeRoom()
+    }
+
+    private mutating func makeRoom() {
+        guard isFull, socketHasRoom, held.count <= Self.heldMax / 2, heldBytes <= Self.heldBytesMax / 2 else { return }
+        isFull = false
+        directives.append(.writable)
+    }
+
+    private mutating func drop(_ reason: String) {
+        phase = .closed
+        directives.append(.drop(reason))
+    }
+
+    private mutating func say(_ request: MailboxRequest) { directives.append(.send(request.bytes)) }
+
+    // MARK: The device
+
+    /// What `prove` asked for.
+    package mutating func open(_ opening: MailboxOpening, _ now: Duration) {
+        guard phase == .proving else { return }
+        phase = .opening
+        var opening = opening
+        opening.after = position
+        say(.open(opening))
+        saidAt = now
+    }
+
+    package mutating func follow(_ ids: [MailboxID]) {
+        guard phase == .open else { return }
+        say(.follow(Array(ids.prefix(MailboxFrame.followedMax))))
+    }
+
+    /// - Parameter isHeld: until the gateway has answered; else it is now or never.
+    package mutating func post(
+        _ bytes: [UInt8], to id: MailboxID, on lane: MailboxLane, key: String = "", isHeld: Bool
+    ) -> Taking {
+        guard bytes.count <= MailboxFrame.bytesMax else { return .oversized }
+        guard phase == .open, socketHasRoom,
+            !isHeld || held.count < Self.heldMax && heldBytes + bytes.count <= Self.heldBytesMax
+        else {
+            isFull = true
+            return .full
+        }
+        var post = MailboxPost(number: 0, to: id, lane: lane, key: key, bytes: bytes)
+        if isHeld {
+            lastNumber += 1
+            post.number = lastNumber
+            held.append(post)
+            heldBytes += bytes.count
+        }
+        say(.post(post))
+        return .taken
+    }
+
+    /// Whether the socket takes more.
+    package mutating func setSocketRoom(_ hasRoom: Bool) {
+        socketHasRoom = hasRoom
+        if hasRoom, phase == .open { makeRoom() }
+    }
+
+    // MARK: Time
+
+    package mutating func tick(_ now: Duration) {
+        guard phase != .closed else { return }
+        if now - heardAt >= heartbeat * 2 { return drop("the gateway is silent") }
+        guard phase == .open else { return }
+        if let position, position != takenPosition {
+            takenPosition = position
+            say(.taken(position))
+            saidAt = now
+        }
+        if now - saidAt >= heartbeat {
+            say(.heartbeat)
+            saidAt = now
+        }
+    }
+}

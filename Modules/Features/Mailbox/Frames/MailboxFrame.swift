@@ -1,0 +1,93 @@
+public import MeshWire
+
+/// What both sides hold to.
+public enum MailboxFrame {
+    /// In `Sec-WebSocket-Protocol`.
+    public static let subprotocol = "sessionmesh.mailbox.v1"
+    public static let challengeByteCount = 32
+    public static let tokenBytesMax = 4096
+    public static let followedMax = 320
+    public static let keyBytesMax = 64
+    /// Of what a device says of itself, and of a public key and a signature.
+    public static let smallBytesMax = 128
+    /// Of a message's bytes: with base64 and its sender's id it fits an event of a replay buffer.
+    public static let bytesMax = 48_600
+
+    /// What a device signs: nothing that it signs elsewhere begins so.
+    public static func signed(_ challenge: [UInt8]) -> [UInt8] { Array("SessionMesh mailbox 1\0".utf8) + challenge }
+
+    /// All of the bytes, and no byte more.
+    static func read<Frame>(
+        _ bytes: [UInt8], _ body: (inout WireReader) throws -> Frame
+    ) throws(MailboxError) -> Frame {
+        do {
+            return try bytes.withUnsafeBytes { bytes in
+                var reader = WireReader(bytes)
+                let frame = try body(&reader)
+                guard reader.isAtEnd else { throw MailboxError("\(reader.remaining) bytes follow a frame's last field") }
+                return frame
+            }
+        } catch {
+            throw error as? MailboxError ?? MailboxError("this is no frame: \(error)")
+        }
+    }
+}
+
+/// Why bytes are no frame.
+public struct MailboxError: Error, Hashable, Sendable, CustomStringConvertible {
+    public let message: String
+
+    package init(_ message: String) { self.message = message }
+
+    public var description: String { message }
+}
+
+extension WireWriter {
+    mutating func write(_ id: MailboxID) { writeRaw(id.bytes) }
+
+    mutating func write(_ position: MailboxPosition?) {
+        writeVarint(position?.epoch ?? 0)
+        writeVarint(position?.sequence ?? 0)
+    }
+
+    mutating func writeCounted(_ bytes: [UInt8]) {
+        writeVarint(UInt64(bytes.count))
+        writeRaw(bytes)
+    }
+}
+
+extension WireReader {
+    mutating func readMailboxID() throws -> MailboxID {
+        guard let id = MailboxID(bytes: try readRaw(MailboxID.byteCount)) else { throw MailboxError("no id") }
+        return id
+    }
+
+    /// Epochs are never 0.
+    mutating func readPosition() throws -> MailboxPosition? {
+        let position = MailboxPosition(epoch: try readVarint(), sequence: try readVarint())
+        return position.epoch == 0 ? nil : position
+    }
+
+    mutating func readText(max: Int, _ what: String) throws -> String {
+        let text = try readString()
+        guard text.utf8.count <= max else { throw MailboxError("a \(what) has at most \(max) bytes") }
+        return text
+    }
+
+    mutating func readCounted(max: Int, _ what: String) throws -> [UInt8] {
+        let count = try readLength()
+        guard count <= max else { throw MailboxError("a \(what) has at most \(max) bytes") }
+        return Array(try readRaw(count))
+    }
+
+    mutating func readRest(max: Int) throws -> [UInt8] {
+        guard remaining <= max else { throw MailboxError("a message has at most \(max) bytes") }
+        return Array(try readRaw(remaining))
+    }
+
+    mutating func readLane() throws -> MailboxLane {
+        let number = try readUInt8()
+        guard let lane = MailboxLane(rawValue: number) else { throw MailboxError("there is no lane \(number)") }
+        return lane
+    }
+}

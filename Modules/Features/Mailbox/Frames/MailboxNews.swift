@@ -1,0 +1,32 @@
+/// What the gateway says to a device.
+public enum MailboxNews: Hashable, Sendable {
+    /// The first: what the device has to sign, and how often it is to be heard, in milliseconds.
+    case challenge([UInt8], heartbeat: UInt64)
+    /// The mailbox is this connection's.
+    case opened
+    /// Whom the device lets in is known to every gateway from now on.
+    case following
+    /// What that device says of itself. Told of those that are followed and follow this one.
+    case presence(of: MailboxID, [UInt8])
+    case packet(MailboxPacket)
+    /// A post has been kept, or was refused for a reason that another try does not change.
+    case posted(UInt64, refusal: String?)
+    case heartbeat
+}
+
+/// What was found in a mailbox.
+public struct MailboxPacket: Hashable, Sendable {
+    /// As the gateway says. What proves it is in the bytes.
+    public var from: MailboxID
+    public var lane: MailboxLane
+    public var key: String
+    /// On the lane `queue`.
+    public var position: MailboxPosition?
+    public var bytes: [UInt8]
+
+    public init(
+        from: MailboxID, lane: MailboxLane, key: String = "", position: MailboxPosition? = nil, bytes: [UInt8]
+    ) {
+        (self.from, self.lane, self.key, self.position, self.bytes) = (from, lane, key, position, bytes)
+    }
+}

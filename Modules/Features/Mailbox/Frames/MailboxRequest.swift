@@ -1,0 +1,72 @@
+public import MeshBus
+
+/// What a device says to the gateway that holds its mailbox (Docs/Gateway.md has it byte by byte). Each is a binary message
+/// of a WebSocket with the subprotocol `MailboxFrame.subprotocol`.
+public enum MailboxRequest: Hashable, Sendable {
+    /// The first, in answer to the gateway's challenge.
+    case open(MailboxOpening)
+    /// Whom this device lets in and wants to hear of: all of them, in the place of those before.
+    case follow([MailboxID])
+    case post(MailboxPost)
+    /// What came on the lane `queue` up to there has been handed on.
+    case taken(MailboxPosition)
+    case heartbeat
+}
+
+/// Who wants its mailbox, and what proves it.
+public struct MailboxOpening: Hashable, Sendable {
+    /// What the app's server knows the user by.
+    public var token: String
+    /// SubjectPublicKeyInfo in DER, which hashes to the mailbox's id.
+    public var publicKey: [UInt8]
+    /// Over `MailboxFrame.signed(challenge)`: ECDSA over P-256, both numbers in 32 bytes.
+    public var signature: [UInt8]
+    /// What the gateway says of this device once its connection has gone.
+    public var will: [UInt8]
+    /// Where this process is in its queue; nil where it does not know.
+    public var after: MailboxPosition?
+
+    public init(
+        token: String, publicKey: [UInt8], signature: [UInt8], will: [UInt8], after: MailboxPosition? = nil
+    ) {
+        (self.token, self.publicKey, self.signature) = (token, publicKey, signature)
+        (self.will, self.after) = (will, after)
+    }
+}
+
+/// How a message is treated.
+public enum MailboxLane: UInt8, Hashable, Sendable, CaseIterable {
+    /// Now or never: how two that are present agree on keys.
+    case hello = 1
+    /// Now or never.
+    case datagram = 2
+    /// Kept in order until it was taken, within the gateway's limits.
+    case queue = 3
+    /// The newest of its key and sender is kept.
+    case latest = 4
+    /// The newest, of what the sender says of itself; to its own mailbox.
+    case presence = 5
+}
+
+/// What is put into a mailbox.
+public struct MailboxPost: Hashable, Sendable {
+    /// The gateway's answer names it; 0 where none is wanted. Of one connection each number is another.
+    public var number: UInt64
+    public var to: MailboxID
+    public var lane: MailboxLane
+    /// On the lane `latest`; empty elsewhere.
+    public var key: String
+    public var bytes: [UInt8]
+
+    public init(number: UInt64, to: MailboxID, lane: MailboxLane, key: String = "", bytes: [UInt8]) {
+        (self.number, self.to, self.lane, self.key, self.bytes) = (number, to, lane, key, bytes)
+    }
+}
+
+/// A place in a mailbox's queue.
+public struct MailboxPosition: Hashable, Sendable {
+    public var epoch: UInt64
+    public var sequence: UInt64
+
+    public init(epoch: UInt64, sequence: UInt64) { (self.epoch, self.sequence) = (epoch, sequence) }
+}

@@ -1,0 +1,47 @@
+/// Whose mailbox it is: the 32 bytes of a peer's id, which is the hash of its public key.
+public struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public static let byteCount = 32
+
+    private let words: SIMD4<UInt64>
+
+    /// - Returns: nil for any other count than 32.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.byteCount else { return nil }
+        var words = SIMD4<UInt64>()
+        for (index, byte) in bytes.enumerated() { words[index >> 3] = words[index >> 3] << 8 | UInt64(byte) }
+        self.words = words
+    }
+
+    /// As `bytes`, in 64 hexadecimal digits.
+    public init?(_ name: some StringProtocol) {
+        let digits = Array(name.utf8)
+        guard digits.count == 2 * Self.byteCount else { return nil }
+        var words = SIMD4<UInt64>()
+        for (index, digit) in digits.enumerated() {
+            let value: UInt8
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            words[index >> 4] = words[index >> 4] << 4 | UInt64(value)
+        }
+        self.words = words
+    }
+
+    public var bytes: [UInt8] {
+        (0..<4).flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: words[word] >> (56 - 8 * UInt64($0))) } }
+    }
+
+    public var description: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    public static func < (left: MailboxID, right: MailboxID) -> Bool {
+        for index in 0..<4 where left.words[index] != right.words[index] {
+            return left.words[index] < right.words[index]
+        }
+        return false
+    }
+}

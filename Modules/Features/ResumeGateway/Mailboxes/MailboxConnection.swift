@@ -1,0 +1,204 @@
+import MeshBus
+import MeshMailbox
+import MeshResume
+
+/// One device's connection as a value.
+struct MailboxConnection: Sendable {
+    enum Phase: Sendable {
+        case greeted
+        case authenticating(MailboxOpening)
+        case enrolling(MailboxOpening)
+        /// Its values and its standing are being asked for.
+        case opening(MailboxOpening, latest: [String: [UInt8]]?)
+        case open(StreamPlace)
+        case closed
+    }
+
+    let challenge: [UInt8]
+    var phase = Phase.greeted
+    /// Proven; its name is the stream of its queue.
+    var id: MailboxID?
+    var name = ""
+    var will: [UInt8] = []
+    /// What it has said of itself, and whom it lets in: written again where the store has lost them.
+    var presence: [UInt8]?
+    var admitted: [UInt8]?
+    var following: Set<String> = []
+    /// What was said of those that are followed.
+    var told: [String: [UInt8]] = [:]
+    /// Values of the lane `latest` that have changed and could not be sent yet.
+    var wanted: Set<String> = []
+    var taken: MailboxPosition?
+    var takenIsWritten = true
+    var writeCount = 0
+    var isPaused = false
+    private(set) var directives: [MailboxDirective] = []
+    private let settings: MailboxSettings
+    private var openDue: Duration
+    private var heardAt: Duration
+    private var frames: TokenBucket
+    private(set) var unsentBytes = 0
+    private var stalledSince: Duration?
+
+    init(_ settings: MailboxSettings, challenge: [UInt8], _ now: Duration) {
+        self.settings = settings
+        self.challenge = challenge
+        openDue = now + settings.openTimeout
+        heardAt = now
+        frames = TokenBucket(
+            perSecond: Double(settings.framesPerSecond), atOnce: settings.framesAtOnce, horizon: .zero)
+        send(.challenge(challenge, heartbeat: settings.heartbeatInterval.milliseconds))
+    }
+
+    var isClosed: Bool { if case .closed = phase { true } else { false } }
+    var isOpen: Bool { if case .open = phase { true } else { false } }
+    var hasRoom: Bool { unsentBytes < settings.unsentBytesMax }
+
+    mutating func takeDirectives() -> [MailboxDirective] {
+        defer { directives = [] }
+        return directives
+    }
+
+    mutating func direct(_ directive: MailboxDirective) { directives.append(directive) }
+
+    mutating func send(_ news: MailboxNews) { send(news.bytes) }
+
+    mutating func send(_ bytes: [UInt8]) {
+        unsentBytes += bytes.count
+        direct(.send(bytes))
+    }
+
+    mutating func close(_ code: CloseCode, _ reason: String) {
+        guard !isClosed else { return }
+        phase = .closed
+        direct(.close(code, reason: reason))
+    }
+
+    mutating func write(_ write: MailboxWrite) {
+        writeCount += 1
+        direct(.write(write))
+        guard writeCount >= settings.writesMax, !isPaused else { return }
+        isPaused = true
+        direct(.pause)
+    }
+
+    /// Of a store that began anew.
+    mutating func writeAgain() {
+        if let admitted { write(.admit(admitted, stream: name)) }
+        if let presence { write(.set(presence, name: MailboxValue.presence, stream: name, number: 0)) }
+    }
+
+    /// One of them has been answered.
+    mutating func hasWritten() {
+        writeCount -= 1
+        guard isPaused, writeCount <= settings.writesMax / 2 else { return }
+        isPaused = false
+        direct(.resume)
+    }
+
+    /// - Returns: nil where the device is closed for what it says.
+    mutating func request(_ bytes: [UInt8], _ now: Duration) -> MailboxRequest? {
+        guard !isClosed else { return nil }
+        guard frames.take(now) == nil else {
+            close(.rateLimited, "at most \(settings.framesPerSecond) frames a second")
+            return nil
+        }
+        do throws(MailboxError) {
+            heardAt = now
+            return try MailboxRequest(bytes)
+        } catch {
+            close(.decodeError, error.message)
+            return nil
+        }
+    }
+}
+
+// MARK: - The queue and time
+
+extension MailboxConnection {
+    mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
+        guard case .open(var place) = phase else { return }
+        if place.take(notice, hasRoom: hasRoom, now) { sendEntry(notice.entry, notice.epoch) }
+        phase = .open(place)
+        readOn(now)
+    }
+
+    /// - Returns: false where the place is no more: the queue is to be read from its oldest.
+    mutating func read(_ page: ReplayPage, _ now: Duration) -> Bool {
+        guard case .open(var place) = phase, place.isReading else { return true }
+        let epoch = place.sent.epoch
+        guard let entries = try? place.take(page, now) else { return false }
+        for entry in entries { sendEntry(entry, epoch) }
+        phase = .open(place)
+        readOn(now)
+        return true
+    }
+
+    private mutating func sendEntry(_ entry: ReplayEntry, _ epoch: UInt64) {
+        guard let (from, bytes) = QueuedPacket.read(entry.event) else { return }
+        send(
+            .packet(
+                MailboxPacket(
+                    from: from, lane: .queue, position: MailboxPosition(epoch: epoch, sequence: entry.sequence),
+                    bytes: bytes)))
+    }
+
+    mutating func readOn(_ now: Duration) {
+        stalledSince = hasRoom ? nil : stalledSince ?? now
+        guard case .open(var place) = phase else { return }
+        if let position = place.nextPage(hasRoom: hasRoom) {
+            direct(.read(stream: place.stream, after: position, limit: max(1, settings.pageEntries)))
+        }
+        phase = .open(place)
+        if hasRoom, !wanted.isEmpty {
+            direct(.find(names: wanted.sorted(), stream: name))
+            wanted = []
+        }
+    }
+
+    mutating func flushed(_ count: Int, _ now: Duration) {
+        unsentBytes = max(0, unsentBytes - count)
+        readOn(now)
+    }
+
+    mutating func tick(_ now: Duration) {
+        guard !isClosed else { return }
+        if !isOpen, openDue <= now { return close(.notAuthenticated, "open your mailbox in time") }
+        if now - heardAt >= settings.heartbeatInterval * 2 { return close(.unknownError, "no heartbeat") }
+        if let since = stalledSince, now - since >= settings.stallTimeout {
+            return close(.unknownError, "this device reads too slowly")
+        }
+        if let taken, !takenIsWritten {
+            takenIsWritten = true
+            write(.set(StoredPosition.bytes(taken), name: MailboxValue.taken, stream: name, number: 0))
+        }
+        guard case .open(var place) = phase, now - place.toldAt >= settings.catchUpInterval else { return }
+        place.doubt(now)
+        phase = .open(place)
+        readOn(now)
+    }
+}
+
+/// What the values of a mailbox are called.
+enum MailboxValue {
+    static let presence = "presence"
+    /// The ids of those that it lets in, 32 bytes each.
+    static let admitted = "admitted"
+    static let taken = "taken"
+    private static let latestRoot = "latest/"
+
+    static func latest(from sender: String, key: String) -> String { "\(latestRoot)\(sender)/\(key)" }
+
+    static func isLatest(_ name: String) -> Bool { name.hasPrefix(latestRoot) }
+
+    static func packet(_ name: String, _ bytes: [UInt8]) -> MailboxPacket? {
+        guard isLatest(name) else { return nil }
+        let parts = name.dropFirst(latestRoot.count).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let from = MailboxID(parts[0]) else { return nil }
+        return MailboxPacket(from: from, lane: .latest, key: String(parts[1]), bytes: bytes)
+    }
+}
+
+extension Duration {
+    var milliseconds: UInt64 { UInt64(clamping: components.seconds) &* 1000 }
+}

@@ -1,0 +1,387 @@
+import MeshBus
+public import MeshMailbox
+import MeshResume
+
+/// The mailboxes of one gateway process as a value: what sockets, the app and the store say goes in, each with a time since
+/// the same beginning; frames and questions for each connection come out. No I/O, no clock.
+///
+/// A mailbox belongs to whoever proves the key that its id is the hash of, on one connection, the newest. It takes from those
+/// that it follows and from nobody else. Every call is for the connection with that key, which is never used again; what is
+/// said of an unknown key does nothing. A call costs O(1), a change of what a device says of itself O(its followers here).
+public struct MailboxCore: Sendable {
+    /// - Returns: whose key it is, where the signature is that key's.
+    public typealias Proof = @Sendable (_ publicKey: [UInt8], _ signature: [UInt8], _ signed: [UInt8]) -> MailboxID?
+
+    /// What is known of a mailbox that somebody here follows.
+    private struct View {
+        var followers: Set<Int> = []
+        var presence: [UInt8]?
+        var admitted: Set<String> = []
+        var askedAt: Duration
+    }
+
+    private let settings: MailboxSettings
+    private let prove: Proof
+    private var admission: TokenBucket
+    private var connections: [Int: MailboxConnection] = [:]
+    /// Whose connection is here, by the mailbox' name.
+    private var holders: [String: Int] = [:]
+    private var views: [String: View] = [:]
+    private var directives: [(key: Int, directive: MailboxDirective)] = []
+
+    public init(_ settings: MailboxSettings = .init(), admission: GatewayAdmission = .init(), proof: @escaping Proof) {
+        self.settings = settings
+        prove = proof
+        self.admission = TokenBucket(
+            perSecond: admission.perSecond, atOnce: admission.atOnce, horizon: .seconds(60))
+    }
+
+    public var connectionCount: Int { connections.count }
+    public var unsentBytes: Int { connections.values.reduce(0) { $0 + $1.unsentBytes } }
+
+    public mutating func takeDirectives() -> [(key: Int, directive: MailboxDirective)] {
+        defer { directives = [] }
+        return directives
+    }
+
+    // MARK: Sockets
+
+    /// - Parameter challenge: `MailboxFrame.challengeByteCount` bytes that nobody can foresee.
+    public mutating func open(_ key: Int, challenge: [UInt8], _ now: Duration) {
+        connections[key] = MailboxConnection(settings, challenge: challenge, now)
+        with(key) { _ in }
+    }
+
+    public mutating func receive(_ bytes: [UInt8], on key: Int, _ now: Duration) {
+        guard let request = with(key, { $0.request(bytes, now) }) ?? nil else { return }
+        switch request {
+        case .open(let opening): opens(opening, key, now)
+        case .follow(let ids): follow(ids, key, now)
+        case .post(let post): self.post(post, key, now)
+        case .taken(let position):
+            with(key) { connection in
+                guard connection.isOpen, position != connection.taken else { return }
+                (connection.taken, connection.takenIsWritten) = (position, false)
+            }
+        case .heartbeat: with(key) { $0.send(.heartbeat) }
+        }
+    }
+
+    public mutating func flushed(_ count: Int, on key: Int, _ now: Duration) { with(key) { $0.flushed(count, now) } }
+
+    /// The socket has gone. Its last writes follow.
+    public mutating func remove(_ key: Int) {
+        guard let connection = connections.removeValue(forKey: key) else { return }
+        for name in connection.following { unfollow(name, key) }
+        guard holders[connection.name] == key else { return }
+        holders[connection.name] = nil
+        if let taken = connection.taken, !connection.takenIsWritten {
+            last(.set(StoredPosition.bytes(taken), name: MailboxValue.taken, stream: connection.name, number: 0), key)
+        }
+        last(.set(connection.will, name: MailboxValue.presence, stream: connection.name, number: 0), key)
+    }
+
+    private mutating func last(_ write: MailboxWrite, _ key: Int) { directives.append((key, .write(write))) }
+
+    public mutating func tick(_ now: Duration) {
+        for key in connections.keys.sorted() { with(key) { $0.tick(now) } }
+        for (name, view) in views where now - view.askedAt >= settings.catchUpInterval { ask(name, now) }
+    }
+
+    public mutating func shutDown() {
+        for key in connections.keys.sorted() { with(key) { $0.close(.unknownError, "this gateway ends") } }
+    }
+}
+
+// MARK: - Opening
+
+extension MailboxCore {
+    private mutating func opens(_ opening: MailboxOpening, _ key: Int, _ now: Duration) {
+        guard let connection = connections[key] else { return }
+        guard case .greeted = connection.phase else {
+            with(key) { $0.close(.alreadyAuthenticated, "this mailbox is open") }
+            return
+        }
+        let isAdmitted = admission.take(now) == nil
+        let id =
+            isAdmitted
+            ? prove(opening.publicKey, opening.signature, MailboxFrame.signed(connection.challenge)) : nil
+        with(key) { connection in
+            guard isAdmitted else {
+                return connection.close(.rateLimited, "many connect at this time: come again later")
+            }
+            guard let id else {
+                return connection.close(.authenticationFailed, "the signature is not of this key")
+            }
+            (connection.id, connection.name) = (id, id.description)
+            connection.phase = .authenticating(opening)
+            connection.direct(.authenticate(token: opening.token))
+        }
+    }
+
+    /// - Parameter user: nil where the token is not accepted.
+    public mutating func authenticated(_ user: String?, on key: Int, _ now: Duration) {
+        with(key) { connection in
+            guard case .authenticating(let opening) = connection.phase else { return }
+            guard let user else { return connection.close(.authenticationFailed, "the token is not accepted") }
+            connection.phase = .enrolling(opening)
+            connection.write(.enrol(mailbox: connection.name, stream: "user/\(user)"))
+        }
+    }
+
+    private mutating func enrolled(_ outcome: MailboxOutcome, _ key: Int, _ now: Duration) {
+        guard let name = connections[key]?.name else { return }
+        let isEnrolled = with(key) { connection in
+            guard case .enrolling(let opening) = connection.phase else { return false }
+            guard outcome == .done else {
+                connection.close(.rateLimited, "this user has too many devices")
+                return false
+            }
+            connection.will = opening.will
+            connection.phase = .opening(opening, latest: nil)
+            connection.direct(.find(names: nil, stream: name))
+            return true
+        }
+        guard isEnrolled == true else { return }
+        // From here on what changes is noticed, so nothing is missed between the answer and the open mailbox.
+        if let older = holders.updateValue(key, forKey: name), older != key {
+            with(older) { $0.close(.sessionTimedOut, "another connection holds this mailbox") }
+        }
+    }
+
+    /// Values of this connection's mailbox.
+    public mutating func found(_ values: [String: [UInt8]], on key: Int, _ now: Duration) {
+        with(key) { connection in
+            switch connection.phase {
+            case .opening(let opening, nil):
+                connection.phase = .opening(opening, latest: values)
+                connection.direct(.locate(stream: connection.name))
+            case .open:
+                for (name, bytes) in values.sorted(by: { $0.key < $1.key }) {
+                    if let packet = MailboxValue.packet(name, bytes) { connection.send(.packet(packet)) }
+                }
+            default: break
+            }
+        }
+    }
+
+    public mutating func located(_ standing: ReplayStanding, on key: Int, _ now: Duration) {
+        with(key) { connection in
+            if case .open = connection.phase {
+                connection.writeAgain()
+                return connection.begin(at: standing.first, standing, now)
+            }
+            guard case .opening(let opening, let values?) = connection.phase else { return }
+            connection.send(.opened)
+            let stored = values[MailboxValue.taken].flatMap { StoredPosition.read($0) }
+            connection.begin(at: standing.place(opening.after) ?? standing.place(stored) ?? standing.first, standing, now)
+            for (name, bytes) in values.sorted(by: { $0.key < $1.key }) {
+                if let packet = MailboxValue.packet(name, bytes) { connection.send(.packet(packet)) }
+            }
+        }
+    }
+
+    public mutating func read(_ page: ReplayPage, on key: Int, _ now: Duration) {
+        with(key) { connection in
+            // Delivery notices what is missing, and sends it again.
+            if !connection.read(page, now) { connection.direct(.locate(stream: connection.name)) }
+        }
+    }
+
+    /// What was asked for has no answer now.
+    public mutating func failed(_ reason: String, on key: Int, _ now: Duration) {
+        with(key) { $0.close(.unknownError, "try again later") }
+    }
+}
+
+extension MailboxConnection {
+    fileprivate mutating func begin(at sequence: UInt64, _ standing: ReplayStanding, _ now: Duration) {
+        var place = StreamPlace(
+            stream: name, sent: ReplayPosition(epoch: standing.epoch, sequence: sequence), newest: standing.newest,
+            toldAt: now)
+        place.doubt(now)
+        phase = .open(place)
+        readOn(now)
+    }
+}
+
+extension ReplayStanding {
+    /// Before the oldest.
+    fileprivate var first: UInt64 { oldest - 1 }
+
+    /// - Returns: nil where it is of another epoch, beyond the newest, or what follows is not held any more.
+    fileprivate func place(_ position: MailboxPosition?) -> UInt64? {
+        guard let position, position.epoch == epoch, (first...newest).contains(position.sequence) else { return nil }
+        return position.sequence
+    }
+}
+
+// MARK: - Who hears of whom
+
+extension MailboxCore {
+    private mutating func follow(_ ids: [MailboxID], _ key: Int, _ now: Duration) {
+        guard let connection = connections[key], connection.isOpen else { return }
+        let names = Set(ids.map(\.description)).subtracting([connection.name])
+        for name in connection.following.subtracting(names) { unfollow(name, key) }
+        with(key) { connection in
+            connection.following = names
+            connection.told = connection.told.filter { names.contains($0.key) }
+            let admitted = ids.flatMap(\.bytes)
+            connection.admitted = admitted
+            connection.write(.admit(admitted, stream: connection.name))
+        }
+        for name in names.sorted() {
+            if views[name] == nil {
+                views[name] = View(followers: [key], askedAt: now)
+                ask(name, now)
+            } else {
+                views[name]?.followers.insert(key)
+                tell(name, key)
+            }
+        }
+    }
+
+    private mutating func unfollow(_ name: String, _ key: Int) {
+        views[name]?.followers.remove(key)
+        if views[name]?.followers.isEmpty == true { views[name] = nil }
+    }
+
+    /// Any follower's connection carries the question.
+    private mutating func ask(_ name: String, _ now: Duration) {
+        guard let key = views[name]?.followers.min() else { return }
+        views[name]?.askedAt = now
+        directives.append((key, .view(stream: name)))
+    }
+
+    /// - Parameter values: `presence` and `admitted` of that mailbox.
+    public mutating func viewed(_ values: [String: [UInt8]], of stream: String, _ now: Duration) {
+        guard var view = views[stream] else { return }
+        view.presence = values[MailboxValue.presence]
+        let admitted = values[MailboxValue.admitted] ?? []
+        view.admitted = Set(
+            stride(from: 0, to: admitted.count, by: MailboxID.byteCount).compactMap {
+                MailboxID(bytes: admitted[$0..<min($0 + MailboxID.byteCount, admitted.count)])?.description
+            })
+        views[stream] = view
+        for key in view.followers.sorted() { tell(stream, key) }
+    }
+
+    /// What is followed is asked for by these names.
+    public static let viewedNames = [MailboxValue.presence, MailboxValue.admitted]
+
+    private mutating func tell(_ name: String, _ key: Int) {
+        guard let view = views[name], let presence = view.presence, let id = MailboxID(name) else { return }
+        with(key) { connection in
+            guard view.admitted.contains(connection.name), connection.told[name] != presence else { return }
+            connection.told[name] = presence
+            connection.send(.presence(of: id, presence))
+        }
+    }
+
+    /// From the store, whichever process has caused it.
+    public mutating func heard(_ word: MailboxWord, _ now: Duration) {
+        let stream = word.stream
+        switch word {
+        case .changed(let name, _) where MailboxValue.isLatest(name):
+            guard let key = holders[stream] else { return }
+            with(key) { connection in
+                guard connection.wanted.count < MailboxBounds.valuesMax else { return }
+                connection.wanted.insert(name)
+                connection.readOn(now)
+            }
+        case .changed(let name, _):
+            if Self.viewedNames.contains(name), views[stream] != nil { ask(stream, now) }
+        case .passed(let bytes, _):
+            guard let key = holders[stream] else { return }
+            deliver(bytes, key)
+        }
+    }
+
+    /// From the store: somebody has appended.
+    public mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
+        guard let key = holders[notice.stream] else { return }
+        with(key) { $0.noticed(notice, now) }
+    }
+
+    private mutating func deliver(_ packet: [UInt8], _ key: Int) {
+        with(key) { connection in
+            // Now or never.
+            guard connection.isOpen, connection.hasRoom else { return }
+            connection.send(packet)
+        }
+    }
+}
+
+// MARK: - Posts
+
+extension MailboxCore {
+    private mutating func post(_ post: MailboxPost, _ key: Int, _ now: Duration) {
+        guard let connection = connections[key], connection.isOpen, let own = connection.id else { return }
+        let receiver = post.to.description
+        if post.lane == .presence {
+            guard post.to == own, post.bytes.count <= MailboxFrame.smallBytesMax else {
+                return refuse(post, key, "a device says of itself alone whether it is there")
+            }
+            let write = MailboxWrite.set(
+                post.bytes, name: MailboxValue.presence, stream: receiver, number: post.number)
+            with(key) { connection in
+                connection.presence = post.bytes
+                connection.write(write)
+            }
+            return
+        }
+        guard connection.following.contains(receiver), views[receiver]?.admitted.contains(connection.name) == true
+        else { return refuse(post, key, "that mailbox does not take from this device") }
+        switch post.lane {
+        case .hello, .datagram:
+            let packet = MailboxNews.packet(MailboxPacket(from: own, lane: post.lane, bytes: post.bytes)).bytes
+            if let holder = holders[receiver] {
+                deliver(packet, holder)
+            } else {
+                with(key) { $0.direct(.pass(packet, stream: receiver)) }
+            }
+        case .queue:
+            guard let event = QueuedPacket.event(from: own, post.bytes) else {
+                return refuse(post, key, "the message is too large")
+            }
+            with(key) { $0.write(.append(event, stream: receiver, number: post.number)) }
+        case .latest:
+            let name = MailboxValue.latest(from: connection.name, key: post.key)
+            with(key) { $0.write(.set(post.bytes, name: name, stream: receiver, number: post.number)) }
+        case .presence: return
+        }
+    }
+
+    private mutating func refuse(_ post: MailboxPost, _ key: Int, _ reason: String) {
+        guard post.number != 0 else { return }
+        with(key) { $0.send(.posted(post.number, refusal: reason)) }
+    }
+
+    /// The store has answered a write.
+    public mutating func wrote(_ write: MailboxWrite, _ outcome: MailboxOutcome, on key: Int, _ now: Duration) {
+        with(key) { connection in
+            connection.hasWritten()
+            // The device says it again on another connection: a post that did happen is noticed by its receiver.
+            if case .failed = outcome { return connection.close(.unknownError, "try again later") }
+            switch write {
+            case .enrol: break
+            case .admit: connection.send(.following)
+            case .append(_, _, let number), .set(_, _, _, let number):
+                guard number != 0 else { return }
+                connection.send(
+                    .posted(number, refusal: outcome == .done ? nil : "that mailbox holds all that it can hold"))
+            }
+        }
+        if case .enrol = write { enrolled(outcome, key, now) }
+    }
+
+    @discardableResult
+    private mutating func with<Result>(_ key: Int, _ body: (inout MailboxConnection) -> Result) -> Result? {
+        // Taken out, so that what it holds is not copied.
+        guard var connection = connections.removeValue(forKey: key) else { return nil }
+        let result = body(&connection)
+        for directive in connection.takeDirectives() { directives.append((key, directive)) }
+        connections[key] = connection
+        return result
+    }
+}

@@ -1,0 +1,92 @@
+public import MeshMailbox
+public import MeshResume
+
+/// What a gateway grants a device that opens its mailbox.
+public struct MailboxSettings: Sendable {
+    /// Told with the challenge. A device that says nothing for twice as long is closed.
+    public var heartbeatInterval = Duration.seconds(30)
+    /// From the connection to the open mailbox.
+    public var openTimeout = Duration.seconds(10)
+    /// Mailboxes of one user, over all gateways; those that were not opened for the store's idle time do not count.
+    public var mailboxesPerUser = 64
+    /// Frames of a device's: so many at once, and so many a second.
+    public var framesAtOnce = 20_000
+    public var framesPerSecond = 10_000
+    /// Posts that the store has not answered yet. While there are as many, nothing more is read from the device.
+    public var writesMax = 256
+    /// Bytes that wait for the socket, beyond which live packets are dropped and nothing more is read from the queue.
+    public var unsentBytesMax = 512 << 10
+    /// How long that many may wait before the connection is closed.
+    public var stallTimeout = Duration.seconds(30)
+    /// Read from the queue at a time.
+    public var pageEntries = 32
+    /// After so long without news the store is asked whether any was missed.
+    public var catchUpInterval = Duration.seconds(30)
+
+    public init() {}
+}
+
+/// What a connection wants done, in this order.
+public enum MailboxDirective: Hashable, Sendable {
+    /// `MailboxCore.flushed` says when it has left.
+    case send([UInt8])
+    /// Ask the app whose token it is: `authenticated`.
+    case authenticate(token: String)
+    /// Ask the store, for this connection: `located`, `found`, `read`.
+    case locate(stream: String)
+    case find(names: [String]?, stream: String)
+    case read(stream: String, after: ReplayPosition, limit: Int)
+    /// Ask the store, for all: `viewed`.
+    case view(stream: String)
+    /// Of one connection, in this order and one after another: `wrote`. After one that has failed no `isPost` may be tried: what
+    /// comes later must not overtake what the device says again.
+    case write(MailboxWrite)
+    /// Nobody waits for an answer.
+    case pass([UInt8], stream: String)
+    /// Reads no more from the socket, or does again.
+    case pause, resume
+    /// Nothing follows.
+    case close(CloseCode, reason: String)
+}
+
+public enum MailboxWrite: Hashable, Sendable {
+    case append(ReplayEvent, stream: String, number: UInt64)
+    case set([UInt8], name: String, stream: String, number: UInt64)
+    /// The user's list of mailboxes; the first write of a connection.
+    case enrol(mailbox: String, stream: String)
+    /// Whom this device lets in.
+    case admit([UInt8], stream: String)
+
+    /// A device waits for its answer.
+    public var isPost: Bool {
+        switch self {
+        case .append(_, _, let number), .set(_, _, _, let number): number != 0
+        case .enrol, .admit: false
+        }
+    }
+}
+
+extension MailboxStore {
+    /// Does what a connection wants written.
+    package func perform(_ write: MailboxWrite) async -> MailboxOutcome {
+        do {
+            switch write {
+            case .append(let event, let stream, _):
+                _ = try await append(event, to: stream)
+                return .done
+            case .set(let value, let name, let stream, _):
+                return try await set(value, name, of: stream) ? .done : .full
+            case .admit(let ids, let stream):
+                return try await set(ids, MailboxValue.admitted, of: stream) ? .done : .full
+            case .enrol(let mailbox, let stream): return try await set([], mailbox, of: stream) ? .done : .full
+            }
+        } catch { return .failed("\(error)") }
+    }
+}
+
+public enum MailboxOutcome: Hashable, Sendable {
+    case done
+    case full
+    /// It may have happened.
+    case failed(String)
+}

@@ -1,0 +1,165 @@
+#if WebSocket
+    import MeshBus
+    import MeshMailbox
+    import MeshResume
+    import MeshResumeGateway
+    import MeshSecurity
+    import MeshWebSocket
+    import NIOCore
+
+    /// Drives the mailboxes' core on its event loop, as `GatewayLoop` does that of streams.
+    final class MailboxLoop: WebSocketObserver {
+        private let loop: any EventLoop
+        private let app: GatewayApp
+        private let store: any MailboxStore
+        private let start = ContinuousClock.now
+        private var core: MailboxCore
+        private var sockets: [Int: WebSocket] = [:]
+        /// Of each connection one after another, also its last ones.
+        private var writers: [Int: AsyncStream<MailboxWrite>.Continuation] = [:]
+        private var isShuttingDown = false
+
+        init(_ settings: GatewayServerSettings, _ app: GatewayApp, _ store: any MailboxStore, on loop: any EventLoop) {
+            (self.loop, self.app, self.store) = (loop, app, store)
+            core = MailboxCore(settings.mailbox, admission: settings.admission) { key, signature, signed in
+                PeerID(signer: key, of: signed, signature: signature).flatMap { MailboxID(bytes: $0.bytes) }
+            }
+        }
+
+        private var now: Duration { start.duration(to: .now) }
+        var connectionCount: Int { sockets.count }
+        var unsentBytes: Int { core.unsentBytes }
+
+        // MARK: Sockets
+
+        func opened(_ socket: WebSocket) {
+            guard !isShuttingDown else { return socket.close(1001, "this gateway ends") }
+            sockets[socket.key] = socket
+            var random = SystemRandomNumberGenerator()
+            let challenge = (0..<MailboxFrame.challengeByteCount).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
+            core.open(socket.key, challenge: challenge, now)
+            carryOut()
+        }
+
+        func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
+            guard !isText else { return socket.close(CloseCode.decodeError.rawValue, "frames are binary here") }
+            core.receive(message, on: socket.key, now)
+            carryOut()
+        }
+
+        func flushed(_ count: Int, on socket: WebSocket) {
+            core.flushed(count, on: socket.key, now)
+            carryOut()
+        }
+
+        func closed(_ code: UInt16?, _ socket: WebSocket) {
+            guard sockets.removeValue(forKey: socket.key) != nil else { return }
+            core.remove(socket.key)
+            carryOut()
+            writers.removeValue(forKey: socket.key)?.finish()
+        }
+
+        // MARK: The rest
+
+        func noticed(_ notices: [ReplayNotice]) {
+            for notice in notices { core.noticed(notice, now) }
+            carryOut()
+        }
+
+        func heard(_ words: [MailboxWord]) {
+            for word in words { core.heard(word, now) }
+            carryOut()
+        }
+
+        func tick() {
+            core.tick(now)
+            carryOut()
+        }
+
+        func shutDown() {
+            isShuttingDown = true
+            core.shutDown()
+            carryOut()
+        }
+
+        func drop(where isCut: (Int) -> Bool) {
+            for (key, socket) in sockets.sorted(by: { $0.key < $1.key }) where isCut(key) { socket.drop() }
+        }
+    }
+
+    // MARK: - Carrying out
+
+    extension MailboxLoop {
+        private func carryOut() {
+            for (key, directive) in core.takeDirectives() { carryOut(directive, key) }
+        }
+
+        private func carryOut(_ directive: MailboxDirective, _ key: Int) {
+            switch directive {
+            case .send(let bytes): sockets[key]?.send(PreparedMessage(binary: bytes))
+            case .pause: sockets[key]?.pause()
+            case .resume: sockets[key]?.resume()
+            case .close(let code, let reason): sockets[key]?.close(code.rawValue, reason)
+            case .write(let write): writer(of: key).yield(write)
+            case .authenticate(let token):
+                ask(key, { [app] in try await app.authenticate(token, nil) }) { $0.authenticated($1, on: key, $2) }
+            case .locate(let stream):
+                ask(key, { [store] in try await store.standing(of: stream) }) { $0.located($1, on: key, $2) }
+            case .find(let names, let stream):
+                ask(key, { [store] in try await store.values(names, of: stream) }) { $0.found($1, on: key, $2) }
+            case .read(let stream, let position, let limit):
+                ask(key, { [store] in try await store.page(of: stream, after: position, limit: limit) }) {
+                    $0.read($1, on: key, $2)
+                }
+            case .view(let stream):
+                // Without an answer it is asked again by time.
+                ask(nil, { [store] in try await store.values(MailboxCore.viewedNames, of: stream) }) {
+                    $0.viewed($1, of: stream, $2)
+                }
+            case .pass(let bytes, let stream):
+                ask(nil, { [store] in try await store.pass(bytes, to: stream) }) { _, _, _ in }
+            }
+        }
+
+        private func writer(of key: Int) -> AsyncStream<MailboxWrite>.Continuation {
+            if let writer = writers[key] { return writer }
+            let (writes, writer) = AsyncStream<MailboxWrite>.makeStream()
+            writers[key] = writer
+            let (bound, loop, store) = (NIOLoopBound(self, eventLoop: loop), loop, store)
+            Task {
+                var failure: MailboxOutcome?
+                for await write in writes {
+                    let outcome: MailboxOutcome
+                    if let failure, write.isPost { outcome = failure } else { outcome = await store.perform(write) }
+                    if case .failed = outcome { failure = outcome }
+                    loop.execute {
+                        bound.value.core.wrote(write, outcome, on: key, bound.value.now)
+                        bound.value.carryOut()
+                    }
+                }
+            }
+            return writer
+        }
+
+        /// - Parameter key: whose connection ends where there is no answer; nil for nobody's.
+        private func ask<Answer: Sendable>(
+            _ key: Int?, _ question: @escaping @Sendable () async throws -> Answer,
+            _ tell: @escaping @Sendable (inout MailboxCore, Answer, Duration) -> Void
+        ) {
+            let (bound, loop) = (NIOLoopBound(self, eventLoop: loop), loop)
+            Task {
+                let answer: Result<Answer, any Error>
+                do { answer = .success(try await question()) } catch { answer = .failure(error) }
+                loop.execute {
+                    let mailboxes = bound.value
+                    switch answer {
+                    case .success(let answer): tell(&mailboxes.core, answer, mailboxes.now)
+                    case .failure(let error):
+                        if let key { mailboxes.core.failed("\(error)", on: key, mailboxes.now) }
+                    }
+                    mailboxes.carryOut()
+                }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,24 @@
+#if WebSocket
+    import MeshMailbox
+    import MeshWebSocket
+
+    /// Leads each socket to what its subprotocol is for.
+    final class SocketReception: WebSocketObserver {
+        private let streams: GatewayLoop
+        private let mailboxes: MailboxLoop?
+
+        init(_ streams: GatewayLoop, _ mailboxes: MailboxLoop?) { (self.streams, self.mailboxes) = (streams, mailboxes) }
+
+        private func observer(of socket: WebSocket) -> any WebSocketObserver {
+            guard let mailboxes, socket.subprotocol == MailboxFrame.subprotocol else { return streams }
+            return mailboxes
+        }
+
+        func opened(_ socket: WebSocket) { observer(of: socket).opened(socket) }
+        func received(_ message: [UInt8], isText: Bool, on socket: WebSocket) {
+            observer(of: socket).received(message, isText: isText, on: socket)
+        }
+        func flushed(_ count: Int, on socket: WebSocket) { observer(of: socket).flushed(count, on: socket) }
+        func closed(_ code: UInt16?, _ socket: WebSocket) { observer(of: socket).closed(code, socket) }
+    }
+#endif

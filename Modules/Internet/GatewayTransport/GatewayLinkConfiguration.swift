@@ -1,0 +1,49 @@
+#if WebSocket
+    public import MeshBus
+    public import MeshRelay
+    public import MeshSecurity
+    public import MeshTransport
+
+    /// What a link through a gateway needs to know.
+    public struct GatewayLinkConfiguration: Sendable {
+        /// Who this peer is.
+        public var identity: PeerIdentity
+        /// Whom it talks to, beside guests.
+        public var trustedPeers: TrustedPeers
+        /// `wss://host`, or `ws://` on this machine.
+        public var url: String
+        /// What the app's server knows the user by; asked for at each connection, and never twice at once. nil: come again
+        /// later.
+        public var token: @Sendable () async -> String?
+        /// PEM file of the authorities to believe; nil for the system's.
+        public var authoritiesPath: String?
+
+        public init(
+            identity: PeerIdentity, trustedPeers: TrustedPeers, url: String,
+            token: @escaping @Sendable () async -> String?
+        ) {
+            (self.identity, self.trustedPeers, self.url, self.token) = (identity, trustedPeers, url, token)
+        }
+    }
+
+    extension RelayLink {
+        /// A link through a gateway.
+        /// - Throws: `WebSocketError` for a URL that is none or would send in clear text, and for authorities that cannot be
+        ///   read; `SecurityError` with `invalidArgument`.
+        public convenience init(
+            _ configuration: GatewayLinkConfiguration, diagnostics: Topic<SessionDiagnosticEvent>? = nil
+        ) throws {
+            try self.init(
+                identity: configuration.identity, trustedPeers: configuration.trustedPeers,
+                lanes: [.datagram: .gatewayMessage, .queue: .gatewayMessage, .latest: .gatewayMessage],
+                client: GatewayRelayClient(configuration, dial: try configuration.makeDial()), diagnostics: diagnostics)
+        }
+    }
+
+    extension PayloadLimit {
+        /// One sealed message through a gateway, on any lane.
+        public static let gatewayMessage = PayloadLimit(
+            id: "gateway.message", bytes: 48_000, summary: "Message through a gateway's mailbox, sealed",
+            source: "an event of a replay buffer has 65,536 bytes, less base64, sealing (91) and its sender")
+    }
+#endif

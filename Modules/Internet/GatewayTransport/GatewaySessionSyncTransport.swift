@@ -1,0 +1,41 @@
+#if WebSocket
+    public import Foundation
+    public import MeshBus
+    @_exported public import MeshDelivery
+    public import MeshIdentity
+    public import MeshRelay
+    import MeshSecurity
+    public import MeshStorage
+    public import MeshTransport
+
+    /// A `LinkTransport` through a gateway: paired peers that reach each other wherever they are.
+    ///
+    /// A peer's id is that of its key, so nobody can speak as somebody else.
+    public final class GatewaySessionSyncTransport: DeliveringTransport {
+        public let delivery: LinkTransport
+        public let link: RelayLink
+
+        /// The local peer's id is that of the identity.
+        /// - Parameters:
+        ///   - store: keeps what was accepted and not acknowledged; nil keeps it in memory.
+        ///   - diagnostics: receives reachability, what was rejected and what the gateway refuses.
+        /// - Throws: `WebSocketError`, and what `LinkTransport` throws.
+        public init(
+            configuration: GatewayLinkConfiguration, deviceClass: SessionPeerDeviceClass = .unknown,
+            appInstanceID: String = UUID().uuidString, userID: String? = nil, delivery: DeliveryConfiguration = .init(),
+            store: (any SessionStore)? = nil, diagnostics: Topic<SessionDiagnosticEvent>? = nil
+        ) throws {
+            let diagnostics = diagnostics ?? Topic(bufferLimit: 1024)
+            let peer = SessionPeer(
+                id: configuration.identity.peerID.description, deviceClass: deviceClass, appInstanceID: appInstanceID,
+                userID: userID, topology: .unknown)
+            link = try RelayLink(configuration, diagnostics: diagnostics)
+            self.delivery = try LinkTransport(
+                localPeer: peer, link: link, configuration: delivery, store: store, diagnostics: diagnostics)
+        }
+
+        /// Opens the link.
+        /// - Throws: what `LinkTransport.start` throws.
+        public func start() throws { try delivery.start() }
+    }
+#endif

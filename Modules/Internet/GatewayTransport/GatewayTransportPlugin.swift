@@ -1,0 +1,20 @@
+public import MeshBus
+
+/// Registers MeshGatewayTransport. What it describes is there with the trait WebSocket.
+public struct GatewayTransportPlugin: Plugin {
+    public init() {}
+
+    public var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "transport.gateway", kind: .transport, module: "MeshGatewayTransport", version: "0.1.0",
+            summary: "Paired peers anywhere, through mailboxes at a gateway that reads nothing",
+            requires: ["core.transport", "core.delivery", "core.security", "internet.relay", "internet.websocket"],
+            capabilities: ["realtime", "queue", "latest", "request-reply", "broadcast"], limits: Self.limits)
+    }
+
+    #if WebSocket
+        private static let limits: [PayloadLimit] = [.gatewayMessage]
+    #else
+        private static let limits: [PayloadLimit] = []
+    #endif
+}

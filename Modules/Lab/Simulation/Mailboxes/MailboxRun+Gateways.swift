@@ -1,0 +1,186 @@
+import MeshBus
+import MeshMailbox
+import MeshResume
+import MeshResumeGateway
+import MeshVirtualTime
+
+// MARK: - Gateways, their store, and what befalls them
+
+extension MailboxRun {
+    mutating func carryOut(gateway: Int) {
+        for (key, directive) in gateways[gateway].takeDirectives() {
+            switch directive {
+            case .send(let bytes): send(.toDevice(key: key, bytes), key, up: false)
+            case .close: send(.deviceHears(end: key), key, up: false)
+            case .write(let write):
+                pipes[key]?.writes.append(write)
+                if pipes[key]?.writes.count == 1 { enter(.write(key: key), within: storeDelay) }
+            // A socket that is not read: what comes next stays in it.
+            case .pause, .resume: break
+            case .authenticate: enter(.answer(key: key, directive), within: 20)
+            case .locate, .find, .read, .view, .pass: enter(.answer(key: key, directive), within: storeDelay)
+            }
+        }
+    }
+
+    private var storeDelay: UInt64 { now < max(downUntil, slowUntil) ? 2000 : 20 }
+
+    mutating func answer(_ key: Int, _ question: MailboxDirective) {
+        guard let gateway = pipes[key]?.gateway else { return }
+        defer { carryOut(gateway: gateway) }
+        if case .authenticate(let token) = question { return gateways[gateway].authenticated(token, on: key, time) }
+        guard now >= downUntil else {
+            switch question {
+            case .view, .pass: return
+            default: return gateways[gateway].failed("unavailable", on: key, time)
+            }
+        }
+        switch question {
+        case .locate(let stream): gateways[gateway].located(contents.standing(of: stream, time), on: key, time)
+        case .find(let names, let stream): gateways[gateway].found(values.values(names, of: stream), on: key, time)
+        case .read(let stream, let position, let limit):
+            gateways[gateway].read(contents.page(of: stream, after: position, limit: limit, time), on: key, time)
+        case .view(let stream):
+            gateways[gateway].viewed(values.values(MailboxCore.viewedNames, of: stream), of: stream, time)
+        case .pass(let bytes, let stream): tell(.passed(bytes, stream: stream))
+        default: return
+        }
+    }
+
+    /// One after another for each connection.
+    mutating func writeNext(_ key: Int) {
+        guard let write = pipes[key]?.writes.first, let gateway = pipes[key]?.gateway else { return }
+        pipes[key]?.writes.removeFirst()
+        if pipes[key]?.writes.isEmpty == false { enter(.write(key: key), within: storeDelay) }
+        let outcome: MailboxOutcome
+        if pipes[key]?.hasFailed == true, write.isPost, !faults.writesOn {
+            outcome = .failed("unavailable")
+        } else if now < downUntil {
+            // It may have happened all the same.
+            if random.happens(rate: 0.3) { _ = perform(write) }
+            outcome = .failed("unavailable")
+        } else {
+            outcome = perform(write)
+        }
+        if case .failed = outcome { pipes[key]?.hasFailed = true }
+        if outcome == .done { note(write, key) }
+        gateways[gateway].wrote(write, outcome, on: key, time)
+        carryOut(gateway: gateway)
+    }
+
+    private mutating func perform(_ write: MailboxWrite) -> MailboxOutcome {
+        switch write {
+        case .append(let event, let stream, _):
+            let notice = contents.append(event, to: stream, time)
+            for gateway in gateways.indices where areFaultsOver || !random.happens(rate: 0.1) {
+                enter(.notice(notice, gateway: gateway), within: 50 + storeDelay)
+            }
+            return .done
+        case .set(let value, let name, let stream, _): return set(value, name, stream)
+        case .admit(let ids, let stream): return set(ids, MailboxCore.viewedNames[1], stream)
+        case .enrol(let mailbox, let stream): return set([], mailbox, stream)
+        }
+    }
+
+    private mutating func set(_ value: [UInt8], _ name: String, _ stream: String) -> MailboxOutcome {
+        guard values.set(value, name, of: stream) else { return .full }
+        tell(.changed(name: name, stream: stream))
+        return .done
+    }
+
+    private mutating func tell(_ word: MailboxWord) {
+        for gateway in gateways.indices where areFaultsOver || !random.happens(rate: 0.1) {
+            enter(.word(word, gateway: gateway), within: 50 + storeDelay)
+        }
+    }
+
+    /// The store has it: only by losing it may it be missing.
+    private mutating func note(_ write: MailboxWrite, _ key: Int) {
+        guard let sender = pipes[key]?.device else { return }
+        switch write {
+        case .append(let event, let stream, _):
+            guard let receiver = devices.firstIndex(where: { $0.id.description == stream }),
+                let number = QueuedNumber.read(event)
+            else { return }
+            letters[sender][receiver].answered.insert(number)
+        case .set(let value, let name, let stream, _) where name.hasPrefix("latest/"):
+            guard let receiver = devices.firstIndex(where: { $0.id.description == stream }) else { return }
+            if value.reduce(0, { $0 << 8 | Int($1) }) == letters[sender][receiver].latest {
+                letters[sender][receiver].latestIsAnswered = true
+            }
+        default: return
+        }
+    }
+
+    // MARK: Harm
+
+    mutating func doHarm() {
+        let device = Int(random.upTo(UInt64(devices.count - 1)))
+        switch random.upTo(99) {
+        case 0..<50:
+            guard let key = devices[device].key else { return }
+            count("connection cut")
+            cut(key)
+        case 50..<70:
+            count("gateway killed")
+            let gateway = Int(random.upTo(1))
+            gateways[gateway] = makeGateway()
+            for (key, pipe) in pipes.sorted(by: { $0.key < $1.key }) where pipe.gateway == gateway {
+                // What it was about to write is gone with it.
+                pipes[key]?.writes = []
+                cut(key)
+            }
+        case 70..<78: if faults.losesStore { loseStore() }
+        case 78..<90:
+            count("store down")
+            downUntil = now + random.upTo(10_000_000_000)
+        default:
+            count("store slow")
+            slowUntil = now + random.upTo(10_000_000_000)
+        }
+    }
+
+    private mutating func loseStore() {
+        count("store emptied")
+        contents = makeContents()
+        values = MailboxValues(streamsMax: 1000)
+        for sender in letters.indices {
+            for receiver in letters[sender].indices {
+                letters[sender][receiver].excused.formUnion(letters[sender][receiver].answered)
+                if letters[sender][receiver].latestIsAnswered { letters[sender][receiver].latestIsExcused = true }
+            }
+        }
+    }
+
+    private mutating func count(_ fault: String) { faultCounts[fault, default: 0] += 1 }
+
+    /// Each side hears of it by itself, at once or much later.
+    mutating func cut(_ key: Int, deviceKnows: Bool = true) {
+        guard pipes[key]?.isUp == true else { return }
+        pipes[key]?.isUp = false
+        enter(.gatewayHears(end: key), within: random.happens(rate: 0.5) ? 10 : 50_000)
+        // A socket that looks open is found dead by its heartbeats.
+        if deviceKnows, !random.happens(rate: 0.2) { enter(.deviceHears(end: key), within: 100) }
+    }
+
+    /// In order, while the connection lives.
+    mutating func send(_ step: Step, _ key: Int, up: Bool) {
+        guard var pipe = pipes[key], pipe.isUp else { return }
+        let arrival = now + 1_000_000 + random.upTo(40_000_000)
+        if up {
+            pipe.upFreeAt = max(pipe.upFreeAt + 1, arrival)
+            queue.enter(step, at: pipe.upFreeAt)
+        } else {
+            pipe.downFreeAt = max(pipe.downFreeAt + 1, arrival)
+            queue.enter(step, at: pipe.downFreeAt)
+        }
+        pipes[key] = pipe
+    }
+}
+
+/// What a run's messages say.
+private enum QueuedNumber {
+    static func read(_ event: ReplayEvent) -> Int? {
+        QueuedPacket.read(event).map { $0.bytes.reduce(0) { $0 << 8 | Int($1) } }
+    }
+}

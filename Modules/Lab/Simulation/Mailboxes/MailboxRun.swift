@@ -1,0 +1,312 @@
+import MeshBus
+import MeshMailbox
+import MeshResume
+import MeshResumeGateway
+import MeshVirtualTime
+
+/// Devices that write into each other's mailboxes at two gateway processes with one store, in virtual time, from a seed:
+/// connections drop on one side or on both, frames get lost, gateways and apps are killed, the store is down, slow or empty.
+///
+/// Of every sender each receiver gets what was accepted, in order; what was acknowledged before the store lost everything may be
+/// missing. In the end everybody knows that the others are there, and has their newest values.
+struct MailboxRun {
+    struct Faults {
+        var losesStore = true
+        /// A gateway that goes on writing after a write that has failed.
+        var writesOn = false
+        /// A device that forgets with its connection what the gateway has not answered.
+        var forgetsHeld = false
+        /// A store that has lost everything counts from 1 again, in the same epoch.
+        var keepsEpoch = false
+    }
+
+    enum Step {
+        case post(device: Int)
+        case dial(device: Int)
+        case deviceTick(Int)
+        case gatewayTick
+        case toGateway(key: Int, [UInt8])
+        case toDevice(key: Int, [UInt8])
+        case answer(key: Int, MailboxDirective)
+        case write(key: Int)
+        case notice(ReplayNotice, gateway: Int)
+        case word(MailboxWord, gateway: Int)
+        case deviceHears(end: Int)
+        case gatewayHears(end: Int)
+        case fault
+    }
+
+    struct Device {
+        let id: MailboxID
+        var core = MailboxClientCore()
+        var key: Int?
+        /// Of what this process has been told.
+        var presences: [MailboxID: [UInt8]] = [:]
+    }
+
+    struct Pipe {
+        let device: Int
+        let gateway: Int
+        var upFreeAt: UInt64 = 0
+        var downFreeAt: UInt64 = 0
+        var isUp = true
+        /// What the gateway has to write for it, in order.
+        var writes: [MailboxWrite] = []
+        var hasFailed = false
+    }
+
+    /// What one device has said to another.
+    struct Correspondence {
+        /// Queued messages that were accepted: their numbers, and whether their answer came before the store lost them.
+        var accepted: [Int] = []
+        var excused: Set<Int> = []
+        var answered: Set<Int> = []
+        var received: Set<Int> = []
+        var newest = -1
+        var latest: Int?
+        var latestIsExcused = false
+        var latestIsAnswered = false
+        var shown: Int?
+    }
+
+    var random: SplitMix64
+    let faults: Faults
+    var queue = EventQueue<Step>()
+    var now: UInt64 = 0
+    var devices: [Device] = []
+    var gateways: [MailboxCore] = []
+    var contents: ReplayContents
+    var values = MailboxValues(streamsMax: 1000)
+    var pipes: [Int: Pipe] = [:]
+    var letters: [[Correspondence]] = []
+    var keyCount = 0
+    var postCount = 0
+    var receivedCount = 0
+    var areFaultsOver = false
+    var downUntil: UInt64 = 0
+    var slowUntil: UInt64 = 0
+    var faultCounts: [String: Int] = [:]
+    var complaint: String?
+
+    init(seed: UInt64, _ faults: Faults) {
+        random = SplitMix64(seed: seed)
+        self.faults = faults
+        contents = ReplayContents(Self.limits, seed: 1)
+        contents = makeContents()
+        devices = (0..<Self.deviceCount).compactMap { index in
+            MailboxID(bytes: [UInt8](repeating: UInt8(index + 1), count: MailboxID.byteCount)).map { Device(id: $0) }
+        }
+        letters = Array(
+            repeating: Array(repeating: Correspondence(), count: devices.count), count: devices.count)
+        for _ in 0..<2 { gateways.append(makeGateway()) }
+        for index in devices.indices {
+            enter(.dial(device: index), within: 2000)
+            enter(.deviceTick(index), within: 250)
+            for _ in 0..<60 { enter(.post(device: index), within: 120_000) }
+        }
+        for _ in 0..<50 { enter(.fault, within: 120_000) }
+        enter(.gatewayTick, within: 1000)
+    }
+
+    static let deviceCount = 3
+    static let limits = ReplayLimits(count: 100_000, bytes: .max, age: .seconds(1_000_000))
+
+    /// - Returns: what is wrong.
+    mutating func run() -> String? {
+        runUntil(milliseconds: 120_000)
+        areFaultsOver = true
+        (downUntil, slowUntil) = (0, 0)
+        runUntil(milliseconds: 400_000)
+        // Who was written to before its mailbox was known again is written to once more.
+        for index in devices.indices { for _ in 0..<3 { post(from: index) } }
+        runUntil(milliseconds: 500_000)
+        check()
+        return complaint
+    }
+
+    private mutating func runUntil(milliseconds end: UInt64) {
+        while complaint == nil, let time = queue.nextTime, time <= end * 1_000_000, let (at, step) = queue.take() {
+            now = max(now, at)
+            take(step)
+        }
+        now = end * 1_000_000
+    }
+
+    private mutating func check() {
+        for (sender, row) in letters.enumerated() {
+            for (receiver, letter) in row.enumerated() where sender != receiver && complaint == nil {
+                let missing = letter.accepted.filter { !letter.received.contains($0) && !letter.excused.contains($0) }
+                if let first = missing.first {
+                    complaint = "device \(receiver) never got message \(first) of device \(sender)"
+                }
+                if let latest = letter.latest, letter.shown != latest, !letter.latestIsExcused {
+                    complaint =
+                        "device \(receiver) shows \(letter.shown as Any) of device \(sender), not \(latest)"
+                }
+                if devices[receiver].presences[devices[sender].id]?.first != 1 {
+                    complaint = "device \(receiver) does not know that device \(sender) is there"
+                }
+            }
+        }
+    }
+
+    var time: Duration { Duration(nanoseconds: now) }
+
+    mutating func enter(_ step: Step, within milliseconds: UInt64) {
+        queue.enter(step, at: now + random.upTo(milliseconds * 1_000_000))
+    }
+
+    func makeGateway() -> MailboxCore {
+        var settings = MailboxSettings()
+        settings.pageEntries = 7
+        settings.unsentBytesMax = 600
+        settings.writesMax = 8
+        // Proofs are of another module, and of its tests.
+        return MailboxCore(settings) { key, signature, _ in key == signature ? MailboxID(bytes: key) : nil }
+    }
+
+    mutating func makeContents() -> ReplayContents {
+        ReplayContents(Self.limits, seed: faults.keepsEpoch ? 1 : random.next())
+    }
+}
+
+// MARK: - Devices
+
+extension MailboxRun {
+    mutating func take(_ step: Step) {
+        switch step {
+        case .post(let device): post(from: device)
+        case .dial(let device): dial(device)
+        case .deviceTick(let device):
+            devices[device].core.tick(time)
+            carryOut(device: device)
+            queue.enter(.deviceTick(device), at: now + 250_000_000)
+        case .gatewayTick:
+            for index in gateways.indices {
+                gateways[index].tick(time)
+                carryOut(gateway: index)
+            }
+            queue.enter(.gatewayTick, at: now + 1_000_000_000)
+        case .toGateway(let key, let bytes):
+            guard let pipe = pipes[key], pipe.isUp else { return }
+            gateways[pipe.gateway].receive(bytes, on: key, time)
+            carryOut(gateway: pipe.gateway)
+        case .toDevice(let key, let bytes): deliver(bytes, key)
+        case .answer(let key, let question): answer(key, question)
+        case .write(let key): writeNext(key)
+        case .notice(let notice, let gateway):
+            gateways[gateway].noticed(notice, time)
+            carryOut(gateway: gateway)
+        case .word(let word, let gateway):
+            gateways[gateway].heard(word, time)
+            carryOut(gateway: gateway)
+        case .deviceHears(let key): deviceHears(end: key)
+        case .gatewayHears(let key):
+            guard let pipe = pipes[key] else { return }
+            gateways[pipe.gateway].remove(key)
+            carryOut(gateway: pipe.gateway)
+        case .fault: if !areFaultsOver { doHarm() }
+        }
+    }
+
+    mutating func post(from device: Int) {
+        let receiver = (device + 1 + Int(random.upTo(UInt64(devices.count - 2)))) % devices.count
+        let isLatest = random.happens(rate: 0.3)
+        postCount += 1
+        let number = postCount
+        let bytes = withUnsafeBytes(of: UInt64(number).bigEndian) { Array($0) }
+        let taking = devices[device].core.post(
+            bytes, to: devices[receiver].id, on: isLatest ? .latest : .queue, key: isLatest ? "k" : "", isHeld: true)
+        carryOut(device: device)
+        guard taking == .taken else { return }
+        if isLatest {
+            letters[device][receiver].latest = number
+            (letters[device][receiver].latestIsExcused, letters[device][receiver].latestIsAnswered) = (false, false)
+        } else {
+            letters[device][receiver].accepted.append(number)
+        }
+    }
+
+    private mutating func dial(_ device: Int) {
+        guard devices[device].key == nil else { return }
+        keyCount += 1
+        let key = keyCount
+        devices[device].key = key
+        pipes[key] = Pipe(device: device, gateway: Int(random.upTo(1)))
+        devices[device].core.connected(time)
+        let challenge = (0..<MailboxFrame.challengeByteCount).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+        gateways[pipes[key]?.gateway ?? 0].open(key, challenge: challenge, time)
+        if let pipe = pipes[key] { carryOut(gateway: pipe.gateway) }
+    }
+
+    private mutating func deliver(_ bytes: [UInt8], _ key: Int) {
+        guard let pipe = pipes[key], pipe.isUp else { return }
+        gateways[pipe.gateway].flushed(bytes.count, on: key, time)
+        carryOut(gateway: pipe.gateway)
+        guard devices[pipe.device].key == key else { return }
+        devices[pipe.device].core.received(bytes, time)
+        carryOut(device: pipe.device)
+    }
+
+    mutating func deviceHears(end key: Int) {
+        guard let pipe = pipes[key] else { return }
+        pipes[key]?.isUp = false
+        gateways[pipe.gateway].remove(key)
+        carryOut(gateway: pipe.gateway)
+        guard devices[pipe.device].key == key else { return }
+        devices[pipe.device].key = nil
+        devices[pipe.device].core.disconnected()
+        if faults.forgetsHeld { devices[pipe.device].core = MailboxClientCore() }
+        enter(.dial(device: pipe.device), within: 3000)
+    }
+
+    mutating func carryOut(device: Int) {
+        var directives = devices[device].core.takeDirectives()
+        while !directives.isEmpty {
+            switch directives.removeFirst() {
+            case .send(let bytes):
+                if let key = devices[device].key { send(.toGateway(key: key, bytes), key, up: true) }
+            case .prove:
+                let id = devices[device].id.bytes
+                devices[device].core.open(
+                    MailboxOpening(token: "user", publicKey: id, signature: id, will: [0]), time)
+            case .opened:
+                devices[device].core.follow(devices.map(\.id).filter { $0 != devices[device].id })
+            case .following:
+                _ = devices[device].core.post(
+                    [1], to: devices[device].id, on: .presence, isHeld: true)
+            case .presence(let id, let bytes): devices[device].presences[id] = bytes
+            case .received(let packet): received(packet, device)
+            case .writable: break
+            case .refused: break
+            case .drop:
+                if let key = devices[device].key {
+                    cut(key, deviceKnows: false)
+                    deviceHears(end: key)
+                }
+            }
+            directives += devices[device].core.takeDirectives()
+        }
+    }
+
+    private mutating func received(_ packet: MailboxPacket, _ receiver: Int) {
+        guard let sender = devices.firstIndex(where: { $0.id == packet.from }) else {
+            complaint = "device \(receiver) hears of somebody whom there is not"
+            return
+        }
+        let number = packet.bytes.reduce(0) { $0 << 8 | Int($1) }
+        if packet.lane == .latest {
+            letters[sender][receiver].shown = max(number, letters[sender][receiver].shown ?? 0)
+            return
+        }
+        // What comes twice is noticed by the seal's counter, and so is what comes too late.
+        guard letters[sender][receiver].received.insert(number).inserted else { return }
+        receivedCount += 1
+        if number < letters[sender][receiver].newest {
+            complaint =
+                "device \(receiver) gets message \(number) of device \(sender) after "
+                + "\(letters[sender][receiver].newest), at \(time)"
+        }
+        letters[sender][receiver].newest = number
+    }
+}

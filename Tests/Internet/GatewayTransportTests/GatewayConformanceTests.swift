@@ -1,0 +1,14 @@
+#if WebSocket
+    import MeshBus
+    import MeshDelivery
+    import MeshGatewayLab
+    import MeshTesting
+    import Testing
+
+    @Suite struct GatewayConformanceTests {
+        @Test func `The link through a gateway keeps every rule that its lanes promise`() async {
+            let report = await TransportConformance.examine(.gateway(), as: "transport.gateway")
+            #expect(report.failures == [])
+        }
+    }
+#endif
