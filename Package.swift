@@ -68,7 +68,10 @@ let gatewayServer = ["MeshGatewayServer", "MeshWebSocket"].map {
     Target.Dependency.target(name: $0, condition: .when(traits: ["WebSocket"]))
 }
 let redisReplay = Target.Dependency.target(name: "MeshRedisReplay", condition: .when(traits: ["Redis"]))
+let gatewayTransport = Target.Dependency.target(
+    name: "MeshGatewayTransport", condition: .when(traits: ["WebSocket"]))
 let mqttTransport = Target.Dependency.target(name: "MeshMQTTTransport", condition: .when(traits: ["MQTT"]))
+let relay = Target.Dependency.target(name: "MeshRelay", condition: .when(traits: ["MQTT", "WebSocket"]))
 let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", condition: .when(traits: ["SQLite"]))
 
 // `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
@@ -397,7 +400,8 @@ let modules: [Module] = [
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
             "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage", "MeshResumeGateway",
         ],
-        needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport] + gatewayServer + webSocket),
+        needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport, gatewayTransport, relay]
+            + gatewayServer + webSocket),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: [

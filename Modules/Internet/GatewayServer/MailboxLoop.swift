@@ -36,7 +36,9 @@
             guard !isShuttingDown else { return socket.close(1001, "this gateway ends") }
             sockets[socket.key] = socket
             var random = SystemRandomNumberGenerator()
-            let challenge = (0..<MailboxFrame.challengeByteCount).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
+            let challenge = (0..<MailboxFrame.challengeByteCount).map { _ in
+                UInt8.random(in: 0 ... .max, using: &random)
+            }
             core.open(socket.key, challenge: challenge, now)
             carryOut()
         }
@@ -102,22 +104,28 @@
             case .close(let code, let reason): sockets[key]?.close(code.rawValue, reason)
             case .write(let write): writer(of: key).yield(write)
             case .authenticate(let token):
-                ask(key, { [app] in try await app.authenticate(token, nil) }) { $0.authenticated($1, on: key, $2) }
+                ask(
+                    key, { [app] in try await app.authenticate(token, nil) },
+                    { core, user, now in core.authenticated(user, on: key, now) })
             case .locate(let stream):
-                ask(key, { [store] in try await store.standing(of: stream) }) { $0.located($1, on: key, $2) }
+                ask(
+                    key, { [store] in try await store.standing(of: stream) },
+                    { core, standing, now in core.located(standing, on: key, now) })
             case .find(let names, let stream):
-                ask(key, { [store] in try await store.values(names, of: stream) }) { $0.found($1, on: key, $2) }
+                ask(
+                    key, { [store] in try await store.values(names, of: stream) },
+                    { core, values, now in core.found(values, on: key, now) })
             case .read(let stream, let position, let limit):
-                ask(key, { [store] in try await store.page(of: stream, after: position, limit: limit) }) {
-                    $0.read($1, on: key, $2)
-                }
+                ask(
+                    key, { [store] in try await store.page(of: stream, after: position, limit: limit) },
+                    { core, page, now in core.read(page, on: key, now) })
             case .view(let stream):
                 // Without an answer it is asked again by time.
-                ask(nil, { [store] in try await store.values(MailboxCore.viewedNames, of: stream) }) {
-                    $0.viewed($1, of: stream, $2)
-                }
+                ask(
+                    nil, { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
+                    { core, values, now in core.viewed(values, of: stream, now) })
             case .pass(let bytes, let stream):
-                ask(nil, { [store] in try await store.pass(bytes, to: stream) }) { _, _, _ in }
+                ask(nil, { [store] in try await store.pass(bytes, to: stream) }, { _, _, _ in })
             }
         }
 

@@ -7,7 +7,9 @@
         private let streams: GatewayLoop
         private let mailboxes: MailboxLoop?
 
-        init(_ streams: GatewayLoop, _ mailboxes: MailboxLoop?) { (self.streams, self.mailboxes) = (streams, mailboxes) }
+        init(_ streams: GatewayLoop, _ mailboxes: MailboxLoop?) {
+            (self.streams, self.mailboxes) = (streams, mailboxes)
+        }
 
         private func observer(of socket: WebSocket) -> any WebSocketObserver {
             guard let mailboxes, socket.subprotocol == MailboxFrame.subprotocol else { return streams }

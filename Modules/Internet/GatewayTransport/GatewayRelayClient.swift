@@ -170,7 +170,7 @@
                 guard let topic = packet.topic(to: own) else { return }
                 packet.bytes.withUnsafeBytes { observer?.received($0, on: topic.name) }
             case .writable: observer?.writable()
-            case .refused(let reason): observer?.refused("\(address): \(reason)")
+            case .refused(_, let reason): observer?.refused("\(address): \(reason)")
             case .drop(let reason):
                 let socket = state.withLock { state in
                     state.dropReason = reason

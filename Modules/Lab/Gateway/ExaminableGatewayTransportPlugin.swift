@@ -25,8 +25,8 @@
     extension LinkFixture {
         /// Links that trust each other and have been at their gateway before, so that it keeps messages for them.
         package static func gateway() -> LinkFixture {
-            let identities = (0..<2).map { _ in PeerIdentity() }
-            return LinkFixture(countMax: 2, patience: 50_000) { count in
+            let identities = (0..<3).map { _ in PeerIdentity() }
+            return LinkFixture(countMax: 3, patience: 50_000) { count in
                 // One for all rules would hand one rule what another has left.
                 let gateway = try await LabGateway.start()
                 let configurations = try gateway.configurations(Array(identities.prefix(count)))
@@ -46,7 +46,9 @@
             guard configurations.count > 1 else { return }
             let visitors = try configurations.map { (try RelayLink($0), Visitor()) }
             for (link, visitor) in visitors { try link.open(visitor) }
-            while !visitors.allSatisfy({ $0.1.hasFound }) { try await Task.sleep(for: .milliseconds(1)) }
+            while !visitors.allSatisfy({ $0.1.foundCount == configurations.count - 1 }) {
+                try await Task.sleep(for: .milliseconds(1))
+            }
             for (link, _) in visitors { await link.close() }
         }
     }
@@ -87,11 +89,11 @@
     }
 
     private final class Visitor: LinkObserver {
-        private let found = Locked(false)
+        private let found = Locked<Set<LinkAddress>>([])
 
-        var hasFound: Bool { found.withLock { $0 } }
+        var foundCount: Int { found.withLock { $0.count } }
 
-        func found(_ address: LinkAddress) { found.withLock { $0 = true } }
+        func found(_ address: LinkAddress) { found.withLock { _ = $0.insert(address) } }
         func connected(_ address: LinkAddress, as peerID: String?) {}
         func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {}
         func writable(_ address: LinkAddress) {}

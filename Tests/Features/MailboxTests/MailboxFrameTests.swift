@@ -36,7 +36,9 @@ struct MailboxFrameTests {
         #expect(try MailboxRequest(bytes) == request)
         for count in 0..<bytes.count {
             // What ends in bytes of any number is another of the same kind where it is cut.
-            if let other = try? MailboxRequest(Array(bytes[..<count])) { #expect(other != request && other.bytes.count == count) }
+            if let other = try? MailboxRequest(Array(bytes[..<count])) {
+                #expect(other != request && other.bytes.count == count)
+            }
         }
     }
 
@@ -57,7 +59,9 @@ struct MailboxFrameTests {
                 for bit in 0..<8 {
                     var bytes = frame
                     bytes[index] ^= 1 << UInt8(bit)
-                    if let request = try? MailboxRequest(bytes) { #expect((try? MailboxRequest(request.bytes)) == request) }
+                    if let request = try? MailboxRequest(bytes) {
+                        #expect((try? MailboxRequest(request.bytes)) == request)
+                    }
                     if let news = try? MailboxNews(bytes) { #expect((try? MailboxNews(news.bytes)) == news) }
                 }
             }
@@ -80,7 +84,8 @@ struct MailboxFrameTests {
             try MailboxRequest(MailboxRequest.follow(many).bytes)
         }
         let token = MailboxOpening(
-            token: String(repeating: "t", count: MailboxFrame.tokenBytesMax + 1), publicKey: [], signature: [], will: [])
+            token: String(repeating: "t", count: MailboxFrame.tokenBytesMax + 1), publicKey: [], signature: [], will: []
+        )
         #expect(throws: MailboxError.self) { try MailboxRequest(MailboxRequest.open(token).bytes) }
     }
 

@@ -51,10 +51,13 @@ struct PackageName: Equatable {
     /// that the package imports.
     private static let reserved: Set<String> = [
         "Benchmarks", "Bus", "CBOR", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery",
-        "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GatewayServer", "GPX", "GroceriesExample",
+        "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GatewayLab", "GatewayServer",
+        "GatewayTransport", "GPX", "GroceriesExample",
         "Identity", "JSON", "JSONCodec", "KeySync", "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport",
+        "Mailbox",
         "MQTT", "MQTTLab", "MQTTTransport",
         "Payload", "Pipe", "PipeTransport", "PluginsTool", "PluginsToolKit", "RedisLab", "RedisReplay", "Register",
+        "Relay",
         "Requests", "Resume", "ResumeGateway", "ResumeWebSocket", "Scenario", "ScenarioTransport", "Security",
         "Series", "Session", "SessionMesh", "SessionMeshWatchConnectivity", "SharedState", "SimulatedWatch",
         "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TestSupport", "TimerAnchor",

@@ -17,7 +17,7 @@
             discussion: """
                 For trying it out: without --secret a token is its user's name; with it a token is 'NAME:SECRET'. Each \
                 POST of JSON to /publish/USER/TYPE on the metrics port appends an event. When it stops, its clients are \
-                told to come again.
+                told to come again. Peers with `--link ws://…` have mailboxes at it.
                 """)
 
         @Option(help: "The port of the WebSocket; 0 for one of the system's choice.")
@@ -59,7 +59,9 @@
                 defer { watch.cancel() }
                 let secret = secret
                 let app = GatewayApp { token, _ in Self.user(of: token, secret: secret) }
-                let server = try await GatewayServer.start(settings, app: app, buffer: try await Self.buffer(redis))
+                let server = try await GatewayServer.start(
+                    settings, app: app, buffer: try await Self.buffer(redis), mailboxes: try await Self.mailboxes(redis)
+                )
                 try tell(server)
                 for await _ in stops { break }
                 await server.shutDown()
@@ -86,6 +88,17 @@
                 guard let redis else { return MemoryReplayBuffer() }
                 #if Redis
                     return try await RedisReplayBuffer.connect(to: RedisAddress(redis))
+                #else
+                    _ = redis
+                    throw ValidationError("mesh was built without the trait Redis; build with it to use --redis")
+                #endif
+            }
+
+            /// - Parameter redis: where mailboxes are kept; nil for this process's memory.
+            static func mailboxes(_ redis: String?) async throws -> any MailboxStore {
+                guard let redis else { return MemoryMailboxStore() }
+                #if Redis
+                    return try await RedisReplayBuffer.connect(to: RedisAddress(redis), .mailboxes())
                 #else
                     _ = redis
                     throw ValidationError("mesh was built without the trait Redis; build with it to use --redis")

@@ -19,8 +19,8 @@
                 'change', 'message' and the state as it is then.
 
                 With `--link udp` peers find each other on the local network and let in only those that they have been \
-                paired with: see `mesh pair`. With `--link mqtts://host` paired peers meet at that broker, wherever they \
-                are. With `--link unix:/path` two peers of one machine meet at a Unix socket.
+                paired with: see `mesh pair`. With `--link mqtts://host` paired peers meet at that broker, and with \
+                `--link wss://host` at that gateway, wherever they are. With `--link unix:/path` two peers of one machine meet at a Unix socket.
                 """)
 
         @Option(help: "How the others call this peer, as 'phone' or 'watch'.")
@@ -52,7 +52,7 @@
             let peer = LivePeer(
                 workout: workout, transport: connection.transport, output: output,
                 sensor: heartRate ? HeartRateSensor() : nil)
-            #if UDP || MQTT
+            #if UDP || MQTT || WebSocket
                 let watch = connection.followPairings(name, home: home, peer.remark)
                 defer { watch.cancel() }
             #endif

@@ -1,4 +1,4 @@
-#if CommandLineTools && (UDP || MQTT)
+#if CommandLineTools && (UDP || MQTT || WebSocket)
     import Foundation
     import MeshBus
     import MeshSecurity
@@ -7,7 +7,7 @@
     #if UDP
         import MeshUDPTransport
     #endif
-    #if MQTT
+    #if MQTT || WebSocket
         import MeshRelay
     #endif
 
@@ -39,11 +39,11 @@
                     return (link.configuration.trustedPeers, "", { await Self.tell(refusals, $0) })
                 }
             #endif
-            #if MQTT
+            #if MQTT || WebSocket
                 if let link = transport.link as? RelayLink {
                     let events = transport.diagnosticEvents()
                     return (
-                        link.trustedPeers, " --link \(link.relayAddress)",
+                        link.trustedPeers, link.relayAddress.hasPrefix("mqtt") ? " --link \(link.relayAddress)" : "",
                         { await Self.tell(events, $0) }
                     )
                 }
@@ -53,7 +53,7 @@
 
         private static let toldMax = 64
 
-        #if MQTT
+        #if MQTT || WebSocket
             private static func tell(_ events: AsyncStream<SessionDiagnosticEvent>, _ remark: (String) -> Void) async {
                 var told: Set<String> = []
                 for await case .rejected(nil, let reason) in events {

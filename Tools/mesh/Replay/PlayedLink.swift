@@ -7,7 +7,7 @@
     import MeshTransport
     import WorkoutExample
 
-    #if UDP || MQTT
+    #if UDP || MQTT || WebSocket
         import MeshSecurity
     #endif
     #if UDP
@@ -15,6 +15,11 @@
     #endif
     #if MQTT
         import MeshMQTTTransport
+    #endif
+    #if WebSocket
+        import MeshGatewayTransport
+    #endif
+    #if MQTT || WebSocket
         import MeshRelay
     #endif
 
@@ -40,6 +45,12 @@
                     try self.init(actor, home: home, broker: try MQTTBroker(argument: url))
                 #else
                     throw ToolError.needsMQTT
+                #endif
+            case .gateway(let url):
+                #if WebSocket
+                    try self.init(actor, home: home, gateway: url)
+                #else
+                    throw ToolError.needsWebSocket
                 #endif
             }
         }
@@ -71,7 +82,19 @@
             }
         #endif
 
-        #if UDP || MQTT
+        #if WebSocket
+            private init(_ actor: ReplayPlan.Actor, home folder: String?, gateway url: String) throws {
+                let home = try PeerHome(actor, folder)
+                let configuration = GatewayLinkConfiguration(
+                    identity: try home.identity(), trustedPeers: try home.trustedPeers(), url: url,
+                    token: { "replay" })
+                try self.init(
+                    actor, home, configuration.identity, configuration.trustedPeers, .unknown,
+                    try RelayLink(configuration))
+            }
+        #endif
+
+        #if UDP || MQTT || WebSocket
             private init(
                 _ actor: ReplayPlan.Actor, _ home: PeerHome, _ identity: PeerIdentity, _ trustedPeers: TrustedPeers,
                 _ topology: SessionPeerTopology, _ link: any TransportLink
@@ -91,7 +114,7 @@
         #endif
     }
 
-    #if UDP || MQTT
+    #if UDP || MQTT || WebSocket
         extension PeerHome {
             fileprivate convenience init(_ actor: ReplayPlan.Actor, _ folder: String?) throws {
                 guard let name = PeerName(argument: actor.rawValue) else { throw ToolError("no name: \(actor)") }

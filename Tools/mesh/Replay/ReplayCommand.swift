@@ -20,7 +20,8 @@
 
                 With `--link udp` the two are given identities of their own, pair by a secret, find each other on the \
                 network and talk through TLS and sealed datagrams, as `mesh peer` does; afterwards both are forgotten. With \
-                `--link mqtt://host` they trust each other from the start and meet at that broker, which reads nothing.
+                `--link mqtt://host` they trust each other from the start and meet at that broker, and with `--link ws://…` at \
+                that gateway; neither reads anything.
 
                 Samples are a series beside the order of taps, and a tap waits for those before it. At speed 1 they come as \
                 far apart as they were recorded; a pause lasts 5 s however long it was. At the end both sides print the \

@@ -3,7 +3,7 @@
     import MeshToolOutput
     import WorkoutExample
 
-    #if UDP || MQTT
+    #if UDP || MQTT || WebSocket
         import MeshSecurity
     #endif
     #if UDP
@@ -16,13 +16,13 @@
         private let folder: URL
         private let interface: String?
 
-        /// On the local network pairs by a secret, as `mesh pair` does; for a broker writes down that each trusts the other.
+        /// On the local network pairs by a secret, as `mesh pair` does; for a broker or a gateway writes down that each trusts the other.
         /// - Throws: `ToolError`.
         init(options: ReplayOptions) async throws {
             folder = FileManager.default.temporaryDirectory.appending(path: "mesh-replay-\(UUID().uuidString)")
-            if case .mqtt = options.link {
+            if options.link != .udp {
                 interface = nil
-                #if MQTT
+                #if MQTT || WebSocket
                     try introduce()
                     return
                 #else
@@ -49,7 +49,7 @@
             ["--home", folder.appending(path: actor.rawValue).path] + (interface.map { ["--interface", $0] } ?? [])
         }
 
-        #if MQTT
+        #if MQTT || WebSocket
             private func introduce() throws {
                 let homes = try ReplayPlan.Actor.allCases.compactMap { actor in
                     try PeerName(argument: actor.rawValue).map {

@@ -18,8 +18,10 @@
 
         @Option(
             help: ArgumentHelp(
-                "What joins the peers: 'pipe', 'unix:' and a path, 'udp', the local network, or a broker, 'mqtt://host'.",
-                valueName: "link"))
+                """
+                What joins the peers: 'pipe', 'unix:' and a path, 'udp', the local network, a broker, 'mqtt://host', or a \
+                gateway, 'ws://127.0.0.1:port' or 'wss://host'.
+                """, valueName: "link"))
         var link = ReplayLink.pipe
 
         @Option(help: ArgumentHelp("With --link udp: the network interface, by default loopback.", valueName: "name"))
@@ -77,6 +79,8 @@
         case udp
         /// An MQTT broker, at which the peers meet.
         case mqtt(url: String)
+        /// A gateway that accepts the token 'replay', at which the peers have mailboxes.
+        case gateway(url: String)
 
         init?(argument: String) {
             if argument == "pipe" {
@@ -85,6 +89,8 @@
                 self = .udp
             } else if argument.hasPrefix("mqtt://") || argument.hasPrefix("mqtts://") {
                 self = .mqtt(url: argument)
+            } else if argument.hasPrefix("ws://") || argument.hasPrefix("wss://") {
+                self = .gateway(url: argument)
             } else if argument.hasPrefix("unix:"), argument.count > 5 {
                 self = .unix(path: String(argument.dropFirst(5)))
             } else {
@@ -97,7 +103,7 @@
             case .pipe: "pipe"
             case .unix(let path): "unix:\(path)"
             case .udp: "udp"
-            case .mqtt(let url): url
+            case .mqtt(let url), .gateway(let url): url
             }
         }
 
@@ -105,7 +111,7 @@
         var needsHomes: Bool {
             switch self {
             case .pipe, .unix: false
-            case .udp, .mqtt: true
+            case .udp, .mqtt, .gateway: true
             }
         }
 

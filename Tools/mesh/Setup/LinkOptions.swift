@@ -14,16 +14,24 @@
     #if MQTT
         import MeshMQTTTransport
     #endif
+    #if WebSocket
+        import MeshGatewayTransport
+    #endif
 
     /// How a peer reaches the others.
     struct LinkOptions: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "'udp', the local network; 'unix:' and a path; or a broker, 'mqtt://host' or 'mqtts://host'.",
-                valueName: "link"))
+                """
+                'udp', the local network; 'unix:' and a path; a broker, 'mqtt://host' or 'mqtts://host'; or a gateway, \
+                'wss://host', or 'ws://' on this machine.
+                """, valueName: "link"))
         var link = PeerLink.udp
 
         @OptionGroup var broker: BrokerOptions
+
+        @Option(help: "With --link wss://: what the gateway knows the user by.")
+        var token: String?
         @OptionGroup var network: NetworkOptions
 
         @Option(
@@ -33,6 +41,7 @@
 
         func validate() throws {
             try broker.validate(for: link)
+            if token != nil, !link.isGateway { throw ValidationError("--token is for --link wss://host") }
             if link != .udp, network.isGiven {
                 throw ValidationError("--interface, --peer and --port are for --link udp")
             }
@@ -54,6 +63,12 @@
                     return try brokerConnection(url: url, name: name, home: home)
                 #else
                     throw ToolError.needsMQTT
+                #endif
+            case .gateway(let url):
+                #if WebSocket
+                    return try gatewayConnection(url: url, name: name, home: home)
+                #else
+                    throw ToolError.needsWebSocket
                 #endif
             case .udp:
                 #if UDP
@@ -97,6 +112,23 @@
         }
     #endif
 
+    #if WebSocket
+        extension LinkOptions {
+            /// - Throws: `ToolError`.
+            private func gatewayConnection(url: String, name: PeerName, home: PeerHome) throws -> PeerConnection {
+                let token = token ?? "me"
+                var configuration = GatewayLinkConfiguration(
+                    identity: try home.identity(), trustedPeers: try home.trustedPeers(), url: url, token: { token })
+                configuration.authoritiesPath = broker.authorities
+                return PeerConnection(
+                    transport: try GatewaySessionSyncTransport(
+                        configuration: configuration, deviceClass: name.deviceClass, appInstanceID: UUID().uuidString
+                    ).delivery,
+                    membersMax: SessionInvitation.membersMax)
+            }
+        }
+    #endif
+
     /// What a live peer reaches others by.
     struct PeerConnection {
         let transport: LinkTransport
@@ -111,13 +143,16 @@
         )
         static let needsMQTT = ToolError(
             "mesh was built without the trait MQTT, which a broker needs; build it with --traits default,MQTT")
+        static let needsWebSocket = ToolError(
+            "mesh was built without the trait WebSocket, which a gateway needs; build it with --traits default,WebSocket"
+        )
     }
 
-    /// A broker, for `--link mqtts://host`.
+    /// A broker or a gateway, for `--link mqtts://host` and `--link wss://host`.
     struct BrokerOptions: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "With --link mqtts://: the authorities to believe, a PEM file; by default the system's.",
+                "With --link mqtts:// or wss://: the authorities to believe, a PEM file; by default the system's.",
                 valueName: "file"))
         var authorities: String?
 
@@ -125,7 +160,8 @@
         func validate(for link: PeerLink) throws {
             guard authorities != nil else { return }
             if case .mqtt(let url) = link, url.hasPrefix("mqtts://") { return }
-            throw ValidationError("--authorities is for --link mqtts://host")
+            if case .gateway(let url) = link, url.hasPrefix("wss://") { return }
+            throw ValidationError("--authorities is for --link mqtts://host and wss://host")
         }
 
         #if MQTT
@@ -158,12 +194,18 @@
         case unix(path: String)
         /// An MQTT broker at which paired peers meet.
         case mqtt(url: String)
+        /// A gateway at which paired peers have mailboxes.
+        case gateway(url: String)
+
+        var isGateway: Bool { if case .gateway = self { true } else { false } }
 
         init?(argument: String) {
             if argument == "udp" {
                 self = .udp
             } else if argument.hasPrefix("mqtt://") || argument.hasPrefix("mqtts://") {
                 self = .mqtt(url: argument)
+            } else if argument.hasPrefix("ws://") || argument.hasPrefix("wss://") {
+                self = .gateway(url: argument)
             } else if argument.hasPrefix("unix:"), argument.count > 5 {
                 self = .unix(path: String(argument.dropFirst(5)))
             } else {
@@ -175,7 +217,7 @@
             switch self {
             case .udp: "udp"
             case .unix(let path): "unix:\(path)"
-            case .mqtt(let url): url
+            case .mqtt(let url), .gateway(let url): url
             }
         }
     }

@@ -66,6 +66,10 @@
             guard network.peer.count <= 1 else { throw ValidationError("a peer is paired with one at a time") }
             try broker.validate(for: link)
             if case .unix = link { throw ValidationError("peers at a socket need no pairing") }
+            if link.isGateway {
+                throw ValidationError(
+                    "a gateway pairs nobody: pair on the local network or at a broker, and meet at it then")
+            }
             guard case .mqtt = link else { return }
             guard !network.isGiven else { throw ValidationError("--interface, --peer and --port are for --link udp") }
             guard secret != nil || newSecret || list || forget != nil else {

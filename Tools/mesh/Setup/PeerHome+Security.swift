@@ -1,4 +1,4 @@
-#if CommandLineTools && (UDP || MQTT)
+#if CommandLineTools && (UDP || MQTT || WebSocket)
     import Foundation
     import MeshSecurity
     import MeshToolOutput

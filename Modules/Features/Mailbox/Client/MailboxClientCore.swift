@@ -2,7 +2,7 @@
 /// frames and news come out, in order. No clock and no I/O.
 ///
 /// What is posted with an acknowledgement is held until the gateway has answered, and said again on the next connection in
-/// the same order; the receiver notices what comes twice. Bounds: `heldMax` posts, `heldBytesMax` bytes.
+/// the same order, once the gateway knows whom this device follows; the receiver notices what comes twice. Bounds: `heldMax` posts, `heldBytesMax` bytes.
 package struct MailboxClientCore: Sendable {
     package enum Directive: Hashable, Sendable {
         case send([UInt8])
@@ -13,8 +13,8 @@ package struct MailboxClientCore: Sendable {
         case presence(MailboxID, [UInt8])
         case received(MailboxPacket)
         case writable
-        /// The gateway did not take a post.
-        case refused(String)
+        /// The gateway did not take a post, and does not wait for another try.
+        case refused(MailboxPost, String)
         /// The other side is gone or speaks nonsense: end the connection.
         case drop(String)
     }
@@ -25,7 +25,7 @@ package struct MailboxClientCore: Sendable {
     package static let heldBytesMax = 4 << 20
     private static let heartbeats: ClosedRange<UInt64> = 1_000...600_000
 
-    private enum Phase { case closed, greeting, proving, opening, open }
+    private enum Phase { case closed, greeting, proving, opening, open, following }
 
     private var phase = Phase.closed
     private var heartbeat = Duration.seconds(30)
@@ -43,7 +43,7 @@ package struct MailboxClientCore: Sendable {
 
     package init() {}
 
-    package var isOpen: Bool { phase == .open }
+    package var isOpen: Bool { phase == .open || phase == .following }
     package var heldCount: Int { held.count }
 
     package mutating func takeDirectives() -> [Directive] {
@@ -80,14 +80,17 @@ package struct MailboxClientCore: Sendable {
         case (.opened, .opening):
             phase = .open
             directives.append(.opened)
+        case (.following, .open):
+            phase = .following
             for post in held { say(.post(post)) }
+            directives.append(.following)
             makeRoom()
-        case (.following, .open): directives.append(.following)
-        case (.presence(let id, let bytes), .open): directives.append(.presence(id, bytes))
-        case (.packet(let packet), .open):
+        case (.following, .following): directives.append(.following)
+        case (.presence(let id, let bytes), _) where isOpen: directives.append(.presence(id, bytes))
+        case (.packet(let packet), _) where isOpen:
             if let position = packet.position { self.position = position }
             directives.append(.received(packet))
-        case (.posted(let number, let refusal), .open): answered(number, refusal)
+        case (.posted(let number, let refusal), .following): answered(number, refusal)
         case (.heartbeat, _): break
         default: drop("the gateway says what has no place here")
         }
@@ -95,9 +98,9 @@ package struct MailboxClientCore: Sendable {
 
     private mutating func answered(_ number: UInt64, _ refusal: String?) {
         guard let index = held.firstIndex(where: { $0.number == number }) else { return }
-        heldBytes -= held[index].bytes.count
-        held.remove(at: index)
-        if let refusal { directives.append(.refused(refusal)) }
+        let post = held.remove(at: index)
+        heldBytes -= post.bytes.count
+        if let refusal { directives.append(.refused(post, refusal)) }
         makeRoom()
     }
 
@@ -127,7 +130,7 @@ package struct MailboxClientCore: Sendable {
     }
 
     package mutating func follow(_ ids: [MailboxID]) {
-        guard phase == .open else { return }
+        guard isOpen else { return }
         say(.follow(Array(ids.prefix(MailboxFrame.followedMax))))
     }
 
@@ -136,7 +139,7 @@ package struct MailboxClientCore: Sendable {
         _ bytes: [UInt8], to id: MailboxID, on lane: MailboxLane, key: String = "", isHeld: Bool
     ) -> Taking {
         guard bytes.count <= MailboxFrame.bytesMax else { return .oversized }
-        guard phase == .open, socketHasRoom,
+        guard isOpen, socketHasRoom,
             !isHeld || held.count < Self.heldMax && heldBytes + bytes.count <= Self.heldBytesMax
         else {
             isFull = true
@@ -149,14 +152,14 @@ package struct MailboxClientCore: Sendable {
             held.append(post)
             heldBytes += bytes.count
         }
-        say(.post(post))
+        if !isHeld || phase == .following { say(.post(post)) }
         return .taken
     }
 
     /// Whether the socket takes more.
     package mutating func setSocketRoom(_ hasRoom: Bool) {
         socketHasRoom = hasRoom
-        if hasRoom, phase == .open { makeRoom() }
+        if hasRoom, isOpen { makeRoom() }
     }
 
     // MARK: Time
@@ -164,7 +167,7 @@ package struct MailboxClientCore: Sendable {
     package mutating func tick(_ now: Duration) {
         guard phase != .closed else { return }
         if now - heardAt >= heartbeat * 2 { return drop("the gateway is silent") }
-        guard phase == .open else { return }
+        guard isOpen else { return }
         if let position, position != takenPosition {
             takenPosition = position
             say(.taken(position))

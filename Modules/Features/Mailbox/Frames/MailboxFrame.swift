@@ -24,7 +24,9 @@ public enum MailboxFrame {
             return try bytes.withUnsafeBytes { bytes in
                 var reader = WireReader(bytes)
                 let frame = try body(&reader)
-                guard reader.isAtEnd else { throw MailboxError("\(reader.remaining) bytes follow a frame's last field") }
+                guard reader.isAtEnd else {
+                    throw MailboxError("\(reader.remaining) bytes follow a frame's last field")
+                }
                 return frame
             }
         } catch {

@@ -1,7 +1,10 @@
 internal import MeshWire
 
 extension MailboxNews {
-    private enum Operation: UInt8 { case challenge = 0x81, opened, following, presence, packet, posted, heartbeat }
+    private enum Operation: UInt8 {
+        case challenge = 0x81
+        case opened, following, presence, packet, posted, heartbeat
+    }
     private static let refusalBytesMax = 256
 
     public var bytes: [UInt8] {

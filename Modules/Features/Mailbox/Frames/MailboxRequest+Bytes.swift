@@ -1,7 +1,10 @@
 internal import MeshWire
 
 extension MailboxRequest {
-    private enum Operation: UInt8 { case open = 1, follow, post, taken, heartbeat }
+    private enum Operation: UInt8 {
+        case open = 1
+        case follow, post, taken, heartbeat
+    }
 
     public var bytes: [UInt8] {
         var writer = WireWriter(capacity: 128)

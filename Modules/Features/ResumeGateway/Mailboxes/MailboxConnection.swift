@@ -7,7 +7,7 @@ struct MailboxConnection: Sendable {
     enum Phase: Sendable {
         case greeted
         case authenticating(MailboxOpening)
-        case enrolling(MailboxOpening)
+        case enrolling(MailboxOpening, user: String)
         /// Its values and its standing are being asked for.
         case opening(MailboxOpening, latest: [String: [UInt8]]?)
         case open(StreamPlace)
@@ -22,12 +22,23 @@ struct MailboxConnection: Sendable {
     var will: [UInt8] = []
     /// What it has said of itself, and whom it lets in: written again where the store has lost them.
     var presence: [UInt8]?
+    /// Whether the store has heard that this connection holds the mailbox.
+    var isClaimed = false
+    /// Then its will is not said.
+    private(set) var isReplaced = false
     var admitted: [UInt8]?
     var following: Set<String> = []
+    /// Of these nobody knows yet whether they let this device in.
+    var unknown: Set<String> = []
+    var unansweredFollows = 0
     /// What was said of those that are followed.
     var told: [String: [UInt8]] = [:]
     /// Values of the lane `latest` that have changed and could not be sent yet.
     var wanted: Set<String> = []
+    /// Hashes of those that were sent.
+    private var sentLatest: [String: Int] = [:]
+    /// Posts that wait for another look at who lets this device in.
+    private(set) var doubted: [MailboxPost] = []
     var taken: MailboxPosition?
     var takenIsWritten = true
     var writeCount = 0
@@ -82,10 +93,48 @@ struct MailboxConnection: Sendable {
         direct(.pause)
     }
 
+    mutating func holdBack(_ post: MailboxPost, max: Int) -> Bool {
+        guard doubted.count < max else { return false }
+        doubted.append(post)
+        return true
+    }
+
+    mutating func takeHeldBack(to stream: String) -> [MailboxPost] {
+        let posts = doubted.filter { $0.to.description == stream }
+        if !posts.isEmpty { doubted.removeAll { $0.to.description == stream } }
+        return posts
+    }
+
+    /// Says to all gateways whose this mailbox is now.
+    mutating func claim() {
+        isClaimed = false
+        write(.set(challenge, name: MailboxValue.holder, stream: name, number: 0))
+    }
+
+    /// Another connection may hold this mailbox, at another gateway; or its will may have come after this one's word.
+    mutating func check(_ values: [String: [UInt8]]) {
+        if isClaimed, let holder = values[MailboxValue.holder], holder != challenge {
+            isReplaced = true
+            return close(.sessionTimedOut, "another connection holds this mailbox")
+        }
+        if let presence, let said = values[MailboxValue.presence], said != presence {
+            write(.set(presence, name: MailboxValue.presence, stream: name, number: 0))
+        }
+    }
+
     /// Of a store that began anew.
     mutating func writeAgain() {
-        if let admitted { write(.admit(admitted, stream: name)) }
+        claim()
+        if let admitted {
+            unansweredFollows += 1
+            write(.admit(admitted, stream: name))
+        }
         if let presence { write(.set(presence, name: MailboxValue.presence, stream: name, number: 0)) }
+    }
+
+    /// Once every gateway knows whom this device lets in, and this one who lets it in.
+    mutating func sayFollowing() {
+        if unansweredFollows == 0, unknown.isEmpty { send(.following) }
     }
 
     /// One of them has been answered.
@@ -143,6 +192,19 @@ extension MailboxConnection {
                     bytes: bytes)))
     }
 
+    /// Those of the lane `latest` that this connection does not have yet.
+    mutating func sendLatest(_ values: [String: [UInt8]]) {
+        for (name, bytes) in values.sorted(by: { $0.key < $1.key }) {
+            guard let packet = MailboxValue.packet(name, bytes), sentLatest[name] != bytes.hashValue else { continue }
+            guard hasRoom else {
+                wanted.insert(name)
+                continue
+            }
+            sentLatest[name] = bytes.hashValue
+            send(.packet(packet))
+        }
+    }
+
     mutating func readOn(_ now: Duration) {
         stalledSince = hasRoom ? nil : stalledSince ?? now
         guard case .open(var place) = phase else { return }
@@ -175,6 +237,7 @@ extension MailboxConnection {
         guard case .open(var place) = phase, now - place.toldAt >= settings.catchUpInterval else { return }
         place.doubt(now)
         phase = .open(place)
+        direct(.find(names: nil, stream: name))
         readOn(now)
     }
 }
@@ -185,6 +248,8 @@ enum MailboxValue {
     /// The ids of those that it lets in, 32 bytes each.
     static let admitted = "admitted"
     static let taken = "taken"
+    /// The challenge of the connection that has opened it last.
+    static let holder = "holder"
     private static let latestRoot = "latest/"
 
     static func latest(from sender: String, key: String) -> String { "\(latestRoot)\(sender)/\(key)" }
@@ -193,7 +258,8 @@ enum MailboxValue {
 
     static func packet(_ name: String, _ bytes: [UInt8]) -> MailboxPacket? {
         guard isLatest(name) else { return nil }
-        let parts = name.dropFirst(latestRoot.count).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = name.dropFirst(latestRoot.count).split(
+            separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let from = MailboxID(parts[0]) else { return nil }
         return MailboxPacket(from: from, lane: .latest, key: String(parts[1]), bytes: bytes)
     }

@@ -15,6 +15,8 @@ public struct MailboxCore: Sendable {
     /// What is known of a mailbox that somebody here follows.
     private struct View {
         var followers: Set<Int> = []
+        /// Whether the store has answered.
+        var isKnown = false
         var presence: [UInt8]?
         var admitted: Set<String> = []
         var askedAt: Duration
@@ -78,6 +80,7 @@ public struct MailboxCore: Sendable {
         if let taken = connection.taken, !connection.takenIsWritten {
             last(.set(StoredPosition.bytes(taken), name: MailboxValue.taken, stream: connection.name, number: 0), key)
         }
+        guard !connection.isReplaced else { return }
         last(.set(connection.will, name: MailboxValue.presence, stream: connection.name, number: 0), key)
     }
 
@@ -85,7 +88,8 @@ public struct MailboxCore: Sendable {
 
     public mutating func tick(_ now: Duration) {
         for key in connections.keys.sorted() { with(key) { $0.tick(now) } }
-        for (name, view) in views where now - view.askedAt >= settings.catchUpInterval { ask(name, now) }
+        for (name, view) in views.sorted(by: { $0.key < $1.key })
+        where !view.isKnown || now - view.askedAt >= settings.catchUpInterval { ask(name, now) }
     }
 
     public mutating func shutDown() {
@@ -124,21 +128,22 @@ extension MailboxCore {
         with(key) { connection in
             guard case .authenticating(let opening) = connection.phase else { return }
             guard let user else { return connection.close(.authenticationFailed, "the token is not accepted") }
-            connection.phase = .enrolling(opening)
-            connection.write(.enrol(mailbox: connection.name, stream: "user/\(user)"))
+            connection.phase = .enrolling(opening, user: "user/\(user)")
+            connection.direct(.find(names: nil, stream: "user/\(user)"))
         }
     }
 
     private mutating func enrolled(_ outcome: MailboxOutcome, _ key: Int, _ now: Duration) {
         guard let name = connections[key]?.name else { return }
         let isEnrolled = with(key) { connection in
-            guard case .enrolling(let opening) = connection.phase else { return false }
+            guard case .enrolling(let opening, _) = connection.phase else { return false }
             guard outcome == .done else {
                 connection.close(.rateLimited, "this user has too many devices")
                 return false
             }
             connection.will = opening.will
             connection.phase = .opening(opening, latest: nil)
+            connection.claim()
             connection.direct(.find(names: nil, stream: name))
             return true
         }
@@ -149,17 +154,22 @@ extension MailboxCore {
         }
     }
 
-    /// Values of this connection's mailbox.
+    /// Values of this connection's mailbox, or before that which mailboxes its user has.
     public mutating func found(_ values: [String: [UInt8]], on key: Int, _ now: Duration) {
+        let mailboxesMax = settings.mailboxesPerUser
         with(key) { connection in
             switch connection.phase {
+            case .enrolling(_, let user):
+                guard values[connection.name] != nil || values.count < mailboxesMax else {
+                    return connection.close(.rateLimited, "this user has too many devices")
+                }
+                connection.write(.enrol(mailbox: connection.name, stream: user))
             case .opening(let opening, nil):
                 connection.phase = .opening(opening, latest: values)
                 connection.direct(.locate(stream: connection.name))
             case .open:
-                for (name, bytes) in values.sorted(by: { $0.key < $1.key }) {
-                    if let packet = MailboxValue.packet(name, bytes) { connection.send(.packet(packet)) }
-                }
+                connection.check(values)
+                if connection.isOpen { connection.sendLatest(values) }
             default: break
             }
         }
@@ -174,10 +184,9 @@ extension MailboxCore {
             guard case .opening(let opening, let values?) = connection.phase else { return }
             connection.send(.opened)
             let stored = values[MailboxValue.taken].flatMap { StoredPosition.read($0) }
-            connection.begin(at: standing.place(opening.after) ?? standing.place(stored) ?? standing.first, standing, now)
-            for (name, bytes) in values.sorted(by: { $0.key < $1.key }) {
-                if let packet = MailboxValue.packet(name, bytes) { connection.send(.packet(packet)) }
-            }
+            connection.begin(
+                at: standing.place(opening.after) ?? standing.place(stored) ?? standing.first, standing, now)
+            connection.sendLatest(values)
         }
     }
 
@@ -223,12 +232,15 @@ extension MailboxCore {
         guard let connection = connections[key], connection.isOpen else { return }
         let names = Set(ids.map(\.description)).subtracting([connection.name])
         for name in connection.following.subtracting(names) { unfollow(name, key) }
+        let unknown = names.filter { views[$0]?.isKnown != true }
         with(key) { connection in
             connection.following = names
             connection.told = connection.told.filter { names.contains($0.key) }
             let admitted = ids.flatMap(\.bytes)
             connection.admitted = admitted
             connection.write(.admit(admitted, stream: connection.name))
+            connection.unansweredFollows += 1
+            connection.unknown = unknown
         }
         for name in names.sorted() {
             if views[name] == nil {
@@ -256,14 +268,23 @@ extension MailboxCore {
     /// - Parameter values: `presence` and `admitted` of that mailbox.
     public mutating func viewed(_ values: [String: [UInt8]], of stream: String, _ now: Duration) {
         guard var view = views[stream] else { return }
-        view.presence = values[MailboxValue.presence]
-        let admitted = values[MailboxValue.admitted] ?? []
-        view.admitted = Set(
-            stride(from: 0, to: admitted.count, by: MailboxID.byteCount).compactMap {
-                MailboxID(bytes: admitted[$0..<min($0 + MailboxID.byteCount, admitted.count)])?.description
-            })
+        // A store that began anew has forgotten what is known here.
+        if let presence = values[MailboxValue.presence] { view.presence = presence }
+        if let admitted = values[MailboxValue.admitted] {
+            view.admitted = Set(
+                stride(from: 0, to: admitted.count, by: MailboxID.byteCount).compactMap {
+                    MailboxID(bytes: admitted[$0..<min($0 + MailboxID.byteCount, admitted.count)])?.description
+                })
+        }
+        view.isKnown = true
         views[stream] = view
-        for key in view.followers.sorted() { tell(stream, key) }
+        for key in view.followers.sorted() {
+            with(key) { connection in
+                if connection.unknown.remove(stream) != nil { connection.sayFollowing() }
+            }
+            tell(stream, key)
+        }
+        retryDoubted(stream, now)
     }
 
     /// What is followed is asked for by these names.
@@ -291,6 +312,12 @@ extension MailboxCore {
             }
         case .changed(let name, _):
             if Self.viewedNames.contains(name), views[stream] != nil { ask(stream, now) }
+            if name == MailboxValue.holder || name == MailboxValue.presence, let key = holders[stream] {
+                with(key) { connection in
+                    guard connection.isOpen else { return }
+                    connection.direct(.find(names: [MailboxValue.holder, MailboxValue.presence], stream: stream))
+                }
+            }
         case .passed(let bytes, _):
             guard let key = holders[stream] else { return }
             deliver(bytes, key)
@@ -330,8 +357,10 @@ extension MailboxCore {
             }
             return
         }
-        guard connection.following.contains(receiver), views[receiver]?.admitted.contains(connection.name) == true
-        else { return refuse(post, key, "that mailbox does not take from this device") }
+        guard connection.following.contains(receiver), let view = views[receiver] else {
+            return refuse(post, key, "that mailbox is not followed by this device")
+        }
+        guard view.admitted.contains(connection.name) else { return doubt(post, view.askedAt, key, now) }
         switch post.lane {
         case .hello, .datagram:
             let packet = MailboxNews.packet(MailboxPacket(from: own, lane: post.lane, bytes: post.bytes)).bytes
@@ -352,6 +381,27 @@ extension MailboxCore {
         }
     }
 
+    /// It may let this device in since the store was asked: asks again, once a second, before it refuses.
+    private mutating func doubt(_ post: MailboxPost, _ askedAt: Duration, _ key: Int, _ now: Duration) {
+        let reason = "that mailbox does not take from this device"
+        guard post.number != 0 else { return }
+        let writesMax = settings.writesMax
+        let mayAsk = now - askedAt >= .seconds(1)
+        let isHeldBack = with(key) { connection in
+            (mayAsk || connection.doubted.contains { $0.to == post.to }) && connection.holdBack(post, max: writesMax)
+        }
+        guard isHeldBack == true else { return refuse(post, key, reason) }
+        if mayAsk { ask(post.to.description, now) }
+    }
+
+    private mutating func retryDoubted(_ stream: String, _ now: Duration) {
+        for key in views[stream]?.followers.sorted() ?? [] {
+            guard let posts = with(key, { $0.takeHeldBack(to: stream) }), !posts.isEmpty else { continue }
+            // Asked a moment ago: who is not let in now is refused.
+            for post in posts { self.post(post, key, now) }
+        }
+    }
+
     private mutating func refuse(_ post: MailboxPost, _ key: Int, _ reason: String) {
         guard post.number != 0 else { return }
         with(key) { $0.send(.posted(post.number, refusal: reason)) }
@@ -365,7 +415,10 @@ extension MailboxCore {
             if case .failed = outcome { return connection.close(.unknownError, "try again later") }
             switch write {
             case .enrol: break
-            case .admit: connection.send(.following)
+            case .admit:
+                connection.unansweredFollows -= 1
+                connection.sayFollowing()
+            case .set(let value, MailboxValue.holder, _, _): connection.isClaimed = value == connection.challenge
             case .append(_, _, let number), .set(_, _, _, let number):
                 guard number != 0 else { return }
                 connection.send(

@@ -110,7 +110,8 @@
         mutating func relayConnected() {
             isConnected = true
             let filters =
-                [RelayTopic.inbox(of: own.id), RelayTopic.presence(own.id).name] + peers.keys.sorted().map(presenceFilter)
+                [RelayTopic.inbox(of: own.id), RelayTopic.presence(own.id).name]
+                + peers.keys.sorted().map(presenceFilter)
             tell(.subscribe(filters))
         }
 
@@ -148,7 +149,8 @@
         /// A guest that comes to be trusted begins anew, and so does the opposite.
         private mutating func letIn() {
             for id in peers.keys.sorted() {
-                let stays = peers[id]?.isGuest == true ? guests.contains(id) && !trusted.contains(id) : trusted.contains(id)
+                let stays =
+                    peers[id]?.isGuest == true ? guests.contains(id) && !trusted.contains(id) : trusted.contains(id)
                 guard !stays else { continue }
                 sendControl(.leave, to: id)
                 end(id, reason: "it is let in no longer, or otherwise")

@@ -142,6 +142,7 @@ extension MailboxRun {
 
     private mutating func loseStore() {
         count("store emptied")
+        lostAt = now
         contents = makeContents()
         values = MailboxValues(streamsMax: 1000)
         for sender in letters.indices {

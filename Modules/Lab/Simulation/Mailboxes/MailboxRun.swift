@@ -82,7 +82,10 @@ struct MailboxRun {
     var keyCount = 0
     var postCount = 0
     var receivedCount = 0
+    var refusedCount = 0
     var areFaultsOver = false
+    /// When the store was emptied.
+    var lostAt: UInt64?
     var downUntil: UInt64 = 0
     var slowUntil: UInt64 = 0
     var faultCounts: [String: Int] = [:]
@@ -212,6 +215,8 @@ extension MailboxRun {
     mutating func post(from device: Int) {
         let receiver = (device + 1 + Int(random.upTo(UInt64(devices.count - 2)))) % devices.count
         let isLatest = random.happens(rate: 0.3)
+        // Of whom nothing was ever heard no key is known.
+        guard devices[device].presences[devices[receiver].id] != nil else { return }
         postCount += 1
         let number = postCount
         let bytes = withUnsafeBytes(of: UInt64(number).bigEndian) { Array($0) }
@@ -278,7 +283,7 @@ extension MailboxRun {
             case .presence(let id, let bytes): devices[device].presences[id] = bytes
             case .received(let packet): received(packet, device)
             case .writable: break
-            case .refused: break
+            case .refused(let post, let reason): refused(post, reason, device)
             case .drop:
                 if let key = devices[device].key {
                     cut(key, deviceKnows: false)
@@ -286,6 +291,21 @@ extension MailboxRun {
                 }
             }
             directives += devices[device].core.takeDirectives()
+        }
+    }
+
+    /// Only a store that began anew may not know who lets in whom, and not for long.
+    private mutating func refused(_ post: MailboxPost, _ reason: String, _ sender: Int) {
+        guard let receiver = devices.firstIndex(where: { $0.id == post.to }) else { return }
+        guard let lostAt, now - lostAt < 120_000_000_000 else {
+            complaint = "device \(sender) was refused by device \(receiver) at \(time): \(reason)"
+            return
+        }
+        refusedCount += 1
+        if post.lane == .queue {
+            letters[sender][receiver].excused.insert(post.bytes.reduce(0) { $0 << 8 | Int($1) })
+        } else {
+            letters[sender][receiver].latestIsExcused = true
         }
     }
 

@@ -1,0 +1,296 @@
+import MeshBus
+import MeshMailbox
+import MeshResume
+import Testing
+
+@testable import MeshResumeGateway
+
+/// One gateway with a store in memory that answers at once, in virtual time. A key proves itself by being its own signature.
+struct MailboxCoreTests {
+    private struct Gateway {
+        var core: MailboxCore
+        var contents = ReplayContents(MailboxBounds.queue, seed: 1)
+        var values = MailboxValues(streamsMax: 100)
+        var now = Duration.seconds(1)
+        var news: [Int: [MailboxNews]] = [:]
+        var closed: [Int: CloseCode] = [:]
+        var paused: Set<Int> = []
+        var writes: [MailboxWrite] = []
+        /// Whether the store answers writes.
+        var answersWrites = true
+
+        init(_ settings: MailboxSettings = .init()) {
+            core = MailboxCore(settings) { key, signature, _ in key == signature ? MailboxID(bytes: key) : nil }
+        }
+
+        mutating func open(_ key: Int, _ id: MailboxID, follows: [MailboxID] = [], token: String = "anna") {
+            core.open(key, challenge: [UInt8](repeating: UInt8(key), count: 32), now)
+            say(.open(opening(id, token: token)), key)
+            say(.follow(follows), key)
+            say(.post(MailboxPost(number: 1, to: id, lane: .presence, bytes: [1, UInt8(key)])), key)
+        }
+
+        func opening(_ id: MailboxID, token: String = "anna", signature: [UInt8]? = nil) -> MailboxOpening {
+            MailboxOpening(token: token, publicKey: id.bytes, signature: signature ?? id.bytes, will: [0])
+        }
+
+        mutating func say(_ request: MailboxRequest, _ key: Int) { say(request.bytes, key) }
+
+        mutating func say(_ bytes: [UInt8], _ key: Int) {
+            core.receive(bytes, on: key, now)
+            carryOut()
+        }
+
+        mutating func wait(_ duration: Duration) {
+            let end = now + duration
+            while now < end {
+                now += .seconds(1)
+                core.tick(now)
+                carryOut()
+            }
+        }
+
+        mutating func carryOut() {
+            var directives = core.takeDirectives()
+            while !directives.isEmpty {
+                for (key, directive) in directives { carryOut(directive, key) }
+                directives = core.takeDirectives()
+            }
+        }
+
+        private mutating func carryOut(_ directive: MailboxDirective, _ key: Int) {
+            switch directive {
+            case .send(let bytes): if let news = try? MailboxNews(bytes) { self.news[key, default: []].append(news) }
+            case .close(let code, _): closed[key] = code
+            case .pause: paused.insert(key)
+            case .resume: paused.remove(key)
+            case .authenticate(let token): core.authenticated(token == "nobody" ? nil : token, on: key, now)
+            case .locate(let stream): core.located(contents.standing(of: stream, now), on: key, now)
+            case .find(let names, let stream): core.found(values.values(names, of: stream), on: key, now)
+            case .read(let stream, let position, let limit):
+                core.read(contents.page(of: stream, after: position, limit: limit, now), on: key, now)
+            case .view(let stream):
+                core.viewed(values.values(MailboxCore.viewedNames, of: stream), of: stream, now)
+            case .pass(let bytes, let stream): core.heard(.passed(bytes, stream: stream), now)
+            case .write(let write):
+                writes.append(write)
+                if answersWrites || !write.isPost { perform(write, key) }
+            }
+        }
+
+        mutating func perform(_ write: MailboxWrite, _ key: Int) {
+            switch write {
+            case .append(let event, let stream, _): core.noticed(contents.append(event, to: stream, now), now)
+            case .set(let value, let name, let stream, _): set(value, name, stream)
+            case .admit(let ids, let stream): set(ids, MailboxValue.admitted, stream)
+            case .enrol(let mailbox, let stream): set([], mailbox, stream)
+            }
+            core.wrote(write, .done, on: key, now)
+        }
+
+        private mutating func set(_ value: [UInt8], _ name: String, _ stream: String) {
+            if values.set(value, name, of: stream) { core.heard(.changed(name: name, stream: stream), now) }
+        }
+
+        func packets(_ key: Int) -> [MailboxPacket] {
+            (news[key] ?? []).compactMap { if case .packet(let packet) = $0 { packet } else { nil } }
+        }
+
+        func refusals(_ key: Int) -> [String] {
+            (news[key] ?? []).compactMap { if case .posted(_, let refusal?) = $0 { refusal } else { nil } }
+        }
+    }
+
+    private static func id(_ byte: UInt8) throws -> MailboxID {
+        try #require(MailboxID(bytes: [UInt8](repeating: byte, count: MailboxID.byteCount)))
+    }
+
+    /// Two devices that let each other in, on the connections 1 and 2.
+    private static func pair(_ settings: MailboxSettings = .init()) throws -> (Gateway, MailboxID, MailboxID) {
+        var gateway = Gateway(settings)
+        let (phone, watch) = (try id(1), try id(2))
+        gateway.open(1, phone, follows: [watch])
+        gateway.open(2, watch, follows: [phone])
+        return (gateway, phone, watch)
+    }
+
+    @Test func `Those that let each other in hear of each other, and each lane treats messages as it says`() throws {
+        var (gateway, phone, watch) = try Self.pair()
+        #expect(gateway.news[1]?.contains(.presence(of: watch, [1, 2])) == true)
+        #expect(gateway.news[2]?.contains(.presence(of: phone, [1, 1])) == true)
+        for (number, lane) in [MailboxLane.hello, .datagram, .queue, .latest].enumerated() {
+            gateway.say(
+                .post(
+                    MailboxPost(
+                        number: UInt64(number + 2), to: watch, lane: lane, key: lane == .latest ? "k" : "", bytes: [9])),
+                1)
+        }
+        #expect(gateway.packets(2).map(\.lane) == [.hello, .datagram, .queue, .latest])
+        #expect(gateway.packets(2).allSatisfy { $0.from == phone && $0.bytes == [9] })
+        // The watch goes and comes again: what was kept comes, what is now or never does not.
+        gateway.core.remove(2)
+        gateway.carryOut()
+        #expect(gateway.news[1]?.last == .presence(of: watch, [0]))
+        gateway.open(3, watch, follows: [phone])
+        #expect(Set(gateway.packets(3).map(\.lane)) == [.queue, .latest])
+    }
+
+    @Test func `What was taken does not come again to another process of the device`() throws {
+        var (gateway, phone, watch) = try Self.pair()
+        for number in 0..<3 {
+            gateway.say(
+                .post(MailboxPost(number: UInt64(number + 2), to: watch, lane: .queue, bytes: [UInt8(number)])), 1)
+        }
+        let position = try #require(gateway.packets(2)[1].position)
+        gateway.say(.taken(position), 2)
+        gateway.core.remove(2)
+        gateway.carryOut()
+        gateway.open(3, watch, follows: [phone])
+        #expect(gateway.packets(3).map(\.bytes) == [[2]])
+        // A place that there is not means the beginning.
+        gateway.say(.taken(MailboxPosition(epoch: position.epoch, sequence: .max)), 3)
+        gateway.core.remove(3)
+        gateway.carryOut()
+        gateway.open(4, watch, follows: [phone])
+        #expect(gateway.packets(4).count == 3)
+    }
+
+    @Test func `Nobody opens a mailbox without its key or without a user`() throws {
+        var gateway = Gateway()
+        let phone = try Self.id(1)
+        gateway.core.open(1, challenge: [UInt8](repeating: 0, count: 32), gateway.now)
+        gateway.say(.open(gateway.opening(phone, signature: [UInt8](repeating: 2, count: 32))), 1)
+        #expect(gateway.closed[1] == .authenticationFailed)
+        gateway.core.open(2, challenge: [UInt8](repeating: 0, count: 32), gateway.now)
+        gateway.say(.open(gateway.opening(phone, token: "nobody")), 2)
+        #expect(gateway.closed[2] == .authenticationFailed)
+        #expect(gateway.writes.isEmpty)
+        // Nor does it wait for one for ever.
+        gateway.core.open(3, challenge: [UInt8](repeating: 0, count: 32), gateway.now)
+        gateway.wait(.seconds(11))
+        #expect(gateway.closed[3] == .notAuthenticated)
+    }
+
+    @Test func `A stranger neither reaches a mailbox nor learns whether its device is there`() throws {
+        var (gateway, phone, watch) = try Self.pair()
+        let stranger = try Self.id(3)
+        gateway.open(3, stranger, follows: [phone, watch])
+        let writes = gateway.writes.count
+        for lane in [MailboxLane.hello, .datagram, .queue, .latest, .presence] {
+            gateway.say(.post(MailboxPost(number: 7, to: watch, lane: lane, bytes: [9])), 3)
+        }
+        gateway.wait(.seconds(40))
+        #expect(gateway.packets(2).isEmpty && gateway.writes.count == writes)
+        #expect(gateway.refusals(3).count == 5)
+        #expect(gateway.news[3]?.contains { if case .presence = $0 { true } else { false } } == false)
+        // Nor does who is let in write to whom it does not follow itself.
+        gateway.say(.follow([]), 1)
+        gateway.say(.post(MailboxPost(number: 8, to: watch, lane: .queue, bytes: [9])), 1)
+        #expect(gateway.packets(2).isEmpty && gateway.refusals(1).count == 1)
+    }
+
+    @Test func `Who is let in a moment later is asked for once more before it is refused`() throws {
+        var gateway = Gateway()
+        let (phone, watch) = (try Self.id(1), try Self.id(2))
+        gateway.open(1, phone, follows: [watch])
+        gateway.now += .seconds(2)
+        // Told to another gateway, whose word was lost.
+        _ = gateway.values.set(phone.bytes, MailboxValue.admitted, of: watch.description)
+        gateway.say(.post(MailboxPost(number: 2, to: watch, lane: .queue, bytes: [9])), 1)
+        #expect(gateway.refusals(1).isEmpty)
+        #expect(gateway.contents.standing(of: watch.description, gateway.now).newest == 1)
+    }
+
+    @Test func `The newer connection holds the mailbox, and the older one's will is not said`() throws {
+        var (gateway, phone, watch) = try Self.pair()
+        gateway.open(3, watch, follows: [phone])
+        #expect(gateway.closed[2] == .sessionTimedOut)
+        gateway.core.remove(2)
+        gateway.carryOut()
+        #expect(gateway.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 3])
+    }
+
+    @Test func `A will that comes after the word of a newer connection is corrected`() throws {
+        var (gateway, _, watch) = try Self.pair()
+        _ = gateway.values.set([0], MailboxValue.presence, of: watch.description)
+        gateway.core.heard(.changed(name: MailboxValue.presence, stream: watch.description), gateway.now)
+        gateway.carryOut()
+        #expect(gateway.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 2])
+    }
+
+    @Test func `Bytes that are no frame, and frames out of place, end a connection and nothing else`() throws {
+        var (gateway, phone, watch) = try Self.pair()
+        gateway.say([0xff, 1, 2], 1)
+        #expect(gateway.closed[1] == .decodeError && gateway.closed[2] == nil)
+        gateway.say(.open(gateway.opening(watch)), 2)
+        #expect(gateway.closed[2] == .alreadyAuthenticated)
+        // What is said before the mailbox is open counts for nothing.
+        gateway.core.open(4, challenge: [UInt8](repeating: 0, count: 32), gateway.now)
+        let writes = gateway.writes.count
+        gateway.say(.post(MailboxPost(number: 1, to: phone, lane: .queue, bytes: [])), 4)
+        gateway.say(.follow([phone]), 4)
+        #expect(gateway.writes.count == writes && gateway.closed[4] == nil)
+    }
+
+    @Test func `A device that reads nothing costs a bounded number of bytes, and is closed`() throws {
+        var settings = MailboxSettings()
+        settings.unsentBytesMax = 1000
+        var (gateway, _, watch) = try Self.pair(settings)
+        for number in 0..<200 {
+            gateway.say(
+                .post(
+                    MailboxPost(
+                        number: UInt64(number + 2), to: watch, lane: .queue, bytes: [UInt8](repeating: 7, count: 100))),
+                1)
+            gateway.say(
+                .post(MailboxPost(number: 0, to: watch, lane: .datagram, bytes: [UInt8](repeating: 8, count: 100))), 1)
+            gateway.core.flushed(10_000, on: 1, gateway.now)
+        }
+        #expect(gateway.packets(2).count < 20)
+        for _ in 0..<35 {
+            gateway.say(.heartbeat, 2)
+            gateway.wait(.seconds(1))
+        }
+        #expect(gateway.closed[2] == .unknownError && gateway.closed[1] == nil)
+    }
+
+    @Test func `A store that does not answer stops the reading of a device, and does not grow`() throws {
+        var settings = MailboxSettings()
+        settings.writesMax = 8
+        var (gateway, _, watch) = try Self.pair(settings)
+        gateway.answersWrites = false
+        for number in 0..<8 {
+            gateway.say(.post(MailboxPost(number: UInt64(number + 2), to: watch, lane: .queue, bytes: [1])), 1)
+        }
+        #expect(gateway.paused == [1])
+        for write in gateway.writes.suffix(8).prefix(4) { gateway.perform(write, 1) }
+        gateway.carryOut()
+        #expect(gateway.paused.isEmpty)
+    }
+
+    @Test func `A user has so many devices and no more, and those come again`() throws {
+        var settings = MailboxSettings()
+        settings.mailboxesPerUser = 2
+        var gateway = Gateway(settings)
+        for number in 1...3 { gateway.open(number, try Self.id(UInt8(number))) }
+        #expect(gateway.closed == [3: .rateLimited])
+        gateway.open(4, try Self.id(1))
+        gateway.open(5, try Self.id(9), token: "bert")
+        #expect(gateway.closed[4] == nil && gateway.closed[5] == nil)
+    }
+
+    @Test func `A mailbox that is full says so`() throws {
+        var (gateway, _, watch) = try Self.pair()
+        gateway.answersWrites = false
+        gateway.say(.post(MailboxPost(number: 5, to: watch, lane: .latest, key: "k", bytes: [1])), 1)
+        let write = try #require(gateway.writes.last)
+        gateway.core.wrote(write, .full, on: 1, gateway.now)
+        gateway.carryOut()
+        #expect(gateway.refusals(1) == ["that mailbox holds all that it can hold"])
+        var values = MailboxValues(streamsMax: 1)
+        for number in 0..<MailboxBounds.valuesMax { #expect(values.set([], "\(number)", of: "a")) }
+        #expect(!values.set([], "more", of: "a") && values.set([1], "0", of: "a"))
+        #expect(!values.set([UInt8](repeating: 0, count: MailboxBounds.bytesMax), "0", of: "a") == false)
+        #expect(!values.set([UInt8](repeating: 0, count: MailboxBounds.bytesMax + 1), "1", of: "a"))
+    }
+}
