@@ -324,7 +324,10 @@ let modules: [Module] = [
         uses: ["MeshBus", "MeshResumeGateway", "MeshRedisReplay"]),
     Module(
         "MeshMQTTLab", "Modules/Lab/MQTT", floor: 7, form: .internalLibrary,
-        uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay", "MeshMQTTTransport"]),
+        uses: [
+            "MeshBus", "MeshBenchmarks", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
+            "MeshMQTTTransport",
+        ]),
     Module(
         "MeshGatewayLab", "Modules/Lab/Gateway", floor: 7, form: .internalLibrary,
         uses: [

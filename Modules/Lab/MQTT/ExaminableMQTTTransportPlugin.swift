@@ -1,4 +1,5 @@
 #if MQTT
+    import MeshBenchmarks
     package import MeshBus
     package import MeshDelivery
     package import MeshMQTTTransport
@@ -16,7 +17,10 @@
 
         package func contribute(to registry: inout ExtensionRegistry) throws {
             try transport.contribute(to: &registry)
-            if MosquittoBroker.isWanted { registry.add(.mqtt(), to: .linkFixtures) }
+            registry.add(MQTTBenchmark.sealingCase, to: .benchmarks)
+            guard MosquittoBroker.isInstalled else { return }
+            registry.add(.mqtt(), to: .linkFixtures)
+            registry.add(MQTTBenchmark.benchmarkCase, to: .benchmarks)
         }
     }
 
@@ -57,12 +61,12 @@
         }
 
         /// Each has been at the broker once. One alone has nobody to wait for.
-        /// - Throws: `MosquittoBroker.Failure` where they do not find each other in half a minute.
+        /// - Throws: `MosquittoBroker.Failure` where they do not find each other in three minutes: a busy machine is no fault.
         package static func introduce(_ configurations: [MQTTLinkConfiguration]) async throws {
             guard configurations.count > 1 else { return }
             let visitors = try configurations.map { (try RelayLink($0), Visitor()) }
             for (link, visitor) in visitors { try link.open(visitor) }
-            let end = ContinuousClock.now + .seconds(30)
+            let end = ContinuousClock.now + .seconds(180)
             while !visitors.allSatisfy({ $0.1.hasFound }), ContinuousClock.now < end {
                 try await Task.sleep(for: .milliseconds(1))
             }

@@ -287,10 +287,20 @@ struct MailboxCoreTests {
         gateway.core.wrote(write, .full, on: 1, gateway.now)
         gateway.carryOut()
         #expect(gateway.refusals(1) == ["that mailbox holds all that it can hold"])
+    }
+
+    @Test func `Values beyond either bound change nothing`() {
         var values = MailboxValues(streamsMax: 1)
-        for number in 0..<MailboxBounds.valuesMax { #expect(values.set([], "\(number)", of: "a")) }
-        #expect(!values.set([], "more", of: "a") && values.set([1], "0", of: "a"))
-        #expect(!values.set([UInt8](repeating: 0, count: MailboxBounds.bytesMax), "0", of: "a") == false)
-        #expect(!values.set([UInt8](repeating: 0, count: MailboxBounds.bytesMax + 1), "1", of: "a"))
+        func sets(_ count: Int, _ name: String) -> Bool {
+            values.set([UInt8](repeating: 1, count: count), name, of: "a")
+        }
+        let names = (0..<MailboxBounds.valuesMax).map { "\($0)" }
+        let outcomes = names.map { sets(0, $0) }
+        #expect(outcomes.allSatisfy { $0 })
+        let (isOneMoreTaken, isOneAnewTaken) = (sets(0, "more"), sets(1, "0"))
+        #expect(!isOneMoreTaken && isOneAnewTaken)
+        let (isAllTaken, isBeyondTaken) = (sets(MailboxBounds.bytesMax, "0"), sets(1, "1"))
+        #expect(isAllTaken && !isBeyondTaken)
+        #expect(values.values(["1"], of: "a") == ["1": []])
     }
 }

@@ -38,11 +38,10 @@
         private static func send(_ lane: LinkLane, from link: RelayLink, to peer: PeerIdentity) async throws {
             let packet = LinkPacket(lane: lane, bytes: secret, key: lane == .latest ? "feature" : "")
             while true {
-                do {
-                    return try link.send(packet, to: LinkAddress(peer.peerID.description))
-                } catch  where error.code == .full || error.code == .unreachable {
-                    try await Task.sleep(for: .milliseconds(5))
-                }
+                let failure = link.refusal(of: packet, to: peer)
+                guard let failure else { return }
+                guard failure.code == .full || failure.code == .unreachable else { throw failure }
+                try await Task.sleep(for: .milliseconds(5))
             }
         }
 
@@ -146,6 +145,18 @@
                 break
             }
             await link.close()
+        }
+    }
+
+    extension RelayLink {
+        /// - Returns: nil where the packet was taken.
+        fileprivate func refusal(of packet: LinkPacket, to peer: PeerIdentity) -> LinkError? {
+            do throws(LinkError) {
+                try send(packet, to: LinkAddress(peer.peerID.description))
+                return nil
+            } catch {
+                return error
+            }
         }
     }
 #endif

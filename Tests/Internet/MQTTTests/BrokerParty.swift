@@ -33,6 +33,8 @@
             links = try zip(configurations, clients).map { configuration, client in
                 var configuration = configuration
                 configuration.makeClient = { client }
+                // A busy machine is no fault.
+                configuration.answerTime = patience
                 return try RelayLink(configuration, diagnostics: diagnostics)
             }
         }
@@ -90,12 +92,13 @@
         private let client: MosquittoClient
         private let state = Locked((isListening: false, seen: [RelayMessage]()))
 
-        init(at broker: MQTTBroker, as clientID: String = "stranger", listens: Bool = true) async throws {
+        /// - Parameter filter: what it reads; nil for nothing.
+        init(at broker: MQTTBroker, as clientID: String = "stranger", filter: String? = "#") async throws {
             client = try MosquittoClient(broker: broker, clientID: clientID, sessionExpiry: .zero)
             client.open(self)
             try await eventually("the stranger to be at the broker") { client.state.withLock { $0.isConnected } }
-            guard listens else { return }
-            client.subscribe(to: ["#"])
+            guard let filter else { return }
+            client.subscribe(to: [filter])
             try await eventually("the stranger to listen") { state.withLock { $0.isListening } }
         }
 

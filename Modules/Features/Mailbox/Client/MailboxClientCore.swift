@@ -10,6 +10,7 @@ package struct MailboxClientCore: Sendable {
         case prove([UInt8])
         case opened
         case following
+        /// What that device says of itself, or what this one has said and the gateway has taken.
         case presence(MailboxID, [UInt8])
         case received(MailboxPacket)
         case writable
@@ -100,7 +101,11 @@ package struct MailboxClientCore: Sendable {
         guard let index = held.firstIndex(where: { $0.number == number }) else { return }
         let post = held.remove(at: index)
         heldBytes -= post.bytes.count
-        if let refusal { directives.append(.refused(post, refusal)) }
+        if let refusal {
+            directives.append(.refused(post, refusal))
+        } else if post.lane == .presence {
+            directives.append(.presence(post.to, post.bytes))
+        }
         makeRoom()
     }
 

@@ -29,14 +29,19 @@
         ///   - identity: who this peer is.
         ///   - trustedPeers: whom it talks to, beside guests.
         ///   - lanes: what the relay takes on `datagram`, `queue` and `latest`, sealed.
+        ///   - answerTime: how long a peer may take to answer before it counts as gone. It is asked when its will has come or
+        ///     nothing has for 10 s; shorter than a round trip through the relay, it parts peers that are there.
         /// - Throws: `SecurityError` with `invalidArgument`.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, lanes: [LinkLane: PayloadLimit],
-            client: any RelayClient, diagnostics: Topic<SessionDiagnosticEvent>? = nil
+            client: any RelayClient, answerTime: Duration = .seconds(4),
+            diagnostics: Topic<SessionDiagnosticEvent>? = nil
         ) throws(SecurityError) {
             (self.trustedPeers, self.lanes, self.client, self.diagnostics) = (trustedPeers, lanes, client, diagnostics)
             state = Locked(
-                State(core: RelayLinkCore(own: try OwnKey(identity), limits: lanes.mapValues(\.bytes))))
+                State(
+                    core: RelayLinkCore(
+                        own: try OwnKey(identity), limits: lanes.mapValues(\.bytes), answerTime: answerTime)))
         }
 
         public var statistics: RelayLinkStatistics { state.withLock { $0.core.statistics } }
@@ -80,7 +85,7 @@
 
         public func disconnect(_ address: LinkAddress) {
             guard let id = PeerID(address.rawValue) else { return }
-            perform { $0.disconnect(id, $1) }
+            perform { core, _ in core.disconnect(id) }
         }
 
         public func admit(guests peerIDs: Set<String>) {
@@ -154,7 +159,7 @@
         }
 
         func connected() { link?.perform { core, _ in core.relayConnected() } }
-        func subscribed() { link?.perform { core, _ in core.subscribed() } }
+        func subscribed() { link?.perform { $0.subscribed($1) } }
         func received(_ bytes: UnsafeRawBufferPointer, on topic: String) {
             link?.perform { $0.received(bytes, on: topic, $1) }
         }
