@@ -13,11 +13,14 @@
             var told: [[MQTTLinkCore.Directive]]
             var published: [MQTTMessage] = []
             var now = Duration.seconds(1)
+            /// Messages that come to nobody.
+            var loses: (MQTTMessage) -> Bool = { _ in false }
 
             init() throws {
                 cores = try (0..<2).map { _ in
                     try MQTTLinkCore(
-                        own: OwnKey(PeerIdentity()), limits: [.datagram: 60_000, .queue: 130_000, .latest: 130_000])
+                        own: OwnKey(PeerIdentity()), limits: [.datagram: 60_000, .queue: 130_000, .latest: 130_000],
+                        answerTime: .seconds(4))
                 }
                 told = [[], []]
                 let ids = cores.map(\.own.id)
@@ -29,7 +32,7 @@
                     _ = cores[index].willConnect(token: [UInt8](repeating: UInt8(index), count: 16))
                     cores[index].brokerConnected()
                     run()
-                    cores[index].subscribed()
+                    cores[index].subscribed(now)
                     run()
                 }
             }
@@ -56,6 +59,7 @@
 
             mutating func publish(_ message: MQTTMessage) {
                 published.append(message)
+                guard !loses(message) else { return }
                 if message.isRetained { retained[message.topic] = message.bytes }
                 for index in 0..<2 { deliver(message.bytes, message.topic, to: index) }
             }
@@ -119,6 +123,49 @@
             _ = network.cores[1].takeDirectives()
             network.wait(.seconds(20))
             #expect(network.partings(0) == 1)
+        }
+
+        @Test func `Two that have not heard each other for a while, though both are there, meet again`() throws {
+            var network = try Network()
+            network.meet()
+            network.loses = { !$0.isAcknowledged }
+            network.wait(.seconds(20))
+            #expect(network.partings(0) >= 1 && network.partings(1) >= 1)
+            network.loses = { _ in false }
+            network.wait(.seconds(30))
+            for index in 0..<2 {
+                #expect(network.connections(index) == network.partings(index) + 1)
+                let packet = LinkPacket(lane: .datagram, bytes: [UInt8(index)])
+                network.publish(try network.cores[index].seal(packet, to: network.id(1 - index)))
+                network.run()
+                #expect(network.told[1 - index].last == .received(packet.bytes, .datagram, network.id(index)))
+            }
+        }
+
+        @Test func `A presence that the broker was not given is said again, and one that it shows is not`() throws {
+            var network = try Network()
+            network.loses = { MQTTTopic($0.topic).map { if case .presence = $0 { true } else { false } } ?? false }
+            network.meet()
+            network.wait(.seconds(3))
+            #expect(network.connections(0) == 0)
+            network.loses = { _ in false }
+            network.wait(.seconds(30))
+            #expect(network.connections(0) == 1 && network.connections(1) == 1)
+            let count = network.published.count { $0.isRetained }
+            network.wait(.seconds(60))
+            #expect(network.published.count { $0.isRetained } == count)
+        }
+
+        @Test(arguments: 0..<30 as Range<UInt64>)
+        func `Whatever a broker and a busy machine did before, two that are there meet`(seed: UInt64) throws {
+            var network = try FaultyNetwork(seed: seed)
+            network.wait(.seconds(120))
+            network.recover()
+            network.wait(.seconds(60))
+            try #require(network.areConnected, "seed \(seed)")
+            for index in 0..<2 { try network.send(UInt8(index), from: index) }
+            network.wait(.seconds(1))
+            #expect(network.received == [[[1]], [[0]]], "seed \(seed)")
         }
 
         @Test func `A stranger who reads and writes every topic sees no plaintext and changes nothing`() throws {

@@ -37,7 +37,10 @@
                     broker: configuration.broker, clientID: configuration.clientID,
                     sessionExpiry: configuration.sessionExpiry)
             state = Locked(
-                State(core: MQTTLinkCore(own: try OwnKey(configuration.identity), limits: lanes.mapValues(\.bytes))))
+                State(
+                    core: MQTTLinkCore(
+                        own: try OwnKey(configuration.identity), limits: lanes.mapValues(\.bytes),
+                        answerTime: configuration.answerTime)))
         }
 
         public var statistics: MQTTLinkStatistics { state.withLock { $0.core.statistics } }
@@ -78,7 +81,7 @@
 
         public func disconnect(_ address: LinkAddress) {
             guard let id = PeerID(address.rawValue) else { return }
-            perform { $0.disconnect(id, $1) }
+            perform { core, _ in core.disconnect(id) }
         }
 
         /// Ends the connection to the broker as a broken cable does; the next one follows.
@@ -144,7 +147,7 @@
         }
 
         func connected() { link?.perform { core, _ in core.brokerConnected() } }
-        func subscribed() { link?.perform { core, _ in core.subscribed() } }
+        func subscribed() { link?.perform { $0.subscribed($1) } }
         func received(_ bytes: UnsafeRawBufferPointer, on topic: String) {
             link?.perform { $0.received(bytes, on: topic, $1) }
         }

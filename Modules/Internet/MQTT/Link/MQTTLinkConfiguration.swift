@@ -11,6 +11,9 @@
         public var broker: MQTTBroker
         /// How long the broker keeps messages for this peer while it is away.
         public var sessionExpiry = Duration.seconds(7 * 86_400)
+        /// How long a peer may take to answer before it counts as gone. It is asked when its will has come or nothing has for
+        /// 10 s; shorter than a round trip through the broker, it parts peers that are there.
+        public var answerTime = Duration.seconds(4)
         /// Another client than libmosquitto's.
         public var makeClient: (@Sendable () throws -> any MQTTClient)?
 

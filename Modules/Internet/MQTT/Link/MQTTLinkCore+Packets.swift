@@ -102,9 +102,7 @@
                 statistics.packetsReceived += 1
                 tell(.received(Array(opened.dropFirst()), .datagram, id))
             case .probe: sendControl(.answer, to: id)
-            case .leave:
-                end(id, reason: nil)
-                beginAgain(id, now)
+            case .leave: end(id, reason: nil)
             case .answer, nil: break
             }
         }

@@ -49,7 +49,7 @@
                 $0.attempt = attempt
                 $0.attemptCount += 1
                 $0.attemptDue =
-                    $0.isHere && $0.live == nil ? now + .seconds(min(1 << min($0.attemptCount, 5), 20)) : nil
+                    $0.isHere && $0.live == nil ? now + Self.pause(after: $0.attemptCount) : nil
             }
             publish(hello, to: key)
         }
@@ -97,7 +97,8 @@
         /// Asks for a sign of life.
         mutating func probe(_ id: PeerID, _ now: Duration) {
             guard peers[id]?.deadline == nil else { return }
-            update(id) { $0.deadline = now + Self.answerTime }
+            let deadline = now + answerTime
+            update(id) { $0.deadline = deadline }
             sendControl(.probe, to: id)
         }
 
@@ -118,20 +119,10 @@
         }
 
         /// On this side's wish; a new connection may follow.
-        mutating func disconnect(_ id: PeerID, _ now: Duration) {
+        mutating func disconnect(_ id: PeerID) {
             guard peers[id]?.live != nil else { return }
             sendControl(.leave, to: id)
             end(id, reason: nil)
-            beginAgain(id, now)
-        }
-
-        mutating func beginAgain(_ id: PeerID, _ now: Duration) {
-            guard peers[id]?.isHere == true else { return }
-            update(id) {
-                $0.attempt = LiveSeal()
-                $0.attemptCount = 0
-                $0.attemptDue = now + .seconds(1)
-            }
         }
     }
 #endif

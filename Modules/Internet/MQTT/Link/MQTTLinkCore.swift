@@ -48,23 +48,29 @@
 
         static let helloExpirySeconds: UInt32 = 30
         static let heartbeat = Duration.seconds(10)
-        /// How long somebody may take to answer who is said to have gone, or has been silent.
-        static let answerTime = Duration.seconds(4)
 
         let own: OwnKey
         let limits: [LinkLane: Int]
+        /// How long a peer may take to answer that is said to have gone, or has been silent.
+        let answerTime: Duration
         private(set) var token: [UInt8] = []
         private(set) var isConnected = false
         var peers: [PeerID: Peer] = [:]
         var statistics = MQTTLinkStatistics()
+        /// How often it has been said on this connection that this peer is there.
+        private var presenceCount = 0
         private var presenceDue: Duration?
         private var reportedAt: Duration?
         private var directives: [Directive] = []
 
-        init(own: OwnKey, limits: [LinkLane: Int]) {
+        init(own: OwnKey, limits: [LinkLane: Int], answerTime: Duration) {
             self.own = own
             self.limits = limits
+            self.answerTime = answerTime
         }
+
+        /// What is said again and again is said ever more slowly.
+        static func pause(after count: Int) -> Duration { .seconds(min(1 << min(count, 5), 20)) }
 
         mutating func takeDirectives() -> [Directive] {
             defer { directives = [] }
@@ -100,14 +106,22 @@
 
         mutating func brokerConnected() {
             isConnected = true
+            (presenceCount, presenceDue) = (0, nil)
             let filters =
                 [MQTTTopic.inbox(of: own.id), MQTTTopic.presence(own.id).name] + peers.keys.sorted().map(presenceFilter)
             tell(.subscribe(filters))
         }
 
         /// Only who can receive says that it is there.
-        mutating func subscribed() {
-            guard isConnected else { return }
+        mutating func subscribed(_ now: Duration) {
+            guard isConnected, presenceCount == 0 else { return }
+            announce(now)
+        }
+
+        /// Says that this peer is there, until the broker shows that it has heard so.
+        private mutating func announce(_ now: Duration) {
+            presenceCount += 1
+            presenceDue = now + Self.pause(after: presenceCount)
             tell(.publish(presenceMessage(isHere: true)))
         }
 
@@ -143,10 +157,7 @@
         }
 
         mutating func tick(_ now: Duration) {
-            if let due = presenceDue, due <= now {
-                presenceDue = nil
-                tell(.publish(presenceMessage(isHere: true)))
-            }
+            if let due = presenceDue, due <= now { announce(now) }
             for id in peers.keys.sorted() { tick(id, now) }
         }
 
@@ -157,7 +168,13 @@
                 peer.attempt?.answered = nil
                 sendHello(id, now)
             }
-            guard peer.live != nil else { return }
+            guard peer.live != nil else {
+                // Whatever came between two that are both there, they meet again.
+                if isConnected, peer.isHere, peer.attemptDue == nil {
+                    update(id) { $0.attemptDue = now + .seconds(1) }
+                }
+                return
+            }
             if let deadline = peer.deadline {
                 if deadline <= now { end(id, reason: "it has not answered") }
             } else if now - peer.heardAt >= Self.heartbeat {
@@ -172,11 +189,14 @@
             return MQTTMessage(topic: MQTTTopic.presence(own.id).name, bytes: presence.bytes, isRetained: true)
         }
 
-        /// Somebody else said it, or the will of an earlier connection of ours did.
+        /// What all others hear of this peer: its own word, or somebody else's, or the will of an earlier connection.
         mutating func ownPresence(_ bytes: UnsafeRawBufferPointer, _ now: Duration) {
-            guard isConnected, presenceDue == nil else { return }
-            let here = presenceMessage(isHere: true).bytes
-            if !bytes.elementsEqual(here) { presenceDue = now + .seconds(1) }
+            guard isConnected else { return }
+            if bytes.elementsEqual(presenceMessage(isHere: true).bytes) {
+                presenceDue = nil
+            } else if presenceDue == nil {
+                presenceDue = now + .seconds(1)
+            }
         }
     }
 #endif

@@ -1,0 +1,136 @@
+#if MQTT
+    import MeshBus
+    import MeshSecurity
+    import MeshTransport
+
+    @testable import MeshMQTTTransport
+
+    /// Two peers at a broker in virtual time. While it is faulty, messages are late or not taken, peers stand still, and
+    /// connections break, with wills that are late; the broker keeps sessions and retained messages.
+    struct FaultyNetwork {
+        private struct Place {
+            var isThere = false
+            var standsStillUntil = Duration.zero
+            var will: MQTTMessage?
+            var filters: [String] = []
+            /// What the broker will deliver, in order.
+            var waiting: [MQTTMessage] = []
+            var tokens: UInt8 = 0
+            var isConnected = false
+        }
+
+        private(set) var cores: [MQTTLinkCore]
+        private var places = [Place(), Place()]
+        private var lateWills: [(due: Duration, will: MQTTMessage)] = []
+        /// The newest of each topic. In the order in which they came, so that a seed replays whatever the peers' ids are.
+        private var retained: [MQTTMessage] = []
+        private var random: SplitMix64
+        private var isFaulty = true
+        private var now = Duration.seconds(1)
+        private(set) var received: [[[UInt8]]] = [[], []]
+
+        init(seed: UInt64) throws {
+            random = SplitMix64(seed: seed)
+            cores = try (0..<2).map { _ in
+                try MQTTLinkCore(
+                    own: OwnKey(PeerIdentity()), limits: [.datagram: 60_000, .queue: 130_000, .latest: 130_000],
+                    answerTime: .seconds(4))
+            }
+            let ids = cores.map(\.own.id)
+            for index in 0..<2 { cores[index].trust([ids[1 - index]]) }
+        }
+
+        var areConnected: Bool { places.allSatisfy(\.isConnected) }
+
+        mutating func wait(_ duration: Duration) {
+            let end = now + duration
+            while now < end { step() }
+        }
+
+        /// From now on nothing is lost or late.
+        mutating func recover() { isFaulty = false }
+
+        mutating func send(_ byte: UInt8, from index: Int) throws {
+            deliver(try cores[index].seal(LinkPacket(lane: .datagram, bytes: [byte]), to: cores[1 - index].own.id))
+        }
+
+        private mutating func happens(_ rate: Double) -> Bool { isFaulty && random.happens(rate: rate) }
+        private mutating func moment(upTo seconds: UInt64) -> Duration { now + .seconds(Int(random.upTo(seconds))) }
+
+        private mutating func step() {
+            now += .milliseconds(250)
+            for (_, will) in lateWills.filter({ $0.due <= now }) { deliver(will) }
+            lateWills.removeAll { $0.due <= now }
+            for index in 0..<2 {
+                if !places[index].isThere {
+                    if !happens(0.8) { connect(index) }
+                } else if happens(0.01) {
+                    disconnect(index)
+                }
+                if happens(0.01) { places[index].standsStillUntil = moment(upTo: 30) }
+                guard !isFaulty || places[index].standsStillUntil <= now else { continue }
+                cores[index].tick(now)
+                perform(index)
+                while !places[index].waiting.isEmpty, !happens(0.3) { read(index) }
+            }
+        }
+
+        private mutating func connect(_ index: Int) {
+            places[index].tokens += 1
+            places[index].will = cores[index].willConnect(token: [UInt8](repeating: places[index].tokens, count: 16))
+            places[index].isThere = true
+            cores[index].brokerConnected()
+            perform(index)
+            cores[index].subscribed(now)
+            perform(index)
+        }
+
+        private mutating func disconnect(_ index: Int) {
+            places[index].isThere = false
+            places[index].waiting.removeAll { !$0.isAcknowledged }
+            if let will = places[index].will {
+                lateWills.append((moment(upTo: 10), will))
+            }
+            cores[index].brokerDisconnected()
+            perform(index)
+        }
+
+        private mutating func read(_ index: Int) {
+            let (message, now) = (places[index].waiting.removeFirst(), now)
+            guard places[index].isThere else { return places[index].waiting.insert(message, at: 0) }
+            message.bytes.withUnsafeBytes { cores[index].received($0, on: message.topic, now) }
+            perform(index)
+        }
+
+        private mutating func perform(_ index: Int) {
+            for directive in cores[index].takeDirectives() {
+                switch directive {
+                case .publish(let message): if !happens(0.1) { deliver(message) }
+                case .subscribe(let filters):
+                    places[index].filters = filters
+                    places[index].waiting += retained.filter { message in
+                        filters.contains { Self.matches(message.topic, $0) }
+                    }
+                case .connected: places[index].isConnected = true
+                case .disconnected: places[index].isConnected = false
+                case .received(let bytes, _, _): received[index].append(bytes)
+                case .found, .report: break
+                }
+            }
+        }
+
+        private mutating func deliver(_ message: MQTTMessage) {
+            if message.isRetained {
+                retained.removeAll { $0.topic == message.topic }
+                retained.append(message)
+            }
+            for index in 0..<2 where places[index].filters.contains(where: { Self.matches(message.topic, $0) }) {
+                if places[index].isThere || message.isAcknowledged { places[index].waiting.append(message) }
+            }
+        }
+
+        private static func matches(_ topic: String, _ filter: String) -> Bool {
+            filter.hasSuffix("#") ? topic.hasPrefix(filter.dropLast()) : topic == filter
+        }
+    }
+#endif
