@@ -3,13 +3,15 @@
     public struct MQTTError: Error, Sendable, CustomStringConvertible {
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             enum Value: String {
-                case invalidArgument, refused, timedOut, notPaired
+                case invalidArgument, noDescriptor, refused, timedOut, notPaired
             }
 
             let value: Value
 
             /// A broker, a file or an identity that no client can be made with.
             public static let invalidArgument = Code(value: .invalidArgument)
+            /// This process may open no more files and sockets; `cause` is what the system says.
+            public static let noDescriptor = Code(value: .noDescriptor)
             /// The broker does not let this client do what it must.
             public static let refused = Code(value: .refused)
             /// Nobody came to the pairing.

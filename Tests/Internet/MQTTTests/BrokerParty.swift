@@ -32,6 +32,8 @@
             links = try zip(configurations, clients).map { configuration, client in
                 var configuration = configuration
                 configuration.makeClient = { client }
+                // A busy machine is no fault.
+                configuration.answerTime = patience
                 return try MQTTLink(configuration, diagnostics: diagnostics)
             }
         }
@@ -89,12 +91,13 @@
         private let client: MosquittoClient
         private let state = Locked((isListening: false, seen: [MQTTMessage]()))
 
-        init(at broker: MQTTBroker, as clientID: String = "stranger", listens: Bool = true) async throws {
+        /// - Parameter filter: what it reads; nil for nothing.
+        init(at broker: MQTTBroker, as clientID: String = "stranger", filter: String? = "#") async throws {
             client = try MosquittoClient(broker: broker, clientID: clientID, sessionExpiry: .zero)
             client.open(self)
             try await eventually("the stranger to be at the broker") { client.state.withLock { $0.isConnected } }
-            guard listens else { return }
-            client.subscribe(to: ["#"])
+            guard let filter else { return }
+            client.subscribe(to: [filter])
             try await eventually("the stranger to listen") { state.withLock { $0.isListening } }
         }
 

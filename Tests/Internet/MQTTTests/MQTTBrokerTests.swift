@@ -47,12 +47,23 @@
         {
             let party = try await BrokerParty()
             try await party.meet()
-            let thief = try await Stranger(at: party.broker.broker, as: party.clientIDs[1], listens: false)
+            let thief = try await Stranger(at: party.broker.broker, as: party.clientIDs[1], filter: nil)
             await thief.close()
             try await eventually("the peer to be back") { party.ears[1].heard.connections >= 2 }
             for word in words { try await party.send(word, on: .queue) }
             try await eventually("all words") { Set(party.ears[1].packets(on: .queue)).isSuperset(of: words) }
             await party.close()
+        }
+
+        @Test func `Peers meet in a process that has more than 1,024 files open`() async throws {
+            DescriptorLimit.raise(to: 8192)
+            let files = try (0..<1100).map { _ in try #require(FileHandle(forReadingAtPath: "/dev/null")) }
+            let party = try await BrokerParty()
+            try await party.meet()
+            try await party.send(words[0], on: .queue)
+            try await eventually("a word") { party.ears[1].packets(on: .queue) == [words[0]] }
+            await party.close()
+            for file in files { try file.close() }
         }
 
         @Test func `A topic that the broker forbids is reported, and the link goes on`() async throws {

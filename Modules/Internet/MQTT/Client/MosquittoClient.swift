@@ -7,7 +7,9 @@
     /// libmosquitto (2.0 and newer) as the link's client: MQTT 5 over TCP or TLS.
     ///
     /// One thread of its own connects, reads and writes, and calls the observer. `publish` may be called from any thread; it
-    /// hands the message to the library, which wakes that thread.
+    /// hands the message to the library and wakes that thread.
+    ///
+    /// The thread waits by `poll`. `mosquitto_loop` waits by `select`, which refuses descriptors from 1,024 on.
     ///
     /// Bounds: `unacknowledgedMax` messages that the broker has not acknowledged (QoS 1) or the socket has not taken (QoS 0);
     /// beyond, `publish` throws `full`. The library's own window below that is the broker's Receive Maximum. Brokers are asked
@@ -30,6 +32,8 @@
             var mustEnd = false
             var hasEnded = false
             var isFull = false
+            /// The thread will look at what there is to write.
+            var isWoken = false
             /// Message ids that the library has not reported yet. Of QoS 1 it keeps them over connections.
             var kept: Set<Int32> = []
             var immediate: Set<Int32> = []
@@ -47,17 +51,23 @@
         private let publishing = Locked(())
         /// Set once, before the thread begins; safe to publish with from any thread.
         private let handle: OpaquePointer
+        private let wake: WakePipe
 
         /// - Parameters:
         ///   - clientID: what the broker keeps the session under: another client of the same id takes it over.
         ///   - sessionExpiry: how long the broker keeps the session of a client that is away.
-        /// - Throws: `MQTTError` with `invalidArgument`.
+        /// - Throws: `MQTTError`: `invalidArgument`; `noDescriptor` where the process may open no more.
         public init(
             broker: MQTTBroker, clientID: String, sessionExpiry: Duration = .seconds(7 * 86_400)
         ) throws(MQTTError) {
             Self.prepareLibrary()
             self.broker = broker
             sessionExpirySeconds = UInt32(clamping: sessionExpiry.components.seconds)
+            do throws(SystemCallError) {
+                wake = try WakePipe()
+            } catch {
+                throw MQTTError(.noDescriptor, "the client cannot make a pipe", cause: error)
+            }
             guard let handle = mosquitto_new(clientID, false, nil) else {
                 throw MQTTError(.invalidArgument, "'\(clientID)' cannot be a client's id")
             }
@@ -100,6 +110,7 @@
 
         public func subscribe(to filters: [String]) {
             for filter in filters { mosquitto_subscribe_v5(handle, nil, filter, 1, 0, nil) }
+            wakeThread()
         }
 
         public func publish(_ message: MQTTMessage) throws(LinkError) {
@@ -139,12 +150,23 @@
                 guard state.early.remove(identifier) == nil else { return }
                 if message.isAcknowledged { state.kept.insert(identifier) } else { state.immediate.insert(identifier) }
             }
+            wakeThread()
             return nil
+        }
+
+        /// After the library has been handed something to write.
+        private func wakeThread() {
+            let isNews = state.withLock { state in
+                defer { state.isWoken = true }
+                return !state.isWoken
+            }
+            if isNews { wake.signal() }
         }
 
         public func drop() {
             // The thread finds the socket closed by the broker, which is told so.
             mosquitto_disconnect_v5(handle, 0x04, nil)
+            wakeThread()
         }
 
         public func close() async {
@@ -155,6 +177,7 @@
             }
             state.withLock { $0.mustEnd = true }
             mosquitto_disconnect_v5(handle, 0, nil)
+            wakeThread()
             await withCheckedContinuation { waiter in
                 let isOver = state.withLock { state in
                     if state.hasEnded || state.isConnecting || state.observer == nil { return true }
@@ -233,13 +256,39 @@
             state.withLock { $0.isConnecting = false }
             var end: ContinuousClock.Instant?
             while status == Int32(MOSQ_ERR_SUCCESS.rawValue), end.map({ ContinuousClock.now < $0 }) ?? true {
-                status = mosquitto_loop(handle, 200, 1)
+                status = turn()
                 guard end == nil, state.withLock({ $0.mustEnd }) else { continue }
                 // `close` may have come before there was a connection to end; nor may a broker that hangs hold us.
                 mosquitto_disconnect_v5(handle, 0, nil)
                 end = ContinuousClock.now + .seconds(1)
             }
             return "\(broker.url): \(Self.text(status))"
+        }
+
+        /// Waits until there is something to do, for a moment, and does it.
+        private func turn() -> Int32 {
+            let socket = mosquitto_socket(handle)
+            guard socket >= 0 else { return Int32(MOSQ_ERR_NO_CONN.rawValue) }
+            let events = POLLIN | (mosquitto_want_write(handle) ? POLLOUT : 0)
+            switch wake.wait(for: socket, Int32(events), timeoutMilliseconds: 200) {
+            case .failed(let number): return Self.failure(number)
+            case .timedOut: return mosquitto_loop_misc(handle)
+            case .woken:
+                wake.clear()
+                // Before the queue is looked at: who comes later wakes again.
+                state.withLock { $0.isWoken = false }
+            case .ready: break
+            }
+            // Reading nothing is no error. Those who publish all the time must not keep this thread from reading.
+            var status = mosquitto_loop_read(handle, 1)
+            guard status == Int32(MOSQ_ERR_SUCCESS.rawValue) else { return status }
+            if mosquitto_want_write(handle) { status = mosquitto_loop_write(handle, 1) }
+            return status == Int32(MOSQ_ERR_SUCCESS.rawValue) ? mosquitto_loop_misc(handle) : status
+        }
+
+        private static func failure(_ number: Int32) -> Int32 {
+            errno = number
+            return Int32(MOSQ_ERR_ERRNO.rawValue)
         }
 
         static func text(_ status: Int32) -> String {
