@@ -304,7 +304,9 @@ let modules: [Module] = [
         uses: ["MeshBus", "MeshResumeGateway", "MeshRedisReplay"]),
     Module(
         "MeshMQTTLab", "Modules/Lab/MQTT", floor: 6, form: .internalLibrary,
-        uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshMQTTTransport"]),
+        uses: [
+            "MeshBus", "MeshBenchmarks", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshMQTTTransport",
+        ]),
     Module(
         "MeshSimulation", "Modules/Lab/Simulation", floor: 7, form: .internalLibrary,
         uses: [

@@ -1,4 +1,5 @@
 #if MQTT
+    import MeshBenchmarks
     package import MeshBus
     package import MeshDelivery
     package import MeshMQTTTransport
@@ -15,7 +16,10 @@
 
         package func contribute(to registry: inout ExtensionRegistry) throws {
             try transport.contribute(to: &registry)
-            if MosquittoBroker.isInstalled { registry.add(.mqtt(), to: .linkFixtures) }
+            registry.add(MQTTBenchmark.sealingCase, to: .benchmarks)
+            guard MosquittoBroker.isInstalled else { return }
+            registry.add(.mqtt(), to: .linkFixtures)
+            registry.add(MQTTBenchmark.benchmarkCase, to: .benchmarks)
         }
     }
 

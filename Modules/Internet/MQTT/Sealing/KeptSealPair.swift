@@ -1,0 +1,36 @@
+#if MQTT
+    import MeshSecurity
+
+    /// Two peers' kept seal without a broker between them, to measure what it costs.
+    package struct KeptSealPair {
+        private let (sender, receiver): (OwnKey, OwnKey)
+        private let key: PeerKey
+        private let topic: String
+        private var sealer: KeptSealer
+        private var opener: KeptOpener
+
+        /// - Throws: `MQTTError`, and what swift-crypto throws.
+        package init() throws {
+            let (sender, receiver) = (try OwnKey(PeerIdentity()), try OwnKey(PeerIdentity()))
+            guard let key = PeerKey(receiver.compressedPublicKey, of: receiver.id) else {
+                throw MQTTError(.invalidArgument, "an identity's key is not its own")
+            }
+            (self.sender, self.receiver, self.key) = (sender, receiver, key)
+            topic = MQTTTopic.queue(to: receiver.id, from: sender.id).name
+            sealer = try KeptSealer(from: sender, to: key)
+            opener = KeptOpener(from: sender.id, to: receiver)
+        }
+
+        package mutating func seal(_ bytes: [UInt8]) throws -> [UInt8] { try sealer.seal(bytes, for: topic) }
+
+        @discardableResult package mutating func open(_ message: [UInt8]) throws -> [UInt8] {
+            try message.withUnsafeBytes { try opener.open($0, from: topic) }
+        }
+
+        /// As if neither side had a context: HPKE in full, as for the first message.
+        package mutating func forgetContexts() throws {
+            sealer = try KeptSealer(from: sender, to: key)
+            opener = KeptOpener(from: sender.id, to: receiver)
+        }
+    }
+#endif

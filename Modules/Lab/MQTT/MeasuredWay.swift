@@ -1,0 +1,212 @@
+#if MQTT
+    import Foundation
+    import MeshBus
+    import MeshDelivery
+    import MeshMQTTTransport
+    import MeshSecurity
+    import MeshTransport
+
+    /// A sender and a receiver at one broker.
+    protocol MeasuredWay: AnyObject {
+        var arrivals: Arrivals { get }
+        /// Waits while there is no room.
+        func send()
+        func close()
+    }
+
+    /// How many messages have come that nobody has waited for.
+    final class Arrivals: @unchecked Sendable {
+        private let condition = NSCondition()
+        private var count = 0
+
+        func add(_ more: Int = 1) {
+            condition.withLock {
+                count += more
+                condition.signal()
+            }
+        }
+
+        func wait(for wanted: Int) {
+            condition.withLock {
+                while count < wanted { condition.wait() }
+                count -= wanted
+            }
+        }
+
+        /// - Returns: whether something has come in so many seconds.
+        func comes(within seconds: Double) -> Bool {
+            condition.withLock {
+                let end = Date(timeIntervalSinceNow: seconds)
+                while count == 0, condition.wait(until: end) {}
+                defer { count = 0 }
+                return count > 0
+            }
+        }
+    }
+
+    /// Sends until the receiver hears it: subscriptions take a moment.
+    private func warmUp(_ way: some MeasuredWay) {
+        repeat { way.send() } while !way.arrivals.comes(within: 0.1)
+        // What was sent in vain before comes now or never.
+        while way.arrivals.comes(within: 0.3) {}
+    }
+
+    /// Lines go into one program and come out of the other.
+    final class MosquittoPrograms: MeasuredWay {
+        let arrivals = Arrivals()
+        private let line = [UInt8](repeating: UInt8(ascii: "7"), count: MQTTBenchmark.byteCount) + [UInt8(ascii: "\n")]
+        private let input = Pipe()
+        private let processes: [Process]
+
+        init(_ broker: MosquittoBroker) throws {
+            let output = Pipe()
+            let common = [
+                "-h", "127.0.0.1", "-p", "\(broker.port)", "-V", "5", "-q", "1", "--nodelay", "-t", "measured",
+            ]
+            processes = [
+                try Self.start("mosquitto_sub", common, output: output),
+                try Self.start("mosquitto_pub", common + ["-l"], input: input),
+            ]
+            Thread.detachNewThread { [arrivals] in
+                var buffer = [UInt8](repeating: 0, count: 65_536)
+                while case let count = read(output.fileHandleForReading.fileDescriptor, &buffer, buffer.count),
+                    count > 0
+                {
+                    arrivals.add(buffer[..<count].count { $0 == UInt8(ascii: "\n") })
+                }
+            }
+            warmUp(self)
+        }
+
+        private static func start(
+            _ program: String, _ arguments: [String], input: Pipe? = nil, output: Pipe? = nil
+        ) throws -> Process {
+            let process = Process()
+            process.executableURL = URL(filePath: "/usr/bin/env")
+            process.arguments = [program] + arguments
+            process.standardInput = input ?? FileHandle.nullDevice
+            process.standardOutput = output ?? FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            return process
+        }
+
+        func send() {
+            var rest = line[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes {
+                    write(input.fileHandleForWriting.fileDescriptor, $0.baseAddress, $0.count)
+                }
+                guard count > 0 else { return }
+                rest = rest.dropFirst(count)
+            }
+        }
+
+        func close() {
+            for process in processes {
+                // They may have begun with other signals blocked.
+                _ = kill(process.processIdentifier, SIGKILL)
+                process.waitUntilExit()
+            }
+        }
+    }
+
+    /// Blocks until a link or a client has room again.
+    private final class Room: @unchecked Sendable {
+        private let semaphore = DispatchSemaphore(value: 0)
+
+        func hasCome() { semaphore.signal() }
+
+        func send(_ body: () throws(LinkError) -> Void) {
+            while true {
+                do throws(LinkError) { return try body() } catch { _ = semaphore.wait(timeout: .now() + 0.1) }
+            }
+        }
+    }
+
+    /// The client alone.
+    final class MeasuredClients: MeasuredWay {
+        let arrivals = Arrivals()
+        private let room = Room()
+        private let clients: [MosquittoClient]
+        private let message = MQTTMessage(
+            topic: "measured/client", bytes: [UInt8](repeating: 7, count: MQTTBenchmark.byteCount))
+
+        init(_ broker: MosquittoBroker) throws {
+            clients = try (0..<2).map {
+                try MosquittoClient(broker: broker.broker, clientID: "measured-\($0)", sessionExpiry: .zero)
+            }
+            clients[0].open(Ear(self.arrivals, room) {})
+            clients[1].open(
+                Ear(self.arrivals, room) { [client = clients[1]] in client.subscribe(to: ["measured/client"]) })
+            warmUp(self)
+        }
+
+        func send() { room.send { () throws(LinkError) in try clients[0].publish(message) } }
+        func close() { closeAll(clients) { await $0.close() } }
+
+        private final class Ear: MQTTClientObserver {
+            private let arrivals: Arrivals
+            private let room: Room
+            private let begin: @Sendable () -> Void
+
+            init(_ arrivals: Arrivals, _ room: Room, begin: @escaping @Sendable () -> Void) {
+                (self.arrivals, self.room, self.begin) = (arrivals, room, begin)
+            }
+
+            func nextWill() -> MQTTMessage { MQTTMessage(topic: "measured/gone", bytes: [0]) }
+            func connected() { begin() }
+            func subscribed() {}
+            func received(_ bytes: UnsafeRawBufferPointer, on topic: String) { arrivals.add() }
+            func writable() { room.hasCome() }
+            func refused(_ reason: String) {}
+            func disconnected(_ reason: String) {}
+        }
+    }
+
+    /// Two links, on the lane `queue`.
+    final class MeasuredLinks: MeasuredWay {
+        let arrivals = Arrivals()
+        private let room = Room()
+        private let links: [MQTTLink]
+        private let receiver: LinkAddress
+        private let packet = LinkPacket(
+            lane: .queue, bytes: [UInt8](repeating: 7, count: MQTTBenchmark.byteCount))
+
+        init(_ broker: MosquittoBroker) throws {
+            let identities = [PeerIdentity(), PeerIdentity()]
+            receiver = LinkAddress(identities[1].peerID.description)
+            links = try LinkFixture.configurations(identities, broker.broker).map { try MQTTLink($0) }
+            for link in links { try link.open(Ear(arrivals, room)) }
+            warmUp(self)
+        }
+
+        func send() { room.send { () throws(LinkError) in try links[0].send(packet, to: receiver) } }
+        func close() { closeAll(links) { await $0.close() } }
+
+        private final class Ear: LinkObserver {
+            private let arrivals: Arrivals
+            private let room: Room
+
+            init(_ arrivals: Arrivals, _ room: Room) { (self.arrivals, self.room) = (arrivals, room) }
+
+            func found(_ address: LinkAddress) { room.hasCome() }
+            func connected(_ address: LinkAddress, as peerID: String?) {}
+            func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
+                arrivals.add()
+            }
+            func writable(_ address: LinkAddress) { room.hasCome() }
+            func disconnected(_ address: LinkAddress, reason: String?) {}
+            func failed(_ reason: String) {}
+        }
+    }
+
+    private func closeAll<End: Sendable>(_ ends: [End], _ close: @escaping @Sendable (End) async -> Void) {
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            for end in ends { await close(end) }
+            done.signal()
+        }
+        done.wait()
+    }
+#endif
