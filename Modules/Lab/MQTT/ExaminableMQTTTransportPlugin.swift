@@ -37,9 +37,17 @@
                 }
                 let configurations = try configurations(Array(identities.prefix(count)), mosquitto.broker)
                 try await introduce(configurations)
+                let clients = try configurations.map {
+                    WaitingClient(try MosquittoClient(broker: $0.broker, clientID: $0.clientID))
+                }
+                let links = try zip(configurations, clients).map { configuration, client in
+                    var configuration = configuration
+                    configuration.makeClient = { client }
+                    return try MQTTLink(configuration)
+                }
                 return LinkGroup(
-                    try configurations.map { try MQTTLink($0) },
-                    peerIDs: identities.prefix(count).map(\.peerID.description),
+                    links, peerIDs: identities.prefix(count).map(\.peerID.description),
+                    connect: { for client in clients { client.begin() } },
                     settle: {
                         try? await Task.sleep(for: .microseconds(200))
                         withExtendedLifetime(mosquitto) {}
@@ -74,6 +82,37 @@
                 throw MosquittoBroker.Failure(description: "peers have not found each other at the broker")
             }
         }
+    }
+
+    /// Opens another client once it may begin: what a rule does before its peers meet, it does before they meet, also on a
+    /// machine that is slow.
+    private final class WaitingClient: MQTTClient {
+        private let client: MosquittoClient
+        private let state = Locked<(observer: (any MQTTClientObserver)?, hasBegun: Bool)>((nil, false))
+
+        init(_ client: MosquittoClient) { self.client = client }
+
+        func open(_ observer: any MQTTClientObserver) {
+            let hasBegun = state.withLock { state in
+                state.observer = observer
+                return state.hasBegun
+            }
+            if hasBegun { client.open(observer) }
+        }
+
+        /// Idempotent.
+        func begin() {
+            let observer = state.withLock { state in
+                defer { state.hasBegun = true }
+                return state.hasBegun ? nil : state.observer
+            }
+            if let observer { client.open(observer) }
+        }
+
+        func subscribe(to filters: [String]) { client.subscribe(to: filters) }
+        func publish(_ message: MQTTMessage) throws(LinkError) { try client.publish(message) }
+        func drop() { client.drop() }
+        func close() async { await client.close() }
     }
 
     private final class Visitor: LinkObserver {

@@ -45,8 +45,8 @@
             for round in 1...rounds {
                 for (index, (name, way)) in ways.enumerated() {
                     context.report("\(name), round \(round) of \(rounds)")
-                    rates[index].append(rate(of: way))
-                    delays[index] += (0..<latencyCount / rounds).map { _ in delay(of: way) }
+                    rates[index].append(try rate(of: way))
+                    delays[index] += try (0..<latencyCount / rounds).map { _ in try delay(of: way) }
                 }
             }
             let medians = rates.map { percentile($0, 50) }
@@ -64,18 +64,18 @@
         }
 
         /// Messages a second, from the first that is sent to the last that arrives.
-        private static func rate(of way: any MeasuredWay) -> Double {
+        private static func rate(of way: any MeasuredWay) throws -> Double {
             let start = ContinuousClock.now
-            for _ in 0..<messageCount { way.send() }
-            way.arrivals.wait(for: messageCount)
+            for _ in 0..<messageCount { try way.send() }
+            try way.arrivals.wait(for: messageCount)
             return Double(messageCount) / ((ContinuousClock.now - start) / .seconds(1))
         }
 
         /// Microseconds that one message takes which is alone on its way.
-        private static func delay(of way: any MeasuredWay) -> Double {
+        private static func delay(of way: any MeasuredWay) throws -> Double {
             let start = ContinuousClock.now
-            way.send()
-            way.arrivals.wait(for: 1)
+            try way.send()
+            try way.arrivals.wait(for: 1)
             return (ContinuousClock.now - start) / .microseconds(1)
         }
 

@@ -10,7 +10,7 @@
     protocol MeasuredWay: AnyObject {
         var arrivals: Arrivals { get }
         /// Waits while there is no room.
-        func send()
+        func send() throws
         func close()
     }
 
@@ -26,9 +26,16 @@
             }
         }
 
-        func wait(for wanted: Int) {
-            condition.withLock {
-                while count < wanted { condition.wait() }
+        /// - Throws: `MosquittoBroker.Failure` when they have not come in two minutes.
+        func wait(for wanted: Int) throws {
+            try condition.withLock {
+                let end = Date(timeIntervalSinceNow: 120)
+                while count < wanted {
+                    guard condition.wait(until: end) else {
+                        throw MosquittoBroker.Failure(
+                            description: "\(count) of \(wanted) messages have come in two minutes")
+                    }
+                }
                 count -= wanted
             }
         }
@@ -44,9 +51,15 @@
         }
     }
 
-    /// Sends until the receiver hears it: subscriptions take a moment.
-    private func warmUp(_ way: some MeasuredWay) {
-        repeat { way.send() } while !way.arrivals.comes(within: 0.1)
+    /// Sends until the receiver hears it, for a minute: subscriptions take a moment.
+    private func warmUp(_ way: some MeasuredWay) throws {
+        let end = ContinuousClock.now + .seconds(60)
+        repeat {
+            guard ContinuousClock.now < end else {
+                throw MosquittoBroker.Failure(description: "the receiver hears nothing of what is sent to the broker")
+            }
+            try way.send()
+        } while !way.arrivals.comes(within: 0.1)
         // What was sent in vain before comes now or never.
         while way.arrivals.comes(within: 0.3) {}
     }
@@ -75,15 +88,22 @@
                     arrivals.add(buffer[..<count].count { $0 == UInt8(ascii: "\n") })
                 }
             }
-            warmUp(self)
+            try warmUp(self)
         }
+
+        deinit { close() }
 
         private static func start(
             _ program: String, _ arguments: [String], input: Pipe? = nil, output: Pipe? = nil
         ) throws -> Process {
+            let places = ["/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"]
+            guard let path = places.map({ $0 + program }).first(where: FileManager.default.isExecutableFile) else {
+                throw MosquittoBroker.Failure(
+                    description: "there is no \(program); on Debian: apt-get install mosquitto-clients")
+            }
             let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/env")
-            process.arguments = [program] + arguments
+            process.executableURL = URL(filePath: path)
+            process.arguments = arguments
             process.standardInput = input ?? FileHandle.nullDevice
             process.standardOutput = output ?? FileHandle.nullDevice
             process.standardError = FileHandle.nullDevice
@@ -103,7 +123,7 @@
         }
 
         func close() {
-            for process in processes {
+            for process in processes where process.isRunning {
                 // They may have begun with other signals blocked.
                 _ = kill(process.processIdentifier, SIGKILL)
                 process.waitUntilExit()
@@ -117,9 +137,13 @@
 
         func hasCome() { semaphore.signal() }
 
-        func send(_ body: () throws(LinkError) -> Void) {
+        func send(_ body: () throws(LinkError) -> Void) throws {
+            let end = ContinuousClock.now + .seconds(120)
             while true {
-                do throws(LinkError) { return try body() } catch { _ = semaphore.wait(timeout: .now() + 0.1) }
+                do throws(LinkError) { return try body() } catch {
+                    guard ContinuousClock.now < end else { throw error }
+                    _ = semaphore.wait(timeout: .now() + 0.1)
+                }
             }
         }
     }
@@ -139,10 +163,10 @@
             clients[0].open(Ear(self.arrivals, room) {})
             clients[1].open(
                 Ear(self.arrivals, room) { [client = clients[1]] in client.subscribe(to: ["measured/client"]) })
-            warmUp(self)
+            try warmUp(self)
         }
 
-        func send() { room.send { () throws(LinkError) in try clients[0].publish(message) } }
+        func send() throws { try room.send { () throws(LinkError) in try clients[0].publish(message) } }
         func close() { closeAll(clients) { await $0.close() } }
 
         private final class Ear: MQTTClientObserver {
@@ -178,10 +202,10 @@
             receiver = LinkAddress(identities[1].peerID.description)
             links = try LinkFixture.configurations(identities, broker.broker).map { try MQTTLink($0) }
             for link in links { try link.open(Ear(arrivals, room)) }
-            warmUp(self)
+            try warmUp(self)
         }
 
-        func send() { room.send { () throws(LinkError) in try links[0].send(packet, to: receiver) } }
+        func send() throws { try room.send { () throws(LinkError) in try links[0].send(packet, to: receiver) } }
         func close() { closeAll(links) { await $0.close() } }
 
         private final class Ear: LinkObserver {

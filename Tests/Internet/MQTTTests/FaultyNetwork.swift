@@ -71,7 +71,7 @@
                 guard !isFaulty || places[index].standsStillUntil <= now else { continue }
                 cores[index].tick(now)
                 perform(index)
-                while !places[index].waiting.isEmpty, !happens(0.3) { read(index) }
+                while places[index].isThere, !places[index].waiting.isEmpty, !happens(0.3) { read(index) }
             }
         }
 
@@ -97,7 +97,6 @@
 
         private mutating func read(_ index: Int) {
             let (message, now) = (places[index].waiting.removeFirst(), now)
-            guard places[index].isThere else { return places[index].waiting.insert(message, at: 0) }
             message.bytes.withUnsafeBytes { cores[index].received($0, on: message.topic, now) }
             perform(index)
         }

@@ -25,19 +25,23 @@
 
         /// nil for a topic that is none of ours.
         init?(_ name: String) {
-            guard name.utf8.count <= Self.bytesMax, name.hasPrefix(Self.root) else { return nil }
-            let parts = name.dropFirst(Self.root.count).split(separator: "/", omittingEmptySubsequences: false)
-            guard let first = parts.first, let subject = PeerID(String(first)) else { return nil }
+            // By bytes: characters cost more than sealing does.
+            let bytes = name.utf8
+            guard bytes.count <= Self.bytesMax, bytes.starts(with: Self.root.utf8) else { return nil }
+            let parts = bytes.dropFirst(Self.root.utf8.count)
+                .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+                .map { String(Substring($0)) }
+            guard let first = parts.first, let subject = PeerID(first) else { return nil }
             if parts.count == 2, parts[1] == "presence" {
                 self = .presence(subject)
                 return
             }
-            guard parts.count >= 4, parts[1] == "from", let sender = PeerID(String(parts[2])) else { return nil }
+            guard parts.count >= 4, parts[1] == "from", let sender = PeerID(parts[2]) else { return nil }
             switch (parts[3], parts.count) {
             case ("hello", 4): self = .hello(to: subject, from: sender)
             case ("datagram", 4): self = .datagram(to: subject, from: sender)
             case ("queue", 4): self = .queue(to: subject, from: sender)
-            case ("latest", 5): self = .latest(to: subject, from: sender, key: String(parts[4]))
+            case ("latest", 5): self = .latest(to: subject, from: sender, key: parts[4])
             default: return nil
             }
         }
