@@ -17,10 +17,12 @@ struct Module {
     var uses: [String] = []
     var needs: [Target.Dependency] = []
     var tests: [String]?
+    /// Files that are compiled in.
+    var embeds: [String] = []
 
     init(
         _ name: String, _ path: String, floor: Int, form: Form = .library,
-        uses: [String] = [], needs: [Target.Dependency] = [], tests: [String]? = nil
+        uses: [String] = [], needs: [Target.Dependency] = [], tests: [String]? = nil, embeds: [String] = []
     ) {
         self.name = name
         self.path = path
@@ -29,6 +31,7 @@ struct Module {
         self.uses = uses
         self.needs = needs
         self.tests = tests
+        self.embeds = embeds
     }
 }
 
@@ -356,7 +359,7 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshWire", "MeshTesting",
             "MeshTestSupport",
             "plugins-tool",
-        ]),
+        ], embeds: ["Benchmarks/Report/Report.html"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
@@ -410,7 +413,9 @@ func targets(of module: Module) -> [Target] {
             .executableTarget(
                 name: module.name, dependencies: dependencies, path: module.path, swiftSettings: swiftSettings)
         case .library, .internalLibrary:
-            .target(name: module.name, dependencies: dependencies, path: module.path, swiftSettings: swiftSettings)
+            .target(
+                name: module.name, dependencies: dependencies, path: module.path,
+                resources: module.embeds.map { .embedInCode($0) }, swiftSettings: swiftSettings)
         }
     guard let tests = module.tests else { return [target] }
     // Tests mirror what they test: Modules/Core/Bus, Tests/Core/BusTests.
