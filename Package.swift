@@ -376,7 +376,8 @@ let modules: [Module] = [
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
             "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage", "MeshResumeGateway",
         ],
-        needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport] + gatewayServer + webSocket),
+        needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport] + gatewayServer + webSocket,
+        tests: ["MeshBus", "MeshDiscovery", "MeshToolOutput", "MeshTestSupport"]),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: [

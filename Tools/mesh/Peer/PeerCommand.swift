@@ -59,7 +59,12 @@
             let strangers = connection.followStrangers(peer.remark)
             defer { strangers.cancel() }
             if store == nil { output.remark("The workout is kept in memory: it ends with its last peer.") }
-            let signal = try await peer.run()
+            let signal: Int32?
+            do {
+                signal = try await peer.run()
+            } catch {
+                throw link.explained(error)
+            }
             store?.close()
             if let signal { throw ExitCode(128 + signal) }
         }
