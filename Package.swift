@@ -70,6 +70,7 @@ let udpTransport = Target.Dependency.target(name: "MeshUDPTransport", condition:
 let gatewayServer = ["MeshGatewayServer", "MeshWebSocket"].map {
     Target.Dependency.target(name: $0, condition: .when(traits: ["WebSocket"]))
 }
+let inspector = Target.Dependency.target(name: "MeshInspector", condition: .when(traits: ["Inspector"]))
 let redisReplay = Target.Dependency.target(name: "MeshRedisReplay", condition: .when(traits: ["Redis"]))
 let mqttTransport = Target.Dependency.target(name: "MeshMQTTTransport", condition: .when(traits: ["MQTT"]))
 let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", condition: .when(traits: ["SQLite"]))
@@ -279,6 +280,17 @@ let modules: [Module] = [
         "MeshResumeWebSocket", "Modules/Internet/ResumeClient", floor: 6,
         uses: ["MeshBus", "MeshResume", "MeshWebSocket"], needs: webSocket),
 
+    Module(
+        "MeshInspector", "Modules/Features/Inspector", floor: 6,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshSession", "MeshDiagnostics", "MeshWebSocket",
+        ],
+        needs: webSocket,
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshTransport", "MeshDiagnostics", "MeshLoopbackTransport", "MeshTestSupport",
+        ],
+        embeds: ["Page/inspector.html", "Page/inspector.css", "Page/inspector.js"]),
+
     // Lab: what tests, proves and measures
     Module(
         "MeshScenarioTransport", "Modules/Lab/Scenario", floor: 5,
@@ -315,10 +327,10 @@ let modules: [Module] = [
             "MeshDelivery",
             "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshSimulatedWatch", "MeshResume",
             "MeshResumeGateway",
-            "MeshWatchConnectivityTransport",
+            "MeshWatchConnectivityTransport", "MeshDiagnostics",
             "MeshTesting", "MeshVirtualTime",
         ],
-        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
+        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport", "MeshDiagnostics"]),
 
     // Umbrella: all of it in one import
     Module(
@@ -351,10 +363,10 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire",
             "MeshEngine",
             "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection",
-            "MeshSharedState", "MeshTesting", "MeshResumeGateway",
+            "MeshSharedState", "MeshTesting", "MeshResumeGateway", "MeshDiagnostics",
             "MeshSimulation", "MeshCodecBenchmark",
         ],
-        needs: [argumentParser],
+        needs: [argumentParser, inspector],
         tests: [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshWire", "MeshTesting",
             "MeshTestSupport",
@@ -375,8 +387,10 @@ let modules: [Module] = [
             "MeshIdentity",
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
             "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage", "MeshResumeGateway",
+            "MeshDiagnostics",
         ],
-        needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport] + gatewayServer + webSocket,
+        needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport, inspector] + gatewayServer
+            + webSocket,
         tests: ["MeshBus", "MeshDiscovery", "MeshToolOutput", "MeshTestSupport"]),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
@@ -459,6 +473,10 @@ let package = Package(
         .trait(
             name: "WebSocket",
             description: "MeshWebSocket, a gateway's server and its client: WebSockets by SwiftNIO, and TLS."),
+        .trait(
+            name: "Inspector",
+            description: "MeshInspector serves a page that shows a session's life, on loopback, by SwiftNIO.",
+            enabledTraits: ["WebSocket"]),
         .trait(
             name: "MQTT",
             description: "MeshMQTTTransport: paired peers anywhere, through an MQTT 5 broker; needs libmosquitto."),

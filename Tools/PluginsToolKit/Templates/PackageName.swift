@@ -52,7 +52,8 @@ struct PackageName: Equatable {
     private static let reserved: Set<String> = [
         "Benchmarks", "Bus", "CBOR", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery",
         "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GatewayServer", "GPX", "GroceriesExample",
-        "Identity", "JSON", "JSONCodec", "KeySync", "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport",
+        "Identity", "Inspector", "JSON", "JSONCodec", "KeySync", "Libdeflate", "LocalNetworkLab", "Loopback",
+        "LoopbackTransport",
         "MQTT", "MQTTLab", "MQTTTransport",
         "Payload", "Pipe", "PipeTransport", "PluginsTool", "PluginsToolKit", "RedisLab", "RedisReplay", "Register",
         "Requests", "Resume", "ResumeGateway", "ResumeWebSocket", "Scenario", "ScenarioTransport", "Security",
