@@ -17,10 +17,12 @@ struct Module {
     var uses: [String] = []
     var needs: [Target.Dependency] = []
     var tests: [String]?
+    /// Files that are compiled in.
+    var embeds: [String] = []
 
     init(
         _ name: String, _ path: String, floor: Int, form: Form = .library,
-        uses: [String] = [], needs: [Target.Dependency] = [], tests: [String]? = nil
+        uses: [String] = [], needs: [Target.Dependency] = [], tests: [String]? = nil, embeds: [String] = []
     ) {
         self.name = name
         self.path = path
@@ -29,6 +31,7 @@ struct Module {
         self.uses = uses
         self.needs = needs
         self.tests = tests
+        self.embeds = embeds
     }
 }
 
@@ -67,6 +70,7 @@ let udpTransport = Target.Dependency.target(name: "MeshUDPTransport", condition:
 let gatewayServer = ["MeshGatewayServer", "MeshWebSocket"].map {
     Target.Dependency.target(name: $0, condition: .when(traits: ["WebSocket"]))
 }
+let inspector = Target.Dependency.target(name: "MeshInspector", condition: .when(traits: ["Inspector"]))
 let redisReplay = Target.Dependency.target(name: "MeshRedisReplay", condition: .when(traits: ["Redis"]))
 let gatewayTransport = Target.Dependency.target(
     name: "MeshGatewayTransport", condition: .when(traits: ["WebSocket"]))
@@ -296,6 +300,17 @@ let modules: [Module] = [
         "MeshResumeWebSocket", "Modules/Internet/ResumeClient", floor: 6,
         uses: ["MeshBus", "MeshResume", "MeshWebSocket"], needs: webSocket),
 
+    Module(
+        "MeshInspector", "Modules/Features/Inspector", floor: 6,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshSession", "MeshDiagnostics", "MeshWebSocket",
+        ],
+        needs: webSocket,
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshTransport", "MeshDiagnostics", "MeshLoopbackTransport", "MeshTestSupport",
+        ],
+        embeds: ["Page/inspector.html", "Page/inspector.css", "Page/inspector.js"]),
+
     // Lab: what tests, proves and measures
     Module(
         "MeshScenarioTransport", "Modules/Lab/Scenario", floor: 5,
@@ -341,10 +356,10 @@ let modules: [Module] = [
             "MeshDelivery",
             "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshSimulatedWatch", "MeshResume",
             "MeshMailbox", "MeshResumeGateway",
-            "MeshWatchConnectivityTransport",
+            "MeshWatchConnectivityTransport", "MeshDiagnostics",
             "MeshTesting", "MeshVirtualTime",
         ],
-        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport"]),
+        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport", "MeshDiagnostics"]),
 
     // Umbrella: all of it in one import
     Module(
@@ -377,15 +392,15 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire",
             "MeshEngine",
             "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection",
-            "MeshSharedState", "MeshTesting", "MeshResumeGateway",
+            "MeshSharedState", "MeshTesting", "MeshResumeGateway", "MeshDiagnostics",
             "MeshSimulation", "MeshCodecBenchmark",
         ],
-        needs: [argumentParser],
+        needs: [argumentParser, inspector],
         tests: [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshWire", "MeshTesting",
             "MeshTestSupport",
             "plugins-tool",
-        ]),
+        ], embeds: ["Benchmarks/Report/Report.html"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
@@ -402,9 +417,11 @@ let modules: [Module] = [
             "MeshIdentity",
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
             "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage", "MeshResumeGateway",
+            "MeshDiagnostics",
         ],
-        needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport, gatewayTransport, relay]
-            + gatewayServer + webSocket),
+        needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport, gatewayTransport, relay, inspector]
+            + gatewayServer + webSocket,
+        tests: ["MeshBus", "MeshDiscovery", "MeshToolOutput", "MeshTestSupport"]),
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: [
@@ -441,7 +458,9 @@ func targets(of module: Module) -> [Target] {
             .executableTarget(
                 name: module.name, dependencies: dependencies, path: module.path, swiftSettings: swiftSettings)
         case .library, .internalLibrary:
-            .target(name: module.name, dependencies: dependencies, path: module.path, swiftSettings: swiftSettings)
+            .target(
+                name: module.name, dependencies: dependencies, path: module.path,
+                resources: module.embeds.map { .embedInCode($0) }, swiftSettings: swiftSettings)
         }
     guard let tests = module.tests else { return [target] }
     // Tests mirror what they test: Modules/Core/Bus, Tests/Core/BusTests.
@@ -484,6 +503,10 @@ let package = Package(
         .trait(
             name: "WebSocket",
             description: "MeshWebSocket, a gateway's server and its client: WebSockets by SwiftNIO, and TLS."),
+        .trait(
+            name: "Inspector",
+            description: "MeshInspector serves a page that shows a session's life, on loopback, by SwiftNIO.",
+            enabledTraits: ["WebSocket"]),
         .trait(
             name: "MQTT",
             description: "MeshMQTTTransport: paired peers anywhere, through an MQTT 5 broker; needs libmosquitto."),

@@ -15,9 +15,9 @@ package struct CodecBenchmark {
         summary: "A whole envelope through each codec: size, time, and how many times faster than Foundation's JSON",
         run: { context in try CodecBenchmark(context).rows() })
 
-    private let context: BenchmarkContext
-    private let payloads: [BenchmarkPayload]
-    private let codecs: [any PayloadCodec]
+    let context: BenchmarkContext
+    let payloads: [BenchmarkPayload]
+    let codecs: [any PayloadCodec]
     private let limits: [PayloadLimit]
     private let compared: [ComparedForm]
     private let stopwatch: BenchmarkStopwatch
@@ -95,8 +95,8 @@ package struct CodecBenchmark {
 
     /// Bytes and nanoseconds of each form, our own ones first. All take turns.
     /// - Throws: what the forms throw, and `ToolError` when the value does not survive one.
-    private func timings<Value: Codable & Equatable & Sendable>(
-        of forms: [EnvelopeForm<Value>], _ envelope: SessionSyncEnvelope<Value>, _ compared: [ComparedForm]
+    func timings<Value: Codable & Equatable & Sendable>(
+        of forms: [EnvelopeForm<Value>], _ envelope: SessionSyncEnvelope<Value>, _ compared: [ComparedForm] = []
     ) throws -> [CodecTiming] {
         let encoded = try forms.map { try $0.encode(envelope) }
         for (form, bytes) in zip(forms, encoded) where try form.decode(bytes) != envelope {

@@ -22,6 +22,7 @@ package struct CodecBenchmarkPlugin: Plugin {
         registry.add(BenchmarkPayload(id: "record", value: SamplePayloads.record()), to: .benchmarkPayloads)
         registry.add(BenchmarkPayload(id: "document", value: SamplePayloads.document()), to: .benchmarkPayloads)
         registry.add(CodecBenchmark.benchmarkCase, to: .benchmarks)
+        registry.add(CodecBenchmark.growthCase, to: .benchmarks)
         registry.add(FrameBenchmark.benchmarkCase, to: .benchmarks)
     }
 }

@@ -13,6 +13,9 @@ extension BenchmarkRow {
     package func labelled(_ benchmark: String) -> BenchmarkRow {
         BenchmarkRow(fields: [Field(name: "benchmark", value: .text(benchmark))] + fields)
     }
+
+    /// Without that name.
+    package var unlabelled: BenchmarkRow { BenchmarkRow(fields: Array(fields.dropFirst())) }
 }
 
 extension Sequence {

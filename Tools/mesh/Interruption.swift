@@ -1,6 +1,16 @@
 #if CommandLineTools
+    import Foundation
+
     /// The tool was told to stop.
     struct Interruption: Error {
         let signal: Int32
+
+        /// Returns when the tool is told to stop.
+        static func wait() async {
+            let (signals, signal) = AsyncStream<Int32>.makeStream()
+            let watch = await SignalWatch([SIGINT, SIGTERM, SIGHUP]) { signal.yield($0) }
+            defer { watch.cancel() }
+            for await _ in signals { break }
+        }
     }
 #endif

@@ -8,7 +8,7 @@
             commandName: "mesh", abstract: "Peers of a session in a terminal.", version: "0.1.0",
             subcommands: [
                 PeerCommand.self, PairCommand.self, DoctorCommand.self, ReplayCommand.self, PlayCommand.self,
-                CodecsCommand.self, GatewayCommand.self,
+                CodecsCommand.self, GatewayCommand.self, InspectCommand.self,
             ])
 
         static func main() async {

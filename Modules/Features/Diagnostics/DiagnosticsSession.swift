@@ -13,6 +13,9 @@ public final class DiagnosticsSession: SessionSyncTransport {
         public let number: UInt64
         public let at: Date
         public let event: SessionDiagnosticEvent
+        /// Of a payload that came as bytes, how many, and the name of its codec; nil of one that was a value.
+        public let payloadBytes: Int?
+        public let codec: String?
     }
 
     private struct Log {
@@ -49,14 +52,25 @@ public final class DiagnosticsSession: SessionSyncTransport {
     /// How many events have been recorded, forgotten ones included.
     public var recordedCount: UInt64 { log.withLock { $0.recorded } }
 
+    /// Those with a higher number, oldest first, as far as they are kept. O(records kept).
+    public func records(after number: UInt64) -> [Record] { log.withLock { $0.records.filter { $0.number > number } } }
+
+    /// What is kept, as a recording: `jsonLines` is a file to hand on, which `mesh inspect` shows.
+    public var recording: DiagnosticsRecording {
+        DiagnosticsRecording(entries: records.map { DiagnosticsEntry($0, of: localPeer.id) })
+    }
+
     /// Events from now on, as an independent stream; the oldest of 1024 waiting events make room.
     public func events() -> AsyncStream<SessionDiagnosticEvent> { topic.subscribe() }
 
-    private func record(_ event: SessionDiagnosticEvent) {
+    private func record(_ event: SessionDiagnosticEvent, _ payload: EncodedPayload? = nil) {
         let moment = now()
         log.withLock { log in
             log.recorded += 1
-            log.records.append(Record(number: log.recorded, at: moment, event: event))
+            log.records.append(
+                Record(
+                    number: log.recorded, at: moment, event: event, payloadBytes: payload?.bytes.count,
+                    codec: payload?.codec.id.name))
             // Trimmed by halves, so that recording stays O(1).
             if log.records.count >= recordLimit * 2 { log.records.removeFirst(log.records.count - recordLimit) }
             topic.publish(event)
@@ -77,12 +91,15 @@ public final class DiagnosticsSession: SessionSyncTransport {
     }
 
     private func pass(_ envelope: AnySessionSyncEnvelope) {
-        record(.envelopeReceived(envelope.metadata))
+        // What is bytes already asks no codec.
+        let payload = envelope.encodedByteCount == nil ? nil : try? envelope.encodedPayload(with: NoCodec())
+        record(.envelopeReceived(envelope.metadata), payload)
         inbox.deliver(envelope)
     }
 
     private func pass(_ snapshot: AnySessionSyncSnapshot) {
-        record(.snapshotReceived(snapshot.metadata, revision: snapshot.revision))
+        let state = snapshot.encodedByteCount == nil ? nil : try? snapshot.encodedState(with: NoCodec())
+        record(.snapshotReceived(snapshot.metadata, revision: snapshot.revision), state)
         inbox.deliver(snapshot)
     }
 
@@ -175,5 +192,16 @@ extension DiagnosticsSession {
             record(.sendFailed(metadata, mode: mode, reason: "\(error)"))
             throw error
         }
+    }
+}
+
+/// Writes nothing: what is a value within one process has no bytes.
+private struct NoCodec: PayloadCodec {
+    let id = PayloadCodecID(number: 0, name: "none")
+
+    func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] { throw CancellationError() }
+
+    func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
+        throw CancellationError()
     }
 }

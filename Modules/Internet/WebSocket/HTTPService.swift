@@ -15,8 +15,16 @@
         package struct Response: Sendable {
             let status: Int
             let text: String
+            /// Beside its type, its length and that the connection ends.
+            let headers: [(name: String, value: String)]
+            let type: String
 
-            package init(status: Int, text: String) { (self.status, self.text) = (status, text) }
+            package init(
+                status: Int, text: String, type: String = "text/plain; version=0.0.4",
+                headers: [(name: String, value: String)] = []
+            ) {
+                (self.status, self.text, self.type, self.headers) = (status, text, type, headers)
+            }
         }
 
         static let bodyBytesMax = 128 << 10
@@ -83,10 +91,11 @@
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
         private static func write(_ response: HTTPService.Response, to channel: any Channel) {
-            let headers = HTTPHeaders([
-                ("Content-Type", "text/plain; version=0.0.4"), ("Content-Length", "\(response.text.utf8.count)"),
-                ("Connection", "close"),
-            ])
+            let headers = HTTPHeaders(
+                [
+                    ("Content-Type", response.type), ("Content-Length", "\(response.text.utf8.count)"),
+                    ("Connection", "close"),
+                ] + response.headers.map { ($0.name, $0.value) })
             let head = HTTPResponseHead(
                 version: .http1_1, status: HTTPResponseStatus(statusCode: response.status), headers: headers)
             channel.write(HTTPServerResponsePart.head(head), promise: nil)

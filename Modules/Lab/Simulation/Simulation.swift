@@ -1,3 +1,5 @@
+public import MeshDiagnostics
+
 /// What a run may ask of its worlds beside the schedule.
 public struct SimulationOptions: Sendable {
     /// Rules of the engine that are broken on purpose, by name.
@@ -8,16 +10,20 @@ public struct SimulationOptions: Sendable {
     public var members: Int?
     /// Is told of every step when one seed is looked at.
     public var trace: (@Sendable (String) -> Void)?
+    /// Is told what passes and how peers stand, for an inspector; of the settings that have a `World`.
+    public var record: (@Sendable (DiagnosticsEntry) -> Void)?
 
     public init(
         mutation: String? = nil, stores: SimulatedStores = .perfect, setting: SimulationSetting = .ordinary,
-        members: Int? = nil, trace: (@Sendable (String) -> Void)? = nil
+        members: Int? = nil, trace: (@Sendable (String) -> Void)? = nil,
+        record: (@Sendable (DiagnosticsEntry) -> Void)? = nil
     ) {
         self.mutation = mutation
         self.stores = stores
         self.setting = setting
         self.members = members
         self.trace = trace
+        self.record = record
     }
 }
 

@@ -8,8 +8,9 @@ extension World {
         applied: [SessionAppliedEvent<Feature.Event>], at peer: Int, isLocal: Bool
     ) throws(Violation) {
         for event in applied {
-            trace(peer) { "places \(event.envelope.metadata.place.text) (\(event.outcome))" }
+            trace(peer, isRecorded: false) { "places \(event.envelope.metadata.place.text) (\(event.outcome))" }
             let metadata = event.envelope.metadata
+            record(event, at: peer)
             if event.replayedCount > 0 {
                 outcome.rollbacks += 1
                 outcome.deepestRollback = max(outcome.deepestRollback, event.replayedCount)

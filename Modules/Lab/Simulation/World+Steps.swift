@@ -87,6 +87,7 @@ extension World {
             send(envelope, NewerEvent(number: number, choice: tap.choice), from: peer, to: other)
         }
         try follow(directives, at: peer)
+        recordState(of: peer)
     }
 
     /// The periodic exchange.
@@ -105,7 +106,7 @@ extension World {
     }
 
     func handle(_ frame: Frame<Feature>, at peer: Int) throws(Violation) {
-        trace(peer) { "receives \(frame)" }
+        trace(peer, isRecorded: false) { "receives \(frame)" }
         guard handsTogether, frame.isEvent else {
             try handleTogether(at: peer)
             return try handleAlone(frame, at: peer)

@@ -1,4 +1,5 @@
 import MeshBus
+import MeshDiagnostics
 import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
@@ -60,9 +61,15 @@ final class World<Feature: SimulatedFeature> {
     /// Where members join and are let go.
     var company: WorldCompany?
 
+    /// What was recorded of each peer's state last.
+    var recordedStates: [DiagnosticsEntry?]
+    private var recordedFrames: UInt64 = 0
+
     private struct Route {
         let sender: Int
         let receiver: Int
+        /// What a recording calls the frame.
+        var message: UInt64 = 0
     }
 
     init(_ schedule: Schedule, _ options: SimulationOptions) {
@@ -72,6 +79,7 @@ final class World<Feature: SimulatedFeature> {
         network = FrameNetwork(schedule)
         random = SplitMix64(seed: schedule.seed ^ 0x5EED)
         together = Array(repeating: [], count: schedule.peerCount)
+        recordedStates = Array(repeating: nil, count: schedule.peerCount)
         gathering = SplitMix64(seed: schedule.seed ^ 0x6A74)
         handsTogether = gathering.happens(rate: 0.5)
         conditions = schedule.conditions
@@ -112,6 +120,7 @@ final class World<Feature: SimulatedFeature> {
         } catch {
             outcome.failure = "at \(now / 1_000) ms: \(error.reason)"
         }
+        recordEnd()
         outcome.simulatedMilliseconds = Int(now / 1_000)
         outcome.faults += network.counts
     }
@@ -135,7 +144,9 @@ final class World<Feature: SimulatedFeature> {
 
 extension World {
     /// Tells what a peer does to whoever looks at one seed.
-    func trace(_ peer: Int, _ text: () -> String) {
+    /// - Parameter isRecorded: false for what a recording tells otherwise.
+    func trace(_ peer: Int, isRecorded: Bool = true, _ text: () -> String) {
+        if isRecorded { record(note: text, of: peer) }
         guard let trace = options.trace else { return }
         trace("\(now / 1_000) ms  \(Schedule.name(of: peer)) \(text())")
     }
@@ -158,8 +169,12 @@ extension World {
     func transmit(_ frame: Frame<Feature>, from sender: Int, to receiver: Int) {
         guard canPass(frame, from: sender, to: receiver) else { return }
         let fate = network.fate(from: sender, to: receiver, at: now)
-        if let delay = fate.first { dispatch(frame, Route(sender: sender, receiver: receiver), at: now + delay) }
-        if let delay = fate.copy { dispatch(frame, Route(sender: sender, receiver: receiver), at: now + delay) }
+        recordedFrames += 1
+        let route = Route(sender: sender, receiver: receiver, message: recordedFrames)
+        record(frame, .sent, route.message, from: sender, to: receiver)
+        if fate.first == nil, fate.copy == nil { record(frame, .lost, route.message, from: sender, to: receiver) }
+        if let delay = fate.first { dispatch(frame, route, at: now + delay) }
+        if let delay = fate.copy { dispatch(frame, route, at: now + delay) }
     }
 
     private func dispatch(_ frame: Frame<Feature>, _ route: Route, at time: UInt64) {
@@ -184,9 +199,12 @@ extension World {
         let frame = passages[slot].take()
         freeSlots.append(slot)
         guard situation.isRunning, let frame else { return }
+        let route = routes[slot]
+        record(frame, .received, route.message, from: route.sender, to: peer)
         situations[peer].busyUntil = now + situation.frameCost
         outcome.frames += 1
         company?.heard[peer][routes[slot].sender] = now
         try handle(frame, at: peer)
+        recordState(of: peer)
     }
 }

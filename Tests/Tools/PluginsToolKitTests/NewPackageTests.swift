@@ -129,6 +129,18 @@ struct NewPackageTests {
         try check(files, id: "codec.morse")
     }
 
+    @Test("a benchmark's package has a state, a plugin, a test and a tool")
+    func benchmark() throws {
+        let files = NewPackage.benchmark(try PackageName("LongHike"), from: origin).files
+        #expect(
+            files.map(\.path) == [
+                "Package.swift", "Sources/long-hike-tool/main.swift", ".gitignore",
+                "Sources/LongHike/LongHikeState.swift", "Sources/LongHike/LongHikePlugin.swift",
+                "Tests/LongHikeTests/FitTests.swift",
+            ])
+        try check(files, id: "benchmark.long-hike")
+    }
+
     private func check(_ files: [NewPackage.File], id: String) throws {
         let text = files.map(\.text).joined()
         #expect(text.contains("id: \"\(id)\""))

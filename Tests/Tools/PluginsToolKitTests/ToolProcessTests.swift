@@ -93,13 +93,16 @@
             return [
                 ["describe", "--", text], ["verify", "--", text], ["bench", "--", text],
                 ["bench", "links", "--link", text], ["bench", "codecs", "--payload", text],
-                ["bench", "codecs", "--gpx", text], ["simulate", "--feature", text],
+                ["bench", "codecs", "--gpx", text], ["bench", "frames", "--limit", text],
+                ["bench", "frames", "--html", nowhere], ["bench", "compare", "--", nowhere, text],
+                ["simulate", "--feature", text],
                 ["link-end", "--", text, "engine"], ["graph", "--package-path", nowhere],
                 ["train-dictionary", "--output=/dev/null/x", "--", text],
                 ["train-dictionary", "--output", nowhere, #filePath],
                 ["new", "codec", "--output", nowhere, "Morse"],
                 ["new", "transport", "--output=/dev/null/x", "--package", nowhere, "Morse"],
-                ["new", "transport", "--output=/dev/null/x", "--", text + "!"], ["datagram-sink", "link", nowhere],
+                ["new", "transport", "--output=/dev/null/x", "--", text + "!"],
+                ["new", "benchmark", "--output=/dev/null/x", "Hike"], ["datagram-sink", "link", nowhere],
             ]
         }
 

@@ -6,7 +6,7 @@
 
     struct BenchCommand: ToolCommand {
         static let configuration = CommandConfiguration(
-            commandName: "bench", abstract: "Measure: every case that the plugins offer, or one.",
+            commandName: "bench", abstract: "Measure: every case that the plugins offer, or some.",
             discussion: """
                 Rows of every case: benchmark, then the case's own keys. Build in release mode for figures that mean \
                 something. Rows of `codecs`: payload, codec (compact goes through Codable, compact.direct through \
@@ -15,48 +15,138 @@
                 than json), and by limit id: fits, frames (how many carry it), capacity (how many samples would fit into \
                 one; for payloads made of samples). Rows of `state`: state, merge, valueBytes (JSON), firstBytes (the \
                 first change), updateBytes (the median of ten later ones, a whole frame), updateBytesZlib, contextBytes \
-                (what an application context of WatchConnectivity holds), updatesPerContext.
-                """)
+                (what an application context of WatchConnectivity holds), updatesPerContext. \
+                Rows of `growth`: payload, samples, codec, bytes, encodeNanoseconds, decodeNanoseconds.
 
-        @Argument(help: "The case, such as codecs; all when absent.")
-        var benchmark: String?
+                With --json the object also has runCount, runs (the figures of each run, where there were several), \
+                limits, payloads, and answers: does each payload of `codecs` fit the limit? (payload, limit, limitBytes, \
+                fits, codec, bytes, sentence).
+                """,
+            subcommands: [CompareCommand.self])
 
-        @Option(help: "For codecs: this payload only.")
+        @Argument(help: "The cases, such as codecs; all when absent.")
+        var benchmarks: [String] = []
+
+        @Option(help: "For codecs and growth: this payload only.")
         var payload: String?
+
+        @Option(
+            help: "For codecs: does each payload fit this one? WatchConnectivity's application context when absent.")
+        var limit: String?
 
         @Option(help: "For links: this one only. For way: this one, between processes.")
         var link: String?
 
-        @Option(help: ArgumentHelp("For codecs: make the track from this recording.", valueName: "file"))
+        @Option(help: ArgumentHelp("For codecs and growth: make the track from this recording.", valueName: "file"))
         var gpx: String?
 
         @Option(help: "For alone: how many times as fast as life the day passes; as fast as it can when absent.")
         var speed: String?
 
+        @Option(
+            name: .customLong("repeat"),
+            help: "Measure so many times, 1 to 100, and tell medians; the runs tell the noise.")
+        var runCount = 1
+
+        @Option(help: ArgumentHelp("Also write a page with pictures, for any browser.", valueName: "file"))
+        var html: String?
+
         @OptionGroup var output: OutputOptions
 
+        func validate() throws {
+            guard (1...100).contains(runCount) else { throw ValidationError("--repeat takes 1 to 100") }
+        }
+
         func run(on bus: PluginBus) async throws {
-            let cases = try bus.benchmarks(named: benchmark)
+            let cases = try bus.benchmarks(named: benchmarks)
+            let limit = try bus.limit(named: limit)
+            if let html { try ReportPage.requireWritable(html) }
             let progress = ProgressLine()
             var options: [String: String] = [:]
             options["payload"] = payload
             options["gpx"] = gpx
             options["link"] = link
             options["speed"] = speed
-            let context = BenchmarkContext(bus: bus, options: options) { progress.show($0) }
 
-            var rows: [[BenchmarkRow]] = []
-            for benchmark in cases {
-                rows.append(try await benchmark.run(context))
+            var runs: [[BenchmarkRow]] = []
+            for run in 1...runCount {
+                let prefix = runCount == 1 ? "" : "run \(run) of \(runCount): "
+                let context = BenchmarkContext(bus: bus, options: options) { progress.show(prefix + $0) }
+                var rows: [BenchmarkRow] = []
+                for benchmark in cases { rows += try await benchmark.run(context).map { $0.labelled(benchmark.id) } }
+                runs.append(rows)
             }
             progress.clear()
-            try output.print(zip(cases, rows).flatMap { benchmark, rows in rows.map { $0.labelled(benchmark.id) } }) {
-                zip(cases, rows).map { benchmark, rows in
-                    benchmark.summary.printable() + "\n\n"
-                        + BenchmarkTable.text(of: rows, columns: bus.descriptors.payloadLimits.map(\.id))
-                }
-                .joined(separator: "\n\n")
+            let report = try BenchmarkReport(runs: runs, bus: bus, limit: limit)
+            if let html { try ReportPage(report).write(to: html) }
+            try output.print(object: report) { text(of: report, cases, bus) }
+            if let html { ToolOutput.remark("The page is in '\(html)'.") }
+        }
+
+        private func text(of report: BenchmarkReport, _ cases: [BenchmarkCase], _ bus: PluginBus) -> String {
+            cases.map { benchmark in
+                let rows = report.rows.of(benchmark.id).map(\.unlabelled)
+                let table = BenchmarkTable.text(of: rows, columns: bus.descriptors.payloadLimits.map(\.id))
+                let answers = benchmark.id == "codecs" ? report.answers.map { $0.sentence.printable() } : []
+                return [benchmark.summary.printable(), table, answers.joined(separator: "\n")]
+                    .filter { !$0.isEmpty }.joined(separator: "\n\n")
             }
+            .joined(separator: "\n\n")
+        }
+    }
+
+    struct CompareCommand: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "compare",
+            abstract: "What has moved between two reports, against the noise of repeated runs.",
+            discussion: """
+                Make the reports with `bench --repeat 5 --json > FILE`. Rows: row, figure, before, after, changePercent, \
+                noisePercent (how far apart the runs of one report are), verdict (better, worse, moved; noise; unknown \
+                where there are no repeated runs). What moved comes first; with --all also what is noise.
+                """)
+
+        @Argument(help: ArgumentHelp("What `bench --json` wrote before.", valueName: "before"))
+        var before: String
+
+        @Argument(help: ArgumentHelp("What it wrote after.", valueName: "after"))
+        var after: String
+
+        @Flag(help: "Also what differs by no more than the noise.")
+        var all = false
+
+        @OptionGroup var output: OutputOptions
+
+        func run() throws {
+            let reports = try (RecordedReport(path: before), RecordedReport(path: after))
+            let comparison = BenchmarkComparison(reports.0, reports.1)
+            let shown = comparison.changes.filter { all || $0.verdict != .noise }
+            try output.print(shown) { comparison.text(of: shown) }
+        }
+    }
+
+    extension BenchmarkComparison {
+        fileprivate func text(of shown: [Change]) -> String {
+            func percent(_ value: Double?) -> String { value.map { "\($0.figure) %" } ?? "?" }
+            let table = Table(
+                columns: [
+                    "Row", "Figure", .number("Before"), .number("After"), .number("Change"), .number("Noise"),
+                    "Verdict",
+                ],
+                rows: shown.map { change in
+                    [
+                        change.row, change.figure, change.before.figure, change.after.figure,
+                        percent(change.changePercent), percent(change.noisePercent), change.verdict.rawValue,
+                    ]
+                })
+            let moved = changes.count { $0.verdict != .noise && $0.verdict != .unknown }
+            let unknown = changes.count { $0.verdict == .unknown }
+            var lines = ["\(moved.grouped) of \(comparedCount.grouped) figures moved."]
+            if unknown > 0 {
+                lines.append("\(unknown.grouped) differ, and one run tells no noise: measure with --repeat 5.")
+            }
+            if !onlyBefore.isEmpty { lines.append("Only before: \(onlyBefore.list.printable()).") }
+            if !onlyAfter.isEmpty { lines.append("Only after: \(onlyAfter.list.printable()).") }
+            return (shown.isEmpty ? [] : [table.text(), "", ""]).joined(separator: "\n") + lines.joined(separator: "\n")
         }
     }
 #endif

@@ -8,7 +8,7 @@
             commandName: "new",
             abstract: "Write a package with a plugin to begin with: it builds, and keeps the rules, as it is.",
             discussion: "The compiler's warnings show what to change.",
-            subcommands: [NewTransportCommand.self, NewCodecCommand.self])
+            subcommands: [NewTransportCommand.self, NewCodecCommand.self, NewBenchmarkCommand.self])
     }
 
     struct NewTransportCommand: ToolCommand {
@@ -31,6 +31,19 @@
         func run(on bus: PluginBus) throws { try options.write("codec", NewPackage.codec, on: bus) }
     }
 
+    struct NewBenchmarkCommand: ToolCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "benchmark",
+            abstract: "Write a package that measures a state of your own: does it fit, and in which codec?",
+            discussion: "Rows: path (within the package), lines. Docs/DoesMyStateFit.md goes on from there.")
+
+        @OptionGroup var options: NewPackageOptions
+
+        func run(on bus: PluginBus) throws {
+            try options.write("benchmark", NewPackage.benchmark, next: "bench codecs --payload", on: bus)
+        }
+    }
+
     struct NewPackageOptions: ParsableArguments {
         @Argument(help: "What it is called, such as FileDrop: the module, and the beginning of its types.")
         var name: String
@@ -48,8 +61,10 @@
 
         @OptionGroup var format: OutputOptions
 
+        /// - Parameter next: what the package's tool is to do first, before the plugin's name; `verify` when nil.
         func write(
-            _ kind: String, _ template: (PackageName, PackageOrigin) -> NewPackage, on bus: PluginBus
+            _ kind: String, _ template: (PackageName, PackageOrigin) -> NewPackage, next: String? = nil,
+            on bus: PluginBus
         ) throws {
             let name = try PackageName(name, taken: bus.descriptors.map(\.module))
             if bus.descriptors.contains(where: { $0.id.rawValue == "\(kind).\(name.dashed)" }) {
@@ -58,8 +73,10 @@
             let rows = try template(name, PackageOrigin(package)).write(to: output)
             try format.print(rows) {
                 let table = Table(columns: ["File", .number("Lines")], rows: rows.map { [$0.path, "\($0.lines)"] })
-                return table.text() + "\n\n"
-                    + "In '\(output.printable())': `swift test` runs the rules, and `swift run \(name.dashed)-tool verify` as well."
+                let hint =
+                    next.map { "`swift run -c release \(name.dashed)-tool \($0) \(name.dashed)` measures it." }
+                    ?? "`swift test` runs the rules, and `swift run \(name.dashed)-tool verify` as well."
+                return table.text() + "\n\nIn '\(output.printable())': " + hint
             }
         }
     }

@@ -2,6 +2,7 @@
     import ArgumentParser
     import Foundation
     import MeshBus
+    import MeshDiagnostics
     import MeshSimulation
     import MeshToolOutput
 
@@ -156,6 +157,15 @@
         @Flag(help: "With --model: visit every state of a few members instead of seeds.")
         var exhaustive = false
 
+        @Option(
+            help: ArgumentHelp(
+                "Of the first failing seed, or of --seed, write what passed and how peers stood, for `mesh inspect`.",
+                valueName: "file"))
+        var record: String?
+
+        @Flag(help: "Show that seed in a browser of this machine, until Ctrl-C. Not in every build.")
+        var inspect = false
+
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
@@ -164,6 +174,7 @@
             }
             if seed == .max { throw ValidationError("--seed must be below 2^64 - 1") }
             if trace, seed == nil { throw ValidationError("--trace needs --seed") }
+            if inspect || record != nil { try validateRecording() }
             if lobby { return try validateLobby() }
             if let members, !(2...16).contains(members) || setting != .company && !model {
                 throw ValidationError("--members is from 2 to 16, and for --setting company, --model and --lobby")
@@ -183,7 +194,7 @@
             }
         }
 
-        func run(on bus: PluginBus) throws {
+        func run(on bus: PluginBus) async throws {
             if delivery { return try simulateDelivery() }
             if watch, sessions { return try simulateSessions() }
             if watch { return try simulateWatch() }
@@ -209,6 +220,7 @@
             }
             progress.clear()
             try output.print(object: report) { text(of: report, simulation) }
+            if let seed = report.failures.first?.seed ?? seed { try await show(seed, of: subjects) }
             if !report.failures.isEmpty { throw ExitCode.failure }
         }
 

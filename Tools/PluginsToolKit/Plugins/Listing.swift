@@ -11,16 +11,24 @@ extension PluginBus {
         throw ToolError.unknown("plugin", name, among: descriptors.map(\.id.rawValue), listedBy: "list")
     }
 
-    /// The case of that name, or all.
+    /// The cases of those names, in that order, or all.
     /// - Throws: `ToolError` that names the cases there are.
-    func benchmarks(named name: String?) throws -> [BenchmarkCase] {
+    func benchmarks(named names: [String]) throws -> [BenchmarkCase] {
         let cases = contributions(to: .benchmarks).map(\.value)
-        guard let name else { return cases }
-        let named = cases.filter { $0.id == name }
-        if named.isEmpty {
+        guard !names.isEmpty else { return cases }
+        return try names.map { name in
+            if let named = cases.first(where: { $0.id == name }) { return named }
             throw ToolError("there is no benchmark '\(name)'; there are: \(cases.map(\.id).sorted().list)")
         }
-        return named
+    }
+
+    /// The limit of that id; without one what a state is to fit on most devices, if a plugin states it.
+    /// - Throws: `ToolError` that names the nearest ids.
+    func limit(named name: String?) throws -> PayloadLimit? {
+        let limits = descriptors.payloadLimits
+        guard let name else { return limits.first { $0 == .wcSessionApplicationContext } }
+        if let limit = limits.first(where: { $0.id == name }) { return limit }
+        throw ToolError.unknown("limit", name, among: limits.map(\.id), listedBy: "limits")
     }
 
     /// What the plugin offers to others, for people: `codec json`.

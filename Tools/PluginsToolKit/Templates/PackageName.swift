@@ -53,7 +53,7 @@ struct PackageName: Equatable {
         "Benchmarks", "Bus", "CBOR", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery",
         "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GatewayLab", "GatewayServer",
         "GatewayTransport", "GPX", "GroceriesExample",
-        "Identity", "JSON", "JSONCodec", "KeySync", "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport",
+        "Identity", "Inspector", "JSON", "JSONCodec", "KeySync", "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport",
         "Mailbox",
         "MQTT", "MQTTLab", "MQTTTransport",
         "Payload", "Pipe", "PipeTransport", "PluginsTool", "PluginsToolKit", "RedisLab", "RedisReplay", "Register",

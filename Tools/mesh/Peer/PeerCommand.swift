@@ -4,7 +4,13 @@
     import MeshIdentity
     import MeshSession
     import MeshStorage
+    import MeshToolOutput
+    import MeshTransport
     import WorkoutExample
+
+    #if Inspector
+        import MeshInspector
+    #endif
 
     struct PeerCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -34,6 +40,11 @@
         @Option(help: "Seconds for which one of three and more peers may be away before the others go on; 30 at least.")
         var letGo = 60
 
+        @Flag(help: "Shows what passes, and the workout, in a browser of this machine; says at which address.")
+        var inspect = false
+
+        @OptionGroup var inspection: InspectOptions
+
         @Flag(help: "Says each change as a JSON object on a line of standard output.")
         var json = false
 
@@ -43,8 +54,15 @@
             let home = try PeerHome(name: name, folder: link.home)
             let connection = try link.connection(name: name, home: home)
             let store = try home.openStore()
+            #if Inspector
+                let shown = inspect ? try await PeerInspection(connection.transport, inspection) : nil
+                let transport: any SessionSyncTransport = shown?.recorder ?? connection.transport
+            #else
+                if inspect { throw ToolError.needsInspector }
+                let transport = connection.transport
+            #endif
             let workout = LiveWorkout(
-                name: name.value, transport: connection.transport, membersMax: connection.membersMax
+                name: name.value, transport: transport, membersMax: connection.membersMax
             ) { configuration in
                 configuration.store = store
                 configuration.letsGoAfter = .seconds(max(30, letGo))
@@ -52,6 +70,11 @@
             let peer = LivePeer(
                 workout: workout, transport: connection.transport, output: output,
                 sensor: heartRate ? HeartRateSensor() : nil)
+            #if Inspector
+                let following = shown?.follow(workout)
+                defer { following?.cancel() }
+                if let shown { ToolOutput.remark("The inspector is at \(shown.inspector.address)") }
+            #endif
             #if UDP || MQTT || WebSocket
                 let watch = connection.followPairings(name, home: home, peer.remark)
                 defer { watch.cancel() }
@@ -59,7 +82,12 @@
             let strangers = connection.followStrangers(peer.remark)
             defer { strangers.cancel() }
             if store == nil { output.remark("The workout is kept in memory: it ends with its last peer.") }
-            let signal = try await peer.run()
+            let signal: Int32?
+            do {
+                signal = try await peer.run()
+            } catch {
+                throw link.explained(error)
+            }
             store?.close()
             if let signal { throw ExitCode(128 + signal) }
         }

@@ -112,7 +112,7 @@
                 default: sync
                 }
             return "\(name) \(place)" + (heartRate.map { " \($0) bpm" } ?? "")
-                + (roundTripMilliseconds.map { String(format: " %.1f ms", $0) } ?? "")
+                + (roundTripMilliseconds.map { String(format: " round trip %.1f ms", $0) } ?? "")
         }
     }
 

@@ -17,6 +17,7 @@
         let patience: Duration
         let peerIDs: [ReplayPlan.Actor: String]
         let transport: any SessionSyncTransport
+        let onSession: @MainActor (WorkoutSession) -> Void
         let report: @Sendable (PeerReport) -> Void
 
         /// Returns when the whole plan is applied here and everything of ours has been handed to the link.
@@ -57,6 +58,7 @@
                 configuration.seriesInterval = .milliseconds(100)
             }
             session.start()
+            onSession(session)
             let runner = ReplayRunner(
                 plan: plan, actor: actor, session: session, pace: pace, isConcurrent: isConcurrent,
                 joinsLate: underWay != nil, peerIDs: peerIDs, onProgress: progress.reached)

@@ -17,6 +17,8 @@
         let progress: ReplayProgress
         /// Where each peer keeps who it is; nil over links that do not ask.
         let homes: ReplayHomes?
+        /// Where each peer writes what passes; nil for nowhere.
+        let record: @Sendable (ReplayPlan.Actor) -> String?
 
         /// - Throws: `ToolError` when a peer fails, crashes or says nothing for too long; `Interruption`.
         func run() async throws -> [PeerSummary] {
@@ -40,7 +42,9 @@
                 let (input, output) = actor == .phone ? (toPhone, toWatch) : (toWatch, toPhone)
                 children.append(
                     try PeerProcess(
-                        actor, arguments: options.arguments + (homes?.arguments(of: actor) ?? []),
+                        actor,
+                        arguments: options.arguments + (homes?.arguments(of: actor) ?? [])
+                            + (record(actor).map { ["--record", $0] } ?? []),
                         input: input.fileHandleForReading,
                         output: output.fileHandleForWriting
                     ) { events.continuation.yield(.peer(actor, $0)) })

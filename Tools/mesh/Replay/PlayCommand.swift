@@ -6,6 +6,7 @@
     import MeshSeries
     import MeshSession
     import MeshToolOutput
+    import MeshTransport
     import WorkoutExample
 
     struct PlayCommand: AsyncParsableCommand {
@@ -26,6 +27,9 @@
 
         @Option(help: ArgumentHelp("With --link udp or a broker: keeps identity and pairing.", valueName: "folder"))
         var home: String?
+
+        @Option(help: ArgumentHelp("Record what passes, as JSON Lines.", valueName: "file", visibility: .hidden))
+        var record: String?
 
         @Flag(help: "Reports as JSON, one object a line: 'progress', 'finished' or 'failed'.")
         var json = false
@@ -55,10 +59,24 @@
             configuration.readableCodecs = codecs.all
             let ends = try PlayedLink(name, options, home: home)
             let transport = try LinkTransport(localPeer: ends.peer, link: ends.link, configuration: configuration)
+            #if Inspector
+                let writer = try record.map { path throws(ToolError) in try RecordingWriter(transport, path: path) }
+                let writing = writer.map { writer in Task { try await writer.run() } }
+                defer {
+                    writing?.cancel()
+                    writer?.write()
+                }
+                let carrier: any SessionSyncTransport = writer?.recorder ?? transport
+                let follow: @MainActor (WorkoutSession) -> Void = { writer?.session = $0 }
+            #else
+                if record != nil { throw ToolError.needsInspector }
+                let carrier = transport
+                let follow: @MainActor (WorkoutSession) -> Void = { _ in }
+            #endif
             let player = PeerPlayer(
                 plan: plan, actor: name, pace: options.speed, isConcurrent: options.concurrent,
                 peersComeBack: options.link.peersComeBack, patience: options.patience(for: plan), peerIDs: ends.peerIDs,
-                transport: transport,
+                transport: carrier, onSession: follow,
                 report: report)
             try transport.start()
             let session = try await player.play()

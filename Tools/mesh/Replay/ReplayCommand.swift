@@ -5,6 +5,10 @@
     import MeshToolOutput
     import WorkoutExample
 
+    #if Inspector
+        import MeshInspector
+    #endif
+
     struct ReplayCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "replay", abstract: "Replays a recorded workout on a phone and a watch, each a process.",
@@ -30,6 +34,11 @@
 
         @OptionGroup var options: ReplayOptions
 
+        @Flag(help: "Shows what passes in a browser of this machine, until Ctrl-C; says at which address.")
+        var inspect = false
+
+        @OptionGroup var inspection: InspectOptions
+
         @Flag(help: "An object with 'converged', 'peers', 'rows' and 'recording' instead of the table.")
         var json = false
 
@@ -39,7 +48,18 @@
             let progress = ReplayProgress(plan: plan, isQuiet: json)
             let homes = options.link.needsHomes ? try await ReplayHomes(options: options) : nil
             defer { homes?.remove() }
-            let replay = PeerProcesses(options: options, plan: plan, progress: progress, homes: homes)
+            #if Inspector
+                let reader = inspect ? try await RecordingReader(inspection) : nil
+                let names = ReplayPlan.Actor.allCases.map(\.rawValue)
+                let reading = reader.map { reader in Task { try await reader.run(names) } }
+                defer { reading?.cancel() }
+                if let reader { ToolOutput.remark("The inspector is at \(reader.inspector.address) until Ctrl-C.") }
+                let record: @Sendable (ReplayPlan.Actor) -> String? = { reader?.path(of: $0.rawValue) }
+            #else
+                if inspect { throw ToolError.needsInspector }
+                let record: @Sendable (ReplayPlan.Actor) -> String? = { _ in nil }
+            #endif
+            let replay = PeerProcesses(options: options, plan: plan, progress: progress, homes: homes, record: record)
             let peers: [PeerSummary]
             do {
                 defer { progress.end() }
@@ -52,6 +72,10 @@
                 recording: RecordingSummary(file: options.gpx, plan: plan), peers: peers,
                 seconds: (ContinuousClock.now - started).seconds)
             try json ? ToolOutput.print(json: try result.json()) : ToolOutput.print(result.text())
+            #if Inspector
+                // The page stays, and the recordings' folder goes with it.
+                if reader != nil { await Interruption.wait() }
+            #endif
             if !result.converged { throw ToolError("the peers do not agree") }
         }
     }

@@ -7,7 +7,9 @@
     struct DoctorCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "doctor", abstract: "Tells what keeps peers from finding each other on this network.",
-            discussion: "Changes nothing and needs no rights. The exit status is 1 when something blocks discovery.")
+            discussion:
+                "Changes nothing and needs no rights. The exit status is 1 when something blocks discovery; a warning is none."
+        )
 
         @Option(help: ArgumentHelp("Look at this network interface only.", valueName: "name"))
         var interface: String?
@@ -24,7 +26,7 @@
     }
 
     /// What `mesh doctor` prints. The keys are a contract with scripts: more may come, none goes.
-    private struct DoctorReport: Encodable {
+    struct DoctorReport: Encodable {
         let blocked: Bool
         let findings: [NetworkDoctor.Finding]
         /// The findings again: every result of the tools has rows.
@@ -44,8 +46,14 @@
             let advice = findings.compactMap { finding in
                 finding.advice.map { "\(finding.interface.map { "\($0): " } ?? "")\($0)" }
             }
-            let verdict = blocked ? "Peers cannot be found on this network." : "Peers can be found on this network."
             return ([table.text()] + advice.map { "→ \($0)" } + [verdict]).joined(separator: "\n")
+        }
+
+        private var verdict: String {
+            guard !blocked else { return "Peers cannot be found on this network." }
+            let warnings = findings.filter { $0.verdict == .warning }.map(\.id)
+            guard !warnings.isEmpty else { return "Peers can be found on this network." }
+            return "Nothing here keeps peers from being found, but see the warnings: \(Set(warnings).sorted().list)."
         }
     }
 #endif

@@ -9,6 +9,7 @@
     import WorkoutExample
 
     #if UDP
+        import MeshDiscovery
         import MeshUDPTransport
     #endif
     #if MQTT
@@ -49,6 +50,26 @@
 
         /// - Throws: `ToolError`.
         func connection(name: PeerName, home: PeerHome) throws -> PeerConnection {
+            do {
+                return try uncheckedConnection(name: name, home: home)
+            } catch {
+                throw explained(error)
+            }
+        }
+
+        /// What keeps the link from beginning, as one line that says what to do.
+        func explained(_ error: any Error) -> any Error {
+            switch (error, link) {
+            case (let error as PipeError, .unix(let path)): ToolError(error, at: path)
+            #if UDP
+                case (is UDPLinkError, _), (is DiscoveryError, _):
+                    ToolError("the local network cannot be used: \(error); `mesh doctor` tells what is in the way")
+            #endif
+            default: error
+            }
+        }
+
+        private func uncheckedConnection(name: PeerName, home: PeerHome) throws -> PeerConnection {
             switch link {
             case .unix(let path):
                 let peer = SessionPeer(
@@ -146,6 +167,28 @@
         static let needsWebSocket = ToolError(
             "mesh was built without the trait WebSocket, which a gateway needs; build it with --traits default,WebSocket"
         )
+    }
+
+    extension ToolError {
+        /// Why peers cannot meet at that socket.
+        init(_ error: PipeError, at path: String) {
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            switch (error.code, error.errorNumber) {
+            case (.addressInUse, _):
+                self.init("two peers meet at '\(path)' already; name another path with --link unix:/path")
+            case (.systemCallFailed, ENOENT):
+                self.init("there is no folder '\(folder)'; make it, or name another path with --link unix:/path")
+            case (.systemCallFailed, EACCES), (.systemCallFailed, EPERM), (.systemCallFailed, EROFS):
+                self.init(
+                    "you may not write in '\(folder)'; name a path in a folder of your own with --link unix:/path")
+            case (.systemCallFailed, ENOTDIR):
+                self.init("'\(folder)' is no folder; name another path with --link unix:/path")
+            case (.systemCallFailed, let number):
+                let reason = String(cString: strerror(number))
+                self.init("peers cannot meet at '\(path)': \(reason); name another path with --link unix:/path")
+            default: self.init("\(error.message); name another path with --link unix:/path")
+            }
+        }
     }
 
     /// A broker or a gateway, for `--link mqtts://host` and `--link wss://host`.

@@ -26,7 +26,7 @@
                 try FileManager.default.createDirectory(
                     at: self.folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             } catch {
-                throw ToolError("cannot make the folder \(self.folder.path): \(error.localizedDescription)")
+                throw Self.cannotMake(self.folder)
             }
             let access = FileAccess(path: self.folder.path)
             if let flaw = access?.flaw(ofFolder: self.folder.path, isShared: false) { throw ToolError(flaw) }
@@ -47,6 +47,24 @@
                 throw ToolError(
                     "another mesh uses \(self.folder.path): quit it first, or give this one its own --name or --home")
             }
+        }
+
+        /// Why a folder cannot be made, by what is there instead.
+        private static func cannotMake(_ folder: URL) -> ToolError {
+            var isFolder: ObjCBool = false
+            var place = folder.standardizedFileURL
+            while !FileManager.default.fileExists(atPath: place.path, isDirectory: &isFolder), place.path.count > 1 {
+                place.deleteLastPathComponent()
+            }
+            let reason =
+                if !isFolder.boolValue {
+                    "'\(place.path)' is a file"
+                } else if FileManager.default.isWritableFile(atPath: place.path) {
+                    "the system refuses it"
+                } else {
+                    "you may not write in '\(place.path)'"
+                }
+            return ToolError("cannot make the folder '\(folder.path)': \(reason); name another with --home")
         }
 
         deinit { if lock >= 0 { close(lock) } }

@@ -13,6 +13,9 @@ import MeshTransport
 /// (`rawBulk…`); within one process two engines call each other. Two processes have a core each where the system can say
 /// so. Both take turns, so that what else the machine does disturbs both; medians of the turns.
 ///
+/// `roundTripP90…` to `roundTripP999…` are percentiles of the round trips of all turns, of which
+/// `roundTripMicroseconds` is the median.
+///
 /// `…Wakeups` is how often a thread of either process was woken, for one event and for one round trip; 0 where the system
 /// does not tell, and within one process.
 ///
@@ -82,6 +85,10 @@ struct LinkBenchmark {
             "rawMessagesPerSecond": .number(rawRate), "rawRoundTripMicroseconds": .number(rawRoundTrip),
             "rawThroughputRatio": .number(rawRate / rate), "roundTripRatio": .number(roundTrip / rawRoundTrip),
             "rawBulkMessagesPerSecond": .number(bulkRate),
+            "roundTripP90Microseconds": .number(turns.ask.percentile(900)),
+            "roundTripP99Microseconds": .number(turns.ask.percentile(990)),
+            "roundTripP999Microseconds": .number(turns.ask.percentile(999)),
+            "rawRoundTripP99Microseconds": .number(turns.rawAsk.percentile(990)),
             "eventWakeups": .number(Double(turns.floodWakeups.median) / Double(LinkRole.sinkCount)),
             "roundTripWakeups": .number(Double(turns.askWakeups.median) / Double(Self.askedCount)),
         ]
@@ -202,6 +209,11 @@ struct LinkBenchmark {
 
 extension [Duration] {
     fileprivate var median: Duration { sorted()[count / 2] }
+
+    /// In microseconds, by the nearest rank; O(n log n).
+    fileprivate func percentile(_ thousandths: Int) -> Double {
+        sorted()[Swift.min(count * thousandths / 1000, count - 1)] / .microseconds(1)
+    }
 }
 
 extension [UInt64] {

@@ -1,0 +1,76 @@
+public import Foundation
+
+/// Entries as JSON Lines: one object on a line, UTF-8, in the order in which they were recorded.
+public struct DiagnosticsRecording: Sendable {
+    /// Lines beyond it are refused, and so are more entries: a recording is a file that somebody hands you.
+    public static let lineBytesMax = 1 << 20
+    public static let entriesMax = 1_000_000
+
+    public var entries: [DiagnosticsEntry]
+
+    public init(entries: [DiagnosticsEntry] = []) { self.entries = entries }
+
+    /// Reads lines; empty ones are skipped. Keys that are not known are too, so that a later version's recording is read.
+    /// O(bytes).
+    /// - Throws: `DiagnosticsError`, which names the line.
+    public init(jsonLines data: Data) throws(DiagnosticsError) {
+        let decoder = JSONDecoder()
+        entries = []
+        for (index, line) in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            guard line.contains(where: { $0 > 0x20 }) else { continue }
+            guard line.count <= Self.lineBytesMax else {
+                throw DiagnosticsError(.tooLarge, "line \(index + 1) has more than \(Self.lineBytesMax) bytes")
+            }
+            guard entries.count < Self.entriesMax else {
+                throw DiagnosticsError(.tooLarge, "there are more than \(Self.entriesMax) entries")
+            }
+            do {
+                entries.append(try decoder.decode(DiagnosticsEntry.self, from: Data(line)))
+            } catch {
+                throw DiagnosticsError(.malformed, "line \(index + 1) is no entry of a recording", cause: error)
+            }
+        }
+    }
+
+    /// The same entries as lines, the last of which ends too.
+    public var jsonLines: Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var data = Data()
+        for entry in entries {
+            // Of text and integers, and a time that may be no number.
+            guard entry.at.isFinite, let line = try? encoder.encode(entry) else { continue }
+            data += line
+            data.append(UInt8(ascii: "\n"))
+        }
+        return data
+    }
+}
+
+/// Why a recording cannot be read.
+public struct DiagnosticsError: Error, Sendable, CustomStringConvertible {
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Value: String { case malformed, tooLarge }
+
+        private let value: Value
+
+        /// A line is no entry.
+        public static let malformed = Code(value: .malformed)
+        /// A line is longer, or there are more, than is read.
+        public static let tooLarge = Code(value: .tooLarge)
+
+        public var description: String { value.rawValue }
+    }
+
+    public let code: Code
+    public let message: String
+    public let cause: (any Error)?
+
+    init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    public var description: String { "\(code): \(message)" }
+}

@@ -1,0 +1,51 @@
+#if Inspector
+    import MeshBus
+    import MeshDiagnostics
+    import MeshIdentity
+    import MeshTransport
+
+    /// Entries from wherever they come, for pages that ask for more.
+    final class InspectorFeed: Sendable {
+        private struct State {
+            var log: InspectorLog
+            var followed: [(session: DiagnosticsSession, last: UInt64)] = []
+        }
+
+        private let state: Locked<State>
+
+        init(entriesMax: Int) { state = Locked(State(log: InspectorLog(limit: entriesMax))) }
+
+        func add(_ entries: [DiagnosticsEntry]) {
+            // What was recorded before comes before.
+            gather()
+            state.withLock { state in
+                for entry in entries { state.log.add(entry) }
+            }
+        }
+
+        func follow(_ session: DiagnosticsSession) { state.withLock { $0.followed.append((session, 0)) } }
+
+        var recording: DiagnosticsRecording {
+            gather()
+            return DiagnosticsRecording(entries: Array(state.withLock { $0.log.entries.suffix($0.log.limit) }))
+        }
+
+        func entries(after number: UInt64, max: Int) -> [DiagnosticsEntry] {
+            gather()
+            return Array(state.withLock { $0.log.entries(after: number, max: max) })
+        }
+
+        /// Takes over what the followed sessions have recorded since it was last asked for.
+        private func gather() {
+            state.withLock { state in
+                for index in state.followed.indices {
+                    let (session, last) = state.followed[index]
+                    guard session.recordedCount > last else { continue }
+                    let records = session.records(after: last)
+                    for record in records { state.log.add(DiagnosticsEntry(record, of: session.localPeer.id)) }
+                    state.followed[index].last = records.last?.number ?? last
+                }
+            }
+        }
+    }
+#endif

@@ -1,0 +1,3 @@
+import MeshTransport
+
+@MainActor var transport: any SessionSyncTransport { fatalError() }

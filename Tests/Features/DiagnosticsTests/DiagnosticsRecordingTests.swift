@@ -1,0 +1,89 @@
+import Foundation
+import MeshIdentity
+import MeshLoopbackTransport
+import MeshTransport
+import Testing
+
+@testable import MeshDiagnostics
+
+@Suite("Recordings as JSON Lines")
+struct DiagnosticsRecordingTests {
+    private var whole: DiagnosticsEntry {
+        var entry = DiagnosticsEntry(number: 7, at: 1_767_225_600.125, peer: "phone", kind: .state, step: .late)
+        (entry.from, entry.to, entry.feature, entry.payloadType) = ("watch", "phone", "workout", "Event")
+        (entry.sequence, entry.message, entry.mode) = (.max, "a", "latestSnapshot")
+        (entry.bytes, entry.codec, entry.text) = (12, "compact", "two\nlines \u{2028} <b>")
+        (entry.confirmed, entry.cut) = (3, 1_767_225_600_125)
+        (entry.vector, entry.sync, entry.state) = (["watch/1": 9], ["watch": "up to date"], #"{"a":[1]}"#)
+        return entry
+    }
+
+    @Test("what is written is read again, each entry a line")
+    func roundTrip() throws {
+        let recording = DiagnosticsRecording(
+            entries: [whole, DiagnosticsEntry(number: 8, at: 0, peer: "", kind: .note)])
+        let lines = recording.jsonLines
+        #expect(lines.count { $0 == UInt8(ascii: "\n") } == 2)
+        #expect(try DiagnosticsRecording(jsonLines: lines).entries == recording.entries)
+        // As editors leave them.
+        let edited = Data("\n".utf8) + lines.replacing(Data("\n".utf8), with: Data("\r\n".utf8)) + Data("  \n".utf8)
+        #expect(try DiagnosticsRecording(jsonLines: edited).entries == recording.entries)
+    }
+
+    @Test("what is no number in JSON is left out")
+    func noNumber() throws {
+        let recording = DiagnosticsRecording(entries: [DiagnosticsEntry(at: .nan, peer: "phone", kind: .note), whole])
+        #expect(try DiagnosticsRecording(jsonLines: recording.jsonLines).entries == [whole])
+    }
+
+    @Test("a later version's keys are skipped")
+    func later() throws {
+        let line = #"{"number":1,"at":2.5,"peer":"a","kind":"note","mood":{"deep":[1]}}"#
+        #expect(
+            try DiagnosticsRecording(jsonLines: Data(line.utf8)).entries
+                == [DiagnosticsEntry(number: 1, at: 2.5, peer: "a", kind: .note)])
+    }
+
+    @Test("what is no entry is refused by its line")
+    func malformed() {
+        let good = #"{"number":1,"at":2.5,"peer":"a","kind":"note"}"#
+        let bad = [
+            "{", "[]", "7", #"{"number":-1,"at":2.5,"peer":"a","kind":"note"}"#,
+            #"{"number":1,"at":2.5,"peer":"a","kind":"mood"}"#, #"{"number":1,"at":"x","peer":"a","kind":"note"}"#,
+            #"{"number":18446744073709551616,"at":2.5,"peer":"a","kind":"note"}"#, "\u{0}\u{FFFD}",
+        ]
+        for line in bad {
+            #expect {
+                try DiagnosticsRecording(jsonLines: Data("\(good)\n\n\(line)\n\(good)".utf8))
+            } throws: { "\($0)" == "malformed: line 3 is no entry of a recording" }
+        }
+        let long = Data(repeating: UInt8(ascii: "x"), count: DiagnosticsRecording.lineBytesMax + 1)
+        #expect {
+            try DiagnosticsRecording(jsonLines: long)
+        } throws: { ($0 as? DiagnosticsError)?.code == .tooLarge }
+    }
+
+    @Test("what passes a transport becomes entries, which join where it was sent and where it came")
+    func records() async throws {
+        let peer = SessionPeer(id: "phone", deviceClass: .phone, appInstanceID: "a", topology: .sameHost)
+        let session = DiagnosticsSession(
+            wrapping: LoopbackSessionSyncTransport(localPeer: peer), now: { Date(timeIntervalSince1970: 5) })
+        let received = session.receiveEnvelopes()
+        let metadata = SessionSyncMetadata(
+            sessionID: UUID(), featureID: "workout", sourcePeerID: "phone", sequence: 4, causalTimestamp: Date(),
+            payloadType: "Event")
+        try await session.send(
+            AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: 1)), mode: .realtimeBestEffort,
+            to: nil)
+        for await _ in received { break }
+        let entries = session.recording.entries
+        let envelopes = entries.filter { $0.kind == .envelope }
+        #expect(Set(envelopes.map(\.step)) == [.sent, .received])
+        #expect(Set(envelopes.map(\.message)) == [metadata.eventID.uuidString])
+        #expect(
+            envelopes.allSatisfy { $0.at == 5 && $0.from == "phone" && $0.sequence == 4 && $0.feature == "workout" })
+        #expect(session.records(after: 0).count == session.records.count)
+        #expect(session.records(after: session.recordedCount).isEmpty)
+        await session.close()
+    }
+}

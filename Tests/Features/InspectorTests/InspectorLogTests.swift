@@ -1,0 +1,29 @@
+import MeshDiagnostics
+import Testing
+
+@testable import MeshInspector
+
+@Suite("The inspector's log")
+struct InspectorLogTests {
+    private func log(of count: Int, limit: Int) -> InspectorLog {
+        var log = InspectorLog(limit: limit)
+        for number in 0..<count { log.add(DiagnosticsEntry(at: Double(number), peer: "phone", kind: .note)) }
+        return log
+    }
+
+    @Test("entries after a number come oldest first, as many as are asked for, and the newest are kept")
+    func entries() {
+        for count in 0...25 {
+            let log = log(of: count, limit: 8)
+            let kept = (1...25).filter { $0 <= count && $0 > count - 8 }.map(UInt64.init)
+            for after in 0...26 {
+                for max in [1, 3, 100] {
+                    let numbers = log.entries(after: UInt64(after), max: max).map(\.number)
+                    #expect(
+                        numbers == Array(kept.filter { $0 > UInt64(after) }.prefix(max)), "\(count) \(after) \(max)")
+                }
+            }
+            #expect(log.entries(after: .max, max: 3).isEmpty)
+        }
+    }
+}

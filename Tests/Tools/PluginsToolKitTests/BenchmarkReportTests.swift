@@ -1,0 +1,189 @@
+import Foundation
+import MeshBenchmarks
+import MeshBus
+import MeshToolOutput
+import Testing
+
+@testable import PluginsToolKit
+
+@Suite("Reports of measurements")
+struct BenchmarkReportTests {
+    private let bus: PluginBus
+
+    init() throws { bus = try PluginBus(plugins: [StatePlugin()]) }
+
+    private func row(_ codec: String, bytes: Int, nanoseconds: Double, capacity: Int = 0) -> BenchmarkRow {
+        [
+            "benchmark": .text("codecs"), "payload": .text("state"), "codec": .text(codec), "bytes": .integer(bytes),
+            "encodeNanoseconds": .number(nanoseconds), "fits": .flags(["context": bytes <= 262_144]),
+            "capacity": .integers(capacity == 0 ? [:] : [StatePlugin.limit.id: capacity]),
+        ]
+    }
+
+    private func report(_ runs: [[BenchmarkRow]]) throws -> BenchmarkReport {
+        try BenchmarkReport(runs: runs, bus: bus, limit: StatePlugin.limit)
+    }
+
+    /// As it is read again.
+    private func recorded(_ runs: [[BenchmarkRow]]) throws -> RecordedReport {
+        try JSONDecoder().decode(RecordedReport.self, from: Data(report(runs).json().utf8))
+    }
+
+    // MARK: Runs
+
+    @Test("of several runs the median is told, and every run beside it")
+    func medians() throws {
+        let report = try report([3, 1, 2].map { [row("json", bytes: 70, nanoseconds: $0)] })
+        #expect(report.rows.map { $0["encodeNanoseconds"] } == [.number(2)])
+        #expect(report.rows[0]["capacity"] == .integers([:]))
+        #expect(report.runs?.map { $0[0]["encodeNanoseconds"] } == [.number(3), .number(1), .number(2)])
+        #expect(report.runs?[0][0].fields.map(\.name) == ["bytes", "encodeNanoseconds"])
+        #expect(report.runCount == 3)
+        #expect(report.payloads == [.init(id: "state", samples: 100)])
+        #expect(try self.report([[row("json", bytes: 70, nanoseconds: 3)]]).runs == nil)
+    }
+
+    @Test("runs that tell other rows are no report")
+    func otherRows() {
+        #expect(throws: ToolError.self) {
+            try report([[row("json", bytes: 1, nanoseconds: 1)], [row("cbor", bytes: 1, nanoseconds: 1)]])
+        }
+    }
+
+    // MARK: The page
+
+    @Test("the page holds the numbers as data, whatever names plugins have")
+    func page() throws {
+        let hostile = "</script><script>alert('&')//<!--\u{2028}\"\\"
+        let report = try report([[row(hostile, bytes: 7, nanoseconds: 1)]])
+        let html = try ReportPage(report).html
+        let start = try #require(html.range(of: "<script type=\"application/json\" id=\"report\">"))
+        let end = try #require(html.range(of: "</script>", range: start.upperBound..<html.endIndex))
+        let data = String(html[start.upperBound..<end.lowerBound])
+        let read = try JSONDecoder().decode(RecordedReport.self, from: Data(data.utf8))
+        #expect(read.rows.first?.figures["bytes"] == 7)
+        // The template's own scripts, and no third.
+        #expect(html.components(separatedBy: "<script").count == 3)
+        #expect(!html.contains("alert('&')//<!--"))
+        #expect(!html.contains("{{report}}"))
+        // Nothing is loaded: the one address is a name.
+        #expect(!html.replacing("http://www.w3.org/2000/svg", with: "").contains("://"))
+    }
+
+    // MARK: Comparing
+
+    @Test("a figure moves when no run of one lies within the runs of the other")
+    func moved() throws {
+        func runs(_ times: [Double], bytes: Int = 70) -> [[BenchmarkRow]] {
+            times.map { [row("json", bytes: bytes, nanoseconds: $0)] }
+        }
+        let before = try recorded(runs([100, 104, 102]))
+        func verdicts(_ after: [[BenchmarkRow]]) throws -> [String: BenchmarkComparison.Verdict] {
+            let comparison = BenchmarkComparison(before, try recorded(after))
+            return Dictionary(uniqueKeysWithValues: comparison.changes.map { ($0.figure, $0.verdict) })
+        }
+        #expect(try verdicts(runs([100, 104, 102])) == [:])
+        #expect(try verdicts(runs([50, 52, 51])) == ["encodeNanoseconds": .better])
+        #expect(try verdicts(runs([105, 106, 107])) == ["encodeNanoseconds": .worse])
+        // One run within the others' range: as far as these runs tell, noise.
+        #expect(try verdicts(runs([104, 200, 300])) == ["encodeNanoseconds": .noise])
+        #expect(try verdicts(runs([100, 104, 102], bytes: 71)) == ["bytes": .worse])
+    }
+
+    @Test("how far apart runs are is told, and how far the median went")
+    func noise() throws {
+        func report(_ times: [Double]) throws -> RecordedReport {
+            try recorded(times.map { [row("json", bytes: 1, nanoseconds: $0)] })
+        }
+        let change = try #require(
+            BenchmarkComparison(report([100, 110, 90]), report([200, 250, 200])).changes.first)
+        #expect(change.row == "codecs: json, state")
+        #expect(change.changePercent == 100)
+        #expect(change.noisePercent == 25)
+    }
+
+    @Test("without repeated runs nothing is called noise, and nothing a move but what cannot vary")
+    func single() throws {
+        let before = try recorded([[row("json", bytes: 300_000, nanoseconds: 9, capacity: 5)]])
+        let after = try recorded([
+            [row("json", bytes: 200_000, nanoseconds: 7, capacity: 4), row("cbor", bytes: 1, nanoseconds: 1)]
+        ])
+        let comparison = BenchmarkComparison(before, after)
+        let verdicts = comparison.changes.map { "\($0.figure) \($0.verdict)" }
+        #expect(
+            verdicts == [
+                "bytes unknown", "capacity.\(StatePlugin.limit.id) worse", "encodeNanoseconds unknown",
+                "fits.context better",
+            ])
+        #expect(comparison.onlyAfter == ["codecs: cbor, state"])
+        #expect(comparison.onlyBefore.isEmpty)
+    }
+
+    @Test("what is no report is one line that says how to make one")
+    func noReport() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        for text in ["", "{", "[]", #"{"rows":[{"a":[1]}]}"#, #"{"rows":[{"a":1}],"runs":[[]]}"#] {
+            try Data(text.utf8).write(to: file)
+            #expect {
+                try RecordedReport(path: file.path)
+            } throws: { "\($0)".hasSuffix("is no report; make one with `bench --json > FILE`") }
+        }
+        #expect {
+            try RecordedReport(path: file.path + "/nowhere")
+        } throws: { "\($0)".hasSuffix("cannot be read; name a file that `bench --json` has written") }
+    }
+
+    // MARK: Does it fit?
+
+    @Test("whether a state fits is one sentence")
+    func answers() throws {
+        func sentences(_ forms: [(String, Int)]) throws -> [String] {
+            try report([forms.map { row($0.0, bytes: $0.1, nanoseconds: 1) }]).answers.map(\.sentence)
+        }
+        #expect(
+            try sentences([("json", 300_000), ("compact", 71_001), ("compact+zlib", 40_000), ("cbor", 262_145)])
+                == ["state fits wcsession.applicationContext as compact, 72 of 262 KB; not as json or cbor."])
+        #expect(
+            try sentences([("json", 262_144), ("compact", 138), ("compact+interned", 9)])
+                == ["state fits wcsession.applicationContext as compact, 0.2 of 262 KB; and in every other form."])
+        #expect(
+            try sentences([("json", 900_000), ("compact", 262_145), ("compact+interned", 9)])
+                == ["state does not fit wcsession.applicationContext: as compact, the smallest, it is 263 of 262 KB."])
+        #expect(
+            try sentences([("json", 900_000), ("compact", 300_000), ("json+zlib", 9_000)])
+                == ["state fits wcsession.applicationContext as json+zlib, 9.0 of 262 KB; not as json or compact."])
+        #expect(
+            try report([[row("compact", bytes: 5_000, nanoseconds: 1, capacity: 1_234)]]).answers.map(\.sentence)
+                == [
+                    "state fits wcsession.applicationContext as compact, 5.0 of 262 KB; and in every other form; "
+                        + "there is room for 1,234 samples."
+                ])
+    }
+
+    @Test("a limit that nobody states is one line with the nearest")
+    func limits() throws {
+        #expect(try bus.limit(named: nil) == StatePlugin.limit)
+        #expect {
+            try bus.limit(named: "wcsession")
+        } throws: {
+            "\($0)"
+                == "there is no limit 'wcsession'; did you mean wcsession.applicationContext? `limits` shows what there is"
+        }
+    }
+}
+
+private struct StatePlugin: Plugin {
+    static let limit = PayloadLimit.wcSessionApplicationContext
+
+    var descriptor: PluginDescriptor {
+        PluginDescriptor(
+            id: "benchmark.state", kind: "benchmark", module: "State", version: "1.0.0", summary: "A state",
+            limits: [Self.limit])
+    }
+
+    func contribute(to registry: inout ExtensionRegistry) {
+        let samples = BenchmarkPayload.Samples(count: 100) { [Int](repeating: 7, count: $0) }
+        registry.add(BenchmarkPayload(id: "state", value: [1], samples: samples), to: .benchmarkPayloads)
+    }
+}

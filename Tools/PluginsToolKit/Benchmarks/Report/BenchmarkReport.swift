@@ -1,0 +1,90 @@
+import MeshBenchmarks
+import MeshBus
+import MeshToolOutput
+
+/// What `bench --json` prints, `bench --html` draws and `bench compare` reads.
+struct BenchmarkReport: Encodable {
+    struct Payload: Encodable, Equatable {
+        let id: String
+        let samples: Int
+    }
+
+    /// One for each row of each case; of several runs the median of every figure.
+    let rows: [BenchmarkRow]
+    /// The figures of every run, in the order of `rows`; absent when there was one.
+    let runs: [[BenchmarkRow]]?
+    /// How many runs `rows` are made of.
+    let runCount: Int
+    let limits: [LimitRow]
+    /// Of how many samples those payloads are made that are made of samples.
+    let payloads: [Payload]
+    /// Whether each payload of `codecs` fits.
+    let answers: [FitAnswer]
+
+    /// - Parameters:
+    ///   - runs: the rows of all cases, labelled; at least one run.
+    ///   - limit: that payloads are to fit.
+    /// - Throws: `ToolError` when a case told other rows in another run.
+    init(runs: [[BenchmarkRow]], bus: PluginBus, limit: PayloadLimit?) throws(ToolError) {
+        precondition(!runs.isEmpty, "a report needs one run")
+        let first = runs[0]
+        for run in runs.dropFirst() where run.map(\.labels) != first.map(\.labels) {
+            throw ToolError("a benchmark told other rows in another run; run it without --repeat")
+        }
+        let rows = first.indices.map { row in BenchmarkRow(medianOf: runs.map { $0[row] }) }
+        self.rows = rows
+        answers = limit.map { FitAnswer.all(in: rows.of("codecs"), under: $0) } ?? []
+        self.runs = runs.count > 1 ? runs.map { $0.map(\.figures) } : nil
+        runCount = runs.count
+        limits = LimitRow.rows(of: bus.descriptors)
+        payloads = bus.contributions(to: .benchmarkPayloads).compactMap { payload in
+            payload.value.samples.map { Payload(id: payload.value.id, samples: $0.count) }
+        }
+    }
+}
+
+extension [BenchmarkRow] {
+    /// Those of one case.
+    func of(_ benchmark: String) -> [BenchmarkRow] { filter { $0["benchmark"] == .text(benchmark) } }
+}
+
+extension BenchmarkRow {
+    /// The texts, which tell what is measured.
+    fileprivate var labels: [Field] {
+        fields.filter { field in
+            if case .text = field.value { true } else { false }
+        }
+    }
+
+    /// The plain numbers.
+    fileprivate var figures: BenchmarkRow {
+        BenchmarkRow(
+            fields: fields.filter { field in
+                switch field.value {
+                case .integer, .number: true
+                case .text, .flags, .integers: false
+                }
+            })
+    }
+
+    /// Of every plain number the median (the upper one of two), of everything else what the first run told.
+    fileprivate init(medianOf runs: [BenchmarkRow]) {
+        self.init(
+            fields: runs[0].fields.map { field in
+                let values = runs.compactMap { $0[field.name] }
+                return Field(name: field.name, value: Self.median(values) ?? field.value)
+            })
+    }
+
+    private static func median(_ values: [BenchmarkValue]) -> BenchmarkValue? {
+        func number(_ value: BenchmarkValue) -> Double? {
+            switch value {
+            case .integer(let integer): Double(integer)
+            case .number(let number): number
+            case .text, .flags, .integers: nil
+            }
+        }
+        let figures = values.compactMap { value in number(value).map { (value, $0) } }.sorted { $0.1 < $1.1 }
+        return figures.isEmpty ? nil : figures[figures.count / 2].0
+    }
+}

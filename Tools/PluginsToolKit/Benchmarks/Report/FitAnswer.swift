@@ -1,0 +1,78 @@
+import MeshBenchmarks
+import MeshBus
+import MeshToolOutput
+
+/// "Does my state fit?", from the rows of `bench codecs`, in one sentence.
+struct FitAnswer: Encodable, Equatable {
+    let payload: String
+    let limit: String
+    let limitBytes: Int
+    let fits: Bool
+    /// `compact` where that fits, else the smallest form of those that need no connection's memory.
+    let codec: String
+    let bytes: Int
+    let sentence: String
+
+    /// One for each payload, in the order of the rows.
+    static func all(in rows: [BenchmarkRow], under limit: PayloadLimit) -> [FitAnswer] {
+        var payloads: [String] = []
+        var forms: [String: [Form]] = [:]
+        for row in rows {
+            guard let (payload, form) = Form.read(row) else { continue }
+            if forms[payload] == nil { payloads.append(payload) }
+            forms[payload, default: []].append(form)
+        }
+        return payloads.compactMap { payload in
+            FitAnswer(payload, forms[payload] ?? [], under: limit)
+        }
+    }
+
+    private struct Form {
+        let codec: String
+        let bytes: Int
+        /// How many samples would fit, by limit.
+        let capacity: [String: Int]
+
+        static func read(_ row: BenchmarkRow) -> (payload: String, form: Form)? {
+            guard case .text(let payload) = row["payload"], case .text(let codec) = row["codec"],
+                case .integer(let bytes) = row["bytes"], case .integers(let capacity) = row["capacity"]
+            else { return nil }
+            return (payload, Form(codec: codec, bytes: bytes, capacity: capacity))
+        }
+    }
+
+    /// Nil when there are no forms.
+    private init?(_ payload: String, _ forms: [Form], under limit: PayloadLimit) {
+        // What is smaller only within a connection is no answer for what a system keeps.
+        let forms = forms.filter { !$0.codec.hasSuffix("+interned") }
+        guard let smallest = forms.min(by: { $0.bytes < $1.bytes }) else { return nil }
+        let fitting = forms.filter { $0.bytes <= limit.bytes }
+        let named = fitting.first { $0.codec == "compact" } ?? smallest
+        // Sizes up and limits down, so that what does not fit never reads as if it did.
+        let share =
+            "\(Self.kilobytes(named.bytes + (named.bytes < 10_000 ? 99 : 999))) of \(Self.kilobytes(limit.bytes)) KB"
+        var sentence =
+            fitting.isEmpty
+            ? "\(payload) does not fit \(limit.id): as \(named.codec), the smallest, it is \(share)"
+            : "\(payload) fits \(limit.id) as \(named.codec), \(share)"
+        let others = forms.filter { $0.bytes > limit.bytes }.map(\.codec)
+        if fitting.count == forms.count {
+            sentence += "; and in every other form"
+        } else if !fitting.isEmpty {
+            sentence += "; not as \(others.joined(separator: " or "))"
+        }
+        if let capacity = named.capacity[limit.id] { sentence += "; there is room for \(capacity.grouped) samples" }
+        self.payload = payload
+        self.limit = limit.id
+        limitBytes = limit.bytes
+        fits = !fitting.isEmpty
+        codec = named.codec
+        bytes = named.bytes
+        self.sentence = sentence + "."
+    }
+
+    /// Rounded down: one digit after the point below ten.
+    private static func kilobytes(_ bytes: Int) -> String {
+        bytes < 10_000 ? "\(Double(bytes / 100) / 10)" : (bytes / 1000).grouped
+    }
+}
