@@ -348,7 +348,7 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire",
             "MeshEngine",
             "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection",
-            "MeshSharedState", "MeshTesting", "MeshResumeGateway",
+            "MeshSharedState", "MeshKeySync", "MeshPipeTransport", "MeshTesting", "MeshResumeGateway",
             "MeshSimulation", "MeshCodecBenchmark",
         ],
         needs: [argumentParser],
