@@ -232,7 +232,7 @@ let modules: [Module] = [
         ],
         tests: [
             "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
-            "MeshSQLiteStorage", "MeshScenarioTransport", "MeshTestSupport",
+            "MeshSQLiteStorage", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport",
         ]),
     Module(
         "MeshSharedState", "Modules/Features/SharedState", floor: 5,
