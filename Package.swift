@@ -310,8 +310,8 @@ let modules: [Module] = [
         uses: [
             "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
             "MeshDelivery",
-            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshSimulatedWatch", "MeshResume",
-            "MeshResumeGateway",
+            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection", "MeshKeySync", "MeshSimulatedWatch",
+            "MeshResume", "MeshResumeGateway",
             "MeshWatchConnectivityTransport",
             "MeshTesting", "MeshVirtualTime",
         ],
@@ -384,6 +384,16 @@ let modules: [Module] = [
     Module(
         "GroceriesExample", "Docs/Examples/Groceries", floor: 7, form: .internalLibrary,
         uses: ["MeshIdentity", "MeshEngine", "MeshTransport", "MeshSession"]),
+    Module(
+        "PlayerExample", "Docs/Examples/Player", floor: 7, form: .internalLibrary,
+        uses: [
+            "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshKeySync",
+            "MeshWatchConnectivityTransport",
+        ],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshKeySync",
+            "MeshScenarioTransport", "MeshTestSupport",
+        ]),
 ]
 
 let settings: [SwiftSetting] = [
