@@ -242,7 +242,7 @@ let modules: [Module] = [
         ],
         tests: [
             "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
-            "MeshSQLiteStorage", "MeshScenarioTransport", "MeshTestSupport",
+            "MeshSQLiteStorage", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport",
         ]),
     Module(
         "MeshSharedState", "Modules/Features/SharedState", floor: 5,
@@ -354,8 +354,8 @@ let modules: [Module] = [
         uses: [
             "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
             "MeshDelivery",
-            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshSimulatedWatch", "MeshResume",
-            "MeshMailbox", "MeshResumeGateway",
+            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection", "MeshKeySync", "MeshSimulatedWatch",
+            "MeshResume", "MeshMailbox", "MeshResumeGateway",
             "MeshWatchConnectivityTransport", "MeshDiagnostics",
             "MeshTesting", "MeshVirtualTime",
         ],
@@ -392,7 +392,7 @@ let modules: [Module] = [
             "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire",
             "MeshEngine",
             "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection",
-            "MeshSharedState", "MeshTesting", "MeshResumeGateway", "MeshDiagnostics",
+            "MeshSharedState", "MeshKeySync", "MeshPipeTransport", "MeshTesting", "MeshResumeGateway", "MeshDiagnostics",
             "MeshSimulation", "MeshCodecBenchmark",
         ],
         needs: [argumentParser, inspector],
@@ -432,6 +432,16 @@ let modules: [Module] = [
     Module(
         "GroceriesExample", "Docs/Examples/Groceries", floor: 7, form: .internalLibrary,
         uses: ["MeshIdentity", "MeshEngine", "MeshTransport", "MeshSession"]),
+    Module(
+        "PlayerExample", "Docs/Examples/Player", floor: 7, form: .internalLibrary,
+        uses: [
+            "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshKeySync",
+            "MeshWatchConnectivityTransport",
+        ],
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshKeySync",
+            "MeshScenarioTransport", "MeshTestSupport",
+        ]),
 ]
 
 let settings: [SwiftSetting] = [

@@ -11,6 +11,7 @@ struct PluginsToolKitPlugin: Plugin {
 
     func contribute(to registry: inout ExtensionRegistry) {
         registry.add(AloneBenchmark.benchmarkCase, to: .benchmarks)
+        registry.add(KeyBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(LinkBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(SeriesBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(StateBenchmark.benchmarkCase, to: .benchmarks)

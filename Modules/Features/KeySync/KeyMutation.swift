@@ -3,4 +3,12 @@ enum KeyMutation: String, CaseIterable, Sendable {
     case oneWay, noTombstones, arrivalOrder, sameNonce, asksAlways, largeBlocks, silentErrors, manualIsAutomatic
     case onlyAppAsks, lastKeyOnly, securedLeaves
     case noAnswer, noRetry, noWants
+    case forgetsPeers, forgetsPieces
+}
+
+extension StorageRouter {
+    package static var canBreakRules: Bool { KeyReplica.areMutationsCompiledIn }
+
+    /// To be called before `attach`.
+    package func breakRule(_ name: String) { replica.breakRule(KeyMutation(rawValue: name)) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import MeshRegister
 
-/// What is known of one peer, in this life of the process.
+/// What is known of one peer. Of it a store keeps what is in `KeptPeer`.
 struct KeyPeer: Hashable, Sendable {
     /// The prints that it was told, until it has compared them.
     struct Listing: Hashable, Sendable {
@@ -21,9 +21,19 @@ struct KeyPeer: Hashable, Sendable {
         var name: KeyMessage.Version
         var total: Int
         var bytes = Data()
+
+        struct Extent: Hashable, Sendable {
+            var name: KeyMessage.Version
+            var total: Int
+            var count: Int
+        }
+
+        var extent: Extent { Extent(name: name, total: total, count: bytes.count) }
     }
 
     var isReachable = false
+    /// Higher with the one that was met later.
+    var order: UInt64 = 0
     /// It is to be asked what differs.
     var isToBeAsked = false
     /// Asked, and not answered yet: further reasons to ask are folded into this.

@@ -6,9 +6,12 @@ import MeshRegister
 extension KeyReplica {
     /// A peer is there: at activation, at a change of pairing, when it comes into reach.
     mutating func meet(_ id: String) {
-        guard peers[id] != nil || peers.count < KeyLimits.peersMax else { return }
+        guard peers[id] != nil || makeRoom() else { return }
         var peer = peers[id] ?? KeyPeer()
         peer.isReachable = true
+        let newest = peers.values.map(\.order).max() ?? 0
+        if newest == 0 || peer.order < newest { peer.order = newest &+ 1 }
+        changedPeers.insert(id)
         peer.retryDelay = .seconds(2)
         if !breaks(.onlyAppAsks), !peer.isAsked || breaks(.asksAlways) {
             peer.isToBeAsked = true
@@ -18,7 +21,11 @@ extension KeyReplica {
 
     mutating func lose(_ id: String) { peers[id]?.isReachable = false }
 
-    mutating func forget(_ id: String) { peers[id] = nil }
+    mutating func forget(_ id: String) {
+        guard peers.removeValue(forKey: id) != nil else { return }
+        changedPeers.insert(id)
+        changedDownloads.insert(id)
+    }
 
     /// What waits too long is asked and sent again: after 2 s, 4 s, … 5 min.
     mutating func tick(at now: Duration) {
@@ -123,9 +130,11 @@ extension KeyReplica {
 
     /// - Returns: false when no peer that keeps the rules can have sent it; nothing was taken then.
     mutating func receive(_ message: KeyMessage, from id: String) -> Bool {
-        guard message.isSound, peers[id] != nil || peers.count < KeyLimits.peersMax else { return false }
+        guard message.isSound, peers[id] != nil || makeRoom() else { return false }
         var peer = peers[id] ?? KeyPeer()
         peer.isReachable = true
+        changedPeers.insert(id)
+        let extent = peer.download?.extent
         confirm(message, by: &peer)
         let arrived = takeAll(message, from: &peer)
         for key in message.wants where !breaks(.noWants) {
@@ -136,6 +145,7 @@ extension KeyReplica {
         if let compared = message.compared { conclude(compared, message, with: &peer) }
         if !message.versions.isEmpty { compareVersions(message.versions, with: &peer) }
         peers[id] = peer
+        if peer.download?.extent != extent { changedDownloads.insert(id) }
         for item in arrived { passOn(item, except: id) }
         prune()
         return true

@@ -18,6 +18,9 @@ struct KeyReplica: Hashable, Sendable {
     private(set) var byteCount = 0
     /// What has changed since it was last taken: to be written, and shown.
     var changed: Set<String> = []
+    /// Peers of which `kept` has changed, and those of which something of a large value has come: to be written.
+    var changedPeers: Set<String> = []
+    var changedDownloads: Set<String> = []
     #if MUTATIONS
         private var mutation: KeyMutation?
     #endif
@@ -33,6 +36,13 @@ struct KeyReplica: Hashable, Sendable {
     mutating func breakRule(_ rule: KeyMutation?) {
         #if MUTATIONS
             mutation = rule
+        #endif
+    }
+
+    /// The rule that is broken there is broken here.
+    mutating func breakRule(of other: KeyReplica) {
+        #if MUTATIONS
+            mutation = other.mutation
         #endif
     }
 

@@ -39,12 +39,20 @@ extension StorageRouter {
     /// store of the next connection has.
     public func detach() {
         listeners.cancel()
-        (connection, route, replica.peers) = (nil, nil, [:])
+        // What is not written is pending until it has been compared.
+        try? persist(includingPeers: true)
+        (connection, route, replica.peers, shelf) = (nil, nil, [:], KeyShelf())
         showStatuses()
     }
 
-    /// Waits no more for a peer that will not come back.
-    public func forget(peerID: String) { replica.forget(peerID) }
+    /// Waits no more for a peer that will not come back. If it does, it is a new one: what was removed meanwhile may then
+    /// come back with it.
+    /// - Throws: what the store throws.
+    public func forget(peerID: String) throws {
+        replica.forget(peerID)
+        try persist(includingPeers: true)
+        showStatuses()
+    }
 
     private func note(_ ids: [String], isReachable: Bool) {
         for id in ids { isReachable ? replica.meet(id) : replica.lose(id) }
@@ -91,6 +99,7 @@ extension StorageRouter {
         isPumping = false
         showStatuses()
         planRetry(connection)
+        planKeeping(connection)
     }
 
     private func sendAll(_ connection: any SessionConnection) async {
@@ -128,75 +137,5 @@ extension StorageRouter {
         isRetryPlanned = false
         if let connection { replica.tick(at: connection.clock.elapsed) }
         await pump()
-    }
-
-    // MARK: - The store
-
-    private static let entryPrefix = "sessionmesh.keys/entry/"
-    private static let authorKey = "sessionmesh.keys/author"
-
-    private func load(_ connection: any SessionConnection) throws {
-        var entries: [String: StateEntry] = [:]
-        var author = StateVersion.author(
-            peerID: connection.transport.localPeer.id, incarnation: .random(in: 0 ... .max))
-        if let store = connection.store {
-            if let kept = try store.value(for: Self.authorKey) {
-                author = String(decoding: kept, as: UTF8.self)
-            } else {
-                var batch = StoreBatch()
-                batch.set(Array(author.utf8), for: Self.authorKey)
-                try store.commit(batch)
-            }
-            for key in try store.catalog(prefix: Self.entryPrefix).keys {
-                let name = String(key.dropFirst(Self.entryPrefix.count))
-                do {
-                    let bytes = try store.value(for: key) ?? []
-                    entries[name] = try StateEntry(stored: bytes)
-                } catch {
-                    failures[name] = "what is stored cannot be read, and stays until it is set again: \(error)"
-                }
-            }
-        }
-        var loaded = KeyReplica(author: author, entries: entries, nonce: .random(in: 0 ... .max))
-        (loaded.configuration, loaded.rules) = (replica.configuration, replica.rules)
-        if let limit = connection.transport.capabilities.maximumPayloadSize {
-            // Names, authors and prints want room beside the values.
-            loaded.configuration.messageBytes = max(min(loaded.configuration.messageBytes, limit * 3 / 4), 1)
-        }
-        loaded.isLinkSecured = connection.transport.capabilities.isSecured
-        for entry in entries.values { connection.resume(at: entry.version.stamp) }
-        // What an earlier connection has brought.
-        for (name, entry) in replica.entries where loaded.entries[name].map({ entry.wins(over: $0) }) ?? true {
-            connection.resume(at: entry.version.stamp)
-            guard loaded.put(entry, name) else {
-                throw KeySyncError(.tooLarge(key: name, bytes: entry.bytes?.count ?? 0))
-            }
-        }
-        for (name, data) in early.sorted(by: { $0.key < $1.key }) {
-            guard loaded.set(data, name, at: connection.stamp()) else {
-                throw KeySyncError(.tooLarge(key: name, bytes: data?.count ?? 0))
-            }
-        }
-        (replica, early) = (loaded, [:])
-        try persist()
-        show(Set(replica.entries.keys))
-    }
-
-    /// Writes what has changed, in one batch.
-    func persist() throws {
-        guard let store = connection?.store, !replica.changed.isEmpty else {
-            replica.changed = []
-            return
-        }
-        var batch = StoreBatch()
-        for name in replica.changed.sorted() {
-            if let entry = replica.entries[name] {
-                batch.set(entry.stored(), for: Self.entryPrefix + name)
-            } else {
-                batch.removeValue(for: Self.entryPrefix + name)
-            }
-        }
-        try store.commit(batch)
-        replica.changed = []
     }
 }

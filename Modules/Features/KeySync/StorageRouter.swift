@@ -29,6 +29,9 @@ public actor StorageRouter {
     /// Something has come up since the pump last looked.
     var isPumpAsked = false
     var isRetryPlanned = false
+    var isKeepingPlanned = false
+    /// Where the store has what is known of peers.
+    var shelf = KeyShelf()
     let listeners = OwnedTasks()
     private var watchers: [Int: (key: String, yield: (Data?) throws -> Void)] = [:]
     private var observers: [Int: KeyObserver] = [:]
@@ -41,7 +44,12 @@ public actor StorageRouter {
     private var shownStatuses: [String: KeyStatus] = [:]
     private var watcherCount = 0
 
-    public init() {}
+    let random: @Sendable () -> UInt64
+
+    public init() { self.init { .random(in: 0 ... .max) } }
+
+    /// - Parameter random: what authors and nonces are drawn from.
+    package init(random: @escaping @Sendable () -> UInt64) { self.random = random }
 
     /// Bounds and sizes; set it before keys are.
     public func configure(_ configuration: SyncConfiguration) { replica.configuration = configuration }

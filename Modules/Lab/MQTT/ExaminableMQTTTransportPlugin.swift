@@ -110,7 +110,9 @@
             if let observer { client.open(observer) }
         }
 
-        func subscribe(to filters: [String]) { client.subscribe(to: filters) }
+        var address: String { client.address }
+        func subscribe(to topics: [String]) { client.subscribe(to: topics) }
+        func unsubscribe(from topics: [String]) { client.unsubscribe(from: topics) }
         func publish(_ message: RelayMessage) throws(LinkError) { try client.publish(message) }
         func drop() { client.drop() }
         func close() async { await client.close() }

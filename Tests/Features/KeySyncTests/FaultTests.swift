@@ -32,6 +32,36 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
             world.meetAndSettle()
             return world.text("phone", "a") == nil && world.text("watch", "a") == nil
         },
+        KeyPromise(name: "L2: a relaunch forgets no peer that has not heard of a removal", mutation: .forgetsPeers) {
+            var world = KeyWorld($0)
+            world.meetAndSettle()
+            for index in 0..<2 * KeyLimits.removedMax {
+                let key = "removed.\(index)"
+                world.set("phone", key, "1")
+                world.set("phone", key, nil)
+            }
+            world.replicas["phone"]?.meet("tablet")
+            world.replicas["phone"]?.lose("tablet")
+            world.launch("phone")
+            world.meetAndSettle()
+            return world.replicas["phone"]?.entries.count == 2 * KeyLimits.removedMax
+        },
+        KeyPromise(name: "L6: of a large value goes on, after a relaunch, what has not come", mutation: .forgetsPieces)
+        {
+            var world = KeyWorld($0, rules: ["large": KeyRule()], messageBytes: 1000, maxAutoSyncSize: 1 << 20)
+            world.meetAndSettle()
+            world.set("phone", "large", String(repeating: "x", count: 5000))
+            for _ in 0..<20 { world.deliver(0) }
+            world.letters = []
+            for id in ["watch", "phone"] { world.launch(id) }
+            for id in ["watch", "phone"] { world.meet(id) }
+            var bytes = 0
+            while !world.letters.isEmpty {
+                bytes += world.letters[0].message.piece?.bytes.count ?? 0
+                world.deliver(0)
+            }
+            return world.text("watch", "large")?.utf8.count == 5000 && bytes < 4000
+        },
         KeyPromise(name: "L3: an older value that comes late changes nothing", mutation: .arrivalOrder) {
             var world = KeyWorld($0)
             world.meetAndSettle()

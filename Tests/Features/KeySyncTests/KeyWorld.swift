@@ -40,11 +40,13 @@ struct KeyWorld: Hashable {
     mutating func launch(_ id: String, losingStore: Bool = false) {
         launches += 1
         let entries = losingStore ? [:] : replicas[id]?.entries ?? [:]
+        let peers = losingStore ? [] : replicas[id].map { old in old.peers.keys.sorted().compactMap(old.kept) } ?? []
         var replica = KeyReplica(author: "\(id)#\(losingStore ? launches : 0)", entries: entries, nonce: launches << 32)
         replica.rules = rules
         replica.configuration.messageBytes = messageBytes
         replica.configuration.maxAutoSyncSize = maxAutoSyncSize
         replica.breakRule(mutation)
+        replica.restore(peers)
         replicas[id] = replica
     }
 

@@ -68,6 +68,66 @@ import Testing
         }
     #endif
 
+    @Test func `What a peer has confirmed is known in the next life before the peer is there`() async throws {
+        let world = try RouterWorld()
+        try await world.attachAll()
+        try await world["phone"].router.set(7, for: volume)
+        try await world["phone"].router.set("song", for: title)
+        try await world["phone"].router.remove(title)
+        #expect(try await world.run { await world["phone"].router.status(of: "title") == .synced })
+        try await world.run(for: .seconds(10))
+        world.cut()
+        world["phone"].relaunch()
+        await world["phone"].router.register(volume)
+        try await world["phone"].router.attach(to: world["phone"].connection)
+        for name in ["volume", "title"] { #expect(await world["phone"].router.status(of: name) == .synced) }
+        try await world["phone"].router.set(8, for: volume)
+        #expect(await world["phone"].router.status(of: "volume") == .pending)
+        try await world["phone"].router.forget(peerID: "watch")
+        world["phone"].relaunch()
+        try await world["phone"].router.attach(to: world["phone"].connection)
+        #expect(await world["phone"].router.status(of: "title") == .pending)
+    }
+
+    @Test func `L6 a large value that has come in part goes on where it was when both are launched anew`() async throws
+    {
+        let picture = StorageKey<Data>("picture", syncPolicy: .manual)
+        let world = try RouterWorld()
+        try await world.attachAll()
+        try await world["phone"].router.set(Data(repeating: 7, count: 600_000), for: picture)
+        await world["phone"].router.sync(picture)
+        func pieces() throws -> UInt64 {
+            let catalog = try world["watch"].store.catalog(prefix: "sessionmesh.keys/pieces/")
+            return catalog.journals.first.map { $0.positions.upperBound - $0.positions.lowerBound } ?? 0
+        }
+        #expect(try await world.run { try pieces() > 5 })
+        let had = try pieces()
+        for id in ["watch", "phone"] { world[id].relaunch() }
+        for id in ["watch", "phone"] {
+            await world[id].router.register(picture)
+            try await world[id].router.attach(to: world[id].connection)
+        }
+        #expect(try pieces() == had)
+        #expect(try await world.run(for: .seconds(300)) { try pieces() > had })
+        #expect(try await world.run(for: .seconds(300)) { try await world["watch"].router.get(picture) != nil })
+        #expect(try pieces() == 0)
+    }
+
+    @Test func `What a store has of peers and pieces may be damaged`() async throws {
+        let world = try RouterWorld()
+        let watch = world["watch"]
+        var batch = StoreBatch()
+        batch.set([1, 2, 3], for: "sessionmesh.keys/peer/0")
+        batch.set([1, 2, 3], for: "sessionmesh.keys/peer/99999999999999999999")
+        batch.append([4], to: "sessionmesh.keys/pieces/0", at: 7)
+        try watch.store.commit(batch)
+        try await world.attachAll()
+        let picture = StorageKey<Data>("picture", syncPolicy: .manual)
+        try await world["phone"].router.set(Data(repeating: 7, count: 200_000), for: picture)
+        await world["phone"].router.sync(picture)
+        #expect(try await world.run(for: .seconds(300)) { try await watch.router.get(picture)?.count == 200_000 })
+    }
+
     @Test func `After detach nothing travels, and what was set meanwhile goes when attached again`() async throws {
         let world = try RouterWorld()
         try await world.attachAll()

@@ -20,6 +20,7 @@
                 groupsLost), simulatedSeconds, wallSeconds. Rows with --mutations: mutation, isCaught, seed, seeds, reason. Rows with \
                 --delivery: seed, failure, envelopes, delivered, faults, simulatedSeconds, wallSeconds. Keys with --watch: \
                 seeds, failures (seed, reason), envelopes, delivered, offeredAgain, messages, userInfos, contexts, faults, \
+                simulatedSeconds, wallSeconds. Keys with --keys: seeds, failures (seed, reason), changes, faults, slowestSeconds, \
                 simulatedSeconds, wallSeconds. Keys with --lobby: seeds, failures (seed, reason), seedsByDevices, \
                 failuresByDevices, taps, faults, slowestSeconds, simulatedSeconds, wallSeconds. Keys with --series: seeds, failures (seed, reason), samples, faults, \
                 wallSeconds. Keys with --resume: seeds, failures (seed, reason), seen, connections, faults, \
@@ -116,6 +117,13 @@
 
         @Flag(
             help: """
+                Instead of engines, simulate stored keys on a phone and its watch: either first or both at once, absences of days, \
+                suspensions, kills and power cuts; all synced in the end. With --mutations rules are broken in turn.
+                """)
+        var keys = false
+
+        @Flag(
+            help: """
                 Instead of engines, simulate devices that begin a session at once, take over, invite and end, while the network \
                 parts them and apps crash; in the end all follow one session. With --mutations its rules are broken in turn.
                 """)
@@ -182,6 +190,7 @@
             if model { return try validateModel() }
             if resume { return try validateResume() }
             if mailboxes { return try validateMailboxes() }
+            if keys { return try validateKeys() }
             if exhaustive { throw ValidationError("--exhaustive needs --model") }
             if mutations || mutate != nil, !Simulation.canBreakRules {
                 throw ValidationError("this build breaks no rules; build it with MESH_MUTATIONS=1 in the environment")
@@ -196,6 +205,7 @@
 
         func run(on bus: PluginBus) async throws {
             if delivery { return try simulateDelivery() }
+            if keys { return try simulateKeys() }
             if watch, sessions { return try simulateSessions() }
             if watch { return try simulateWatch() }
             if lobby { return try simulateLobby() }

@@ -1,0 +1,45 @@
+public import MeshKeySync
+public import Observation
+
+/// The half on the phone: what its screen shows and changes.
+@MainActor @Observable
+public final class PhonePlayer {
+    @ObservationIgnored @Stored<Double> public var volume: Double
+    @ObservationIgnored @Stored<[Episode]> public var queue: [Episode]
+    @ObservationIgnored @Stored<Double> public var position: Double
+    @ObservationIgnored private let router: StorageRouter
+
+    public init(router: StorageRouter = .shared) {
+        self.router = router
+        _volume = Stored(wrappedValue: 0.5, PlayerKeys.volume, router: router)
+        _queue = Stored(wrappedValue: [], PlayerKeys.queue, router: router)
+        _position = Stored(wrappedValue: 0, PlayerKeys.position, router: router)
+    }
+
+    public func add(_ episode: Episode) { queue.append(episode) }
+
+    /// The next one begins. Queue, position and history change at once, here and on the watch.
+    public func finishEpisode() async throws {
+        guard let heard = queue.first else { return }
+        var batch = KeyBatch()
+        try batch.set(Array(queue.dropFirst()), for: PlayerKeys.queue)
+        batch.remove(PlayerKeys.position)
+        let history = try await router.get(PlayerKeys.history) ?? []
+        try batch.set(history + [heard], for: PlayerKeys.history)
+        try await router.commit(batch)
+    }
+
+    /// The user has asked for it: the history is manual, and goes by no other way to a watch that is there already.
+    public func sendHistory() async { await router.sync(PlayerKeys.history) }
+
+    public func signIn(token: String) async throws { try await router.set(token, for: PlayerKeys.token) }
+
+    /// For a screen: nothing while all is well.
+    public func complaint() async -> String? {
+        switch await router.status(of: PlayerKeys.queue.name) {
+        case .tooLarge(let bytes, let limit): "The queue has \(bytes) bytes; the watch gets \(limit)"
+        case .refused(let reason), .failed(let reason): "The watch has not got the queue: \(reason)"
+        case .synced, .pending, nil: nil
+        }
+    }
+}

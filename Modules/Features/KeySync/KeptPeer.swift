@@ -1,0 +1,115 @@
+import Foundation
+import MeshIdentity
+import MeshRegister
+import MeshWire
+
+/// What outlives the process of a peer.
+struct KeptPeer: Hashable, Sendable {
+    var id: String
+    /// Raised with each meeting, so that of peers that stay away the first to be forgotten can be told.
+    var order: UInt64 = 0
+    /// Of each bucket of which the peer had everything that was here; 0 of the others. What says the same later is had there
+    /// still, so it may be written late, and does no harm when it is old.
+    var digests = [UInt64](repeating: 0, count: KeyLimits.bucketCount)
+    /// What has come of a large value.
+    var download: KeyPeer.Download?
+}
+
+extension KeyReplica {
+    /// nil when the peer has been forgotten. Complexity: O(keys).
+    func kept(_ id: String) -> KeptPeer? {
+        guard let peer = peers[id] else { return nil }
+        var digest = KeyDigest()
+        var isWhole = [Bool](repeating: true, count: KeyLimits.bucketCount)
+        for (key, entry) in entries where isShareable(key) {
+            digest.add(key, entry.version)
+            if peer.confirmed[key] != entry.version { isWhole[KeyDigest.bucket(of: key)] = false }
+        }
+        return KeptPeer(
+            id: id, order: peer.order, digests: zip(digest.buckets, isWhole).map { $1 ? $0 : 0 },
+            download: peer.download)
+    }
+
+    /// To be called once the rules are known. What a peer's digests do not prove is pending until it has been compared.
+    mutating func restore(_ kept: [KeptPeer]) {
+        guard !breaks(.forgetsPeers) else { return }
+        var digest = KeyDigest()
+        for (key, entry) in entries where isShareable(key) { digest.add(key, entry.version) }
+        for known in kept.prefix(KeyLimits.peersMax) {
+            var peer = KeyPeer()
+            (peer.order, peer.download) = (known.order, breaks(.forgetsPieces) ? nil : known.download)
+            for (key, entry) in entries where isShareable(key) {
+                let bucket = KeyDigest.bucket(of: key)
+                if digest.buckets[bucket] == known.digests[bucket] { peer.confirmed[key] = entry.version }
+            }
+            peers[known.id] = peer
+        }
+    }
+
+    /// Of peers that are away the one that has been for longest goes. What it has not heard of, a removal that the others
+    /// had among it, may be forgotten from then on.
+    /// - Returns: false when all that fit are here.
+    mutating func makeRoom() -> Bool {
+        guard peers.count >= KeyLimits.peersMax else { return true }
+        let away = peers.filter { !$0.value.isReachable }
+        guard let (id, _) = away.min(by: { ($0.value.order, $0.key) < ($1.value.order, $1.key) }) else { return false }
+        forget(id)
+        return true
+    }
+}
+
+// MARK: - In the store
+
+extension KeptPeer {
+    /// Without what has come of a large value.
+    func stored() -> [UInt8] {
+        var writer = WireWriter(capacity: 64 + 8 * KeyLimits.bucketCount)
+        writer.write(1 as UInt8)
+        writer.write(id)
+        writer.writeVarint(order)
+        for digest in digests { writer.write(digest) }
+        return writer.array()
+    }
+
+    /// - Throws: `WireError`.
+    init(stored bytes: [UInt8]) throws {
+        self = try bytes.withUnsafeBytes { bytes throws(WireError) in
+            var reader = WireReader(bytes)
+            let layout = try reader.readUInt8()
+            guard layout == 1 else {
+                throw WireError(.unsupportedVersion, "a peer of layout \(layout); this version reads 1")
+            }
+            var peer = KeptPeer(id: try reader.readString(), order: try reader.readVarint())
+            for bucket in peer.digests.indices { peer.digests[bucket] = try reader.readUInt64() }
+            guard reader.isAtEnd else { throw WireError(.corrupted, "no peer ends so") }
+            return peer
+        }
+    }
+}
+
+extension KeyPeer.Download {
+    /// What has come since the first `start` bytes.
+    func stored(from start: Int) -> [UInt8] {
+        let part = bytes[(bytes.startIndex + start)...]
+        let piece = KeyMessage.Piece(name: name, offset: start, total: total, bytes: Data(part))
+        return KeyMessage(nonce: 0, piece: piece).packed()
+    }
+
+    /// - Returns: nil unless the pieces follow one another.
+    init?(stored pieces: [[UInt8]]) {
+        var download: Self?
+        for bytes in pieces {
+            guard let message = try? bytes.withUnsafeBytes({ try KeyMessage(packed: $0) }), message.isSound,
+                let piece = message.piece
+            else { return nil }
+            var next = download ?? Self(name: piece.name, total: piece.total)
+            guard next.name == piece.name, next.total == piece.total, next.bytes.count == piece.offset else {
+                return nil
+            }
+            next.bytes.append(piece.bytes)
+            download = next
+        }
+        guard let download else { return nil }
+        self = download
+    }
+}

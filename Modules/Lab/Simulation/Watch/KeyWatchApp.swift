@@ -1,0 +1,154 @@
+import MeshBus
+import MeshConnection
+import MeshDelivery
+import MeshIdentity
+import MeshKeySync
+import MeshSimulatedWatch
+import MeshStorage
+import MeshTransport
+import MeshWatchConnectivityTransport
+
+/// One life of an app whose keys are stored on both devices.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+final class KeyWatchApp: Sendable {
+    let clock: AppClock
+    private let transport: WatchConnectivitySessionSyncTransport
+    private let connection: TransportConnection
+    private let router: StorageRouter
+    private let ready = Locked(false)
+    private let isDead = Locked(false)
+
+    init(
+        device: Int, session: WCSession, store: SimulatedDisk, mutation: String?, clock: AppClock, seed: UInt64,
+        failure: Locked<String?>
+    ) throws {
+        self.clock = clock
+        var configuration = DeliveryConfiguration.watchConnectivity
+        configuration.seed = seed
+        transport = try WatchConnectivitySessionSyncTransport(
+            localPeer: WatchApp.peer(device), session: session, store: store, configuration: configuration,
+            clock: clock)
+        connection = TransportConnection(transport: transport, store: store, clock: clock)
+        let random = Locked(SplitMix64(seed: seed))
+        router = StorageRouter { random.withLock { $0.next() } }
+        Task { await self.open(mutation, failure) }
+    }
+
+    private func open(_ mutation: String?, _ failure: Locked<String?>) async {
+        if let mutation { await router.breakRule(mutation) }
+        for key in WatchKey.all { await router.register(key.storage) }
+        do {
+            try await router.attach(to: connection)
+            ready.withLock { $0 = true }
+        } catch {
+            // A store without power refuses it in the last moments of an app.
+            guard !isDead.withLock({ $0 }), !(error is StorageError) else { return }
+            failure.withLock { $0 = "keys could not be attached: \(error)" }
+        }
+    }
+
+    var isReady: Bool { ready.withLock { $0 } && !isDead.withLock { $0 } }
+
+    /// - Parameters:
+    ///   - changes: a number of a value, or nil, which removes the key.
+    ///   - done: the changes are in the store.
+    func write(_ changes: [WatchKey: UInt32?], done: @escaping @Sendable () -> Void) {
+        Task {
+            var batch = KeyBatch()
+            do {
+                for (key, number) in changes.sorted(by: { $0.key < $1.key }) {
+                    if let number {
+                        try batch.set(key.text(number), for: key.storage)
+                    } else {
+                        batch.remove(key.storage)
+                    }
+                }
+                try await router.commit(batch)
+                done()
+            } catch {
+                // Refused: it may be there later, or not.
+            }
+        }
+    }
+
+    func sendAll() {
+        Task { await router.syncRegisteredKeysIfNeeded() }
+    }
+
+    func look(_ look: @escaping @Sendable (WatchKeyView) -> Void) {
+        Task {
+            var view = WatchKeyView()
+            for key in WatchKey.all {
+                do {
+                    view.numbers[key] = try await router.get(key.storage).map(key.number)
+                } catch {
+                    view.complaint = "\(key): \(error)"
+                }
+                view.statuses[key] = await router.status(of: key.storage.name)
+            }
+            look(view)
+        }
+    }
+
+    /// The system has ended it.
+    func die() {
+        isDead.withLock { $0 = true }
+        clock.end()
+        Task { await router.detach() }
+        transport.delivery.abandon()
+    }
+}
+
+/// The keys of the apps.
+struct WatchKey: Hashable, Comparable, Sendable, CustomStringConvertible {
+    enum Kind: Sendable {
+        case small
+        /// Larger than a message.
+        case large
+        case manual
+        /// Must not leave the device.
+        case local, secured
+    }
+
+    let index: Int
+
+    static let all = (0..<14).map(WatchKey.init)
+    /// Those that are to be the same on both devices.
+    static let shared = all.filter { $0.kind == .small || $0.kind == .large }
+    static let manual = all.filter { $0.kind == .manual }
+    static let kept = all.filter { $0.kind == .local || $0.kind == .secured }
+
+    var kind: Kind {
+        switch index {
+        case 0...9: .small
+        case 10: .large
+        case 11: .manual
+        case 12: .local
+        default: .secured
+        }
+    }
+
+    var storage: StorageKey<String> {
+        StorageKey(
+            description, availability: kind == .local ? .phoneOnly : .all,
+            syncPolicy: kind == .manual ? .manual : .automaticSmall, priority: kind == .large ? 1 : 0,
+            isSecured: kind == .secured)
+    }
+
+    func text(_ number: UInt32) -> String {
+        "\(number) " + String(repeating: "·", count: kind == .large ? 30_000 : Int(number % 60))
+    }
+
+    func number(_ text: String) -> UInt32 { text.split(separator: " ").first.flatMap { UInt32($0) } ?? .max }
+
+    var description: String { "\(kind).\(index)" }
+
+    static func < (left: Self, right: Self) -> Bool { left.index < right.index }
+}
+
+/// What an app shows.
+struct WatchKeyView: Equatable, Sendable {
+    var numbers: [WatchKey: UInt32] = [:]
+    var statuses: [WatchKey: KeyStatus] = [:]
+    var complaint: String?
+}

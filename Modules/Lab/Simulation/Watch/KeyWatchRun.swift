@@ -1,0 +1,291 @@
+import MeshBus
+import MeshKeySync
+import MeshSimulatedWatch
+import MeshStorage
+
+/// One seed of a `KeyWatchSimulation`.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+final class KeyWatchRun {
+    let simulation: KeyWatchSimulation
+    let pair: SimulatedWatchPair
+    let thread: SimulationThread
+    private(set) var faults: [String: Int] = [:]
+    private(set) var changeCount: UInt32 = 0
+    private(set) var equalAfter = Duration.zero
+    /// Of each device the one that its present life has.
+    private let disks: Locked<[SimulatedDisk]>
+    private let apps = Locked([KeyWatchApp?](repeating: nil, count: 2))
+    private let launches = Locked<UInt64>(0)
+    private let failure = Locked<String?>(nil)
+    /// What each key may be: what was written last and, where a write was cut short, what was before.
+    private var allowed: [WatchKey: Set<UInt32?>] = [:]
+    private var random: SplitMix64
+    /// When each device is to be in the foreground again.
+    private var returns: [Duration?] = [nil, nil]
+    /// When the devices reach each other again.
+    private var meeting: Duration?
+    private var hasLostStore = false
+    /// In every eighth seed long absences are of days, otherwise of minutes.
+    private let isOfDays: Bool
+
+    private static let step = Duration.milliseconds(20)
+    /// While an app is away for minutes or days.
+    private static let longStep = Duration.seconds(60)
+
+    init(_ simulation: KeyWatchSimulation, seed: UInt64, thread: SimulationThread, traceLimit: Int) {
+        self.simulation = simulation
+        self.thread = thread
+        random = SplitMix64(seed: seed)
+        isOfDays = seed % 8 == 0
+        pair = SimulatedWatchPair(seed: seed, conditions: .calm, watches: 1, traceLimit: traceLimit)
+        disks = Locked((0..<2).map { _ in SimulatedDisk(durability: .memory, staysOff: true) })
+        for key in WatchKey.shared { allowed[key] = [nil] }
+        for index in devices.indices { installApp(on: index, seed) }
+    }
+
+    private var devices: [SimulatedDevice] { [pair.phone, pair.watch] }
+
+    private func installApp(on index: Int, _ seed: UInt64) {
+        let device = devices[index]
+        let mutation = simulation.mutation
+        device.onLaunch { [clock = pair.clock, apps, launches, failure, disks] session in
+            let launch = launches.withLock { count in
+                count += 1
+                return count
+            }
+            let disk = disks.withLock { disks in
+                disks[index] = SimulatedDisk(disks[index].contents, durability: .memory, staysOff: true)
+                return disks[index]
+            }
+            do {
+                let app = try KeyWatchApp(
+                    device: index, session: session, store: disk, mutation: mutation,
+                    clock: AppClock(clock, on: device),
+                    seed: (seed &+ 1) &* 0x9E37_79B9_7F4A_7C15 ^ launch << 40 ^ launch << 17, failure: failure)
+                apps.withLock { $0[index] = app }
+            } catch {
+                failure.withLock { $0 = "an app could not begin: \(error)" }
+            }
+        }
+        device.onTerminate { [apps, disks] in
+            disks.withLock { $0[index].turnOff() }
+            let app = apps.withLock { apps in apps[index].take() }
+            app?.die()
+        }
+    }
+
+    /// - Returns: what went wrong.
+    func play() -> String? {
+        defer {
+            for device in devices { device.kill() }
+            thread.runAll()
+        }
+        launch()
+        while changeCount < simulation.changes, failure.withLock({ $0 == nil }) {
+            causeFaults()
+            if random.happens(rate: 0.03) { write() }
+            advance(by: Self.step)
+        }
+        meet()
+        for disk in disks.withLock({ $0 }) { disk.prepare(.succeeds) }
+        while returns.contains(where: { $0 != nil }) { advance(by: Self.step) }
+        return settle() ?? sendManually()
+    }
+
+    /// Either first, or both at once; the other soon, or after days.
+    private func launch() {
+        let first = Int(random.upTo(1))
+        devices[first].launch()
+        let isSoon = random.happens(rate: 0.8)
+        returns[1 - first] = isSoon ? .milliseconds(Int64(random.upTo(5000))) : longAbsence()
+        if random.happens(rate: 0.2) { returns[1 - first] = .zero }
+        for _ in 0..<random.upTo(4) {
+            advance(by: .milliseconds(Int64(random.upTo(500))))
+            write()
+        }
+    }
+
+    private func longAbsence() -> Duration {
+        .seconds(Int64(isOfDays ? 86_400 + random.upTo(2 * 86_400) : 120 + random.upTo(600)))
+    }
+
+    private func settle() -> String? {
+        let start = pair.elapsed
+        var isEqual = false
+        while pair.elapsed - start < simulation.patience {
+            advance(by: Self.step * 5)
+            if let failure = failure.withLock({ $0 }) { return failure }
+            guard difference == nil else {
+                if isEqual { return "they were equal, and then \(difference ?? "not")" }
+                continue
+            }
+            if !isEqual { (isEqual, equalAfter) = (true, pair.elapsed - start) }
+            if pair.elapsed - start - equalAfter > .seconds(5) { return nil }
+        }
+        return difference.map { "\($0) \(simulation.patience) after the last change" }
+    }
+
+    /// What is manual goes when the app says so, and not before.
+    private func sendManually() -> String? {
+        guard let key = WatchKey.manual.first else { return nil }
+        changeCount += 1
+        let (number, device) = (changeCount, Int(random.upTo(1)))
+        apps.withLock { $0[device] }?.write([key: number]) {}
+        advance(by: .seconds(3))
+        if views[1 - device]?.numbers[key] == number { return "\(key) has gone by itself" }
+        apps.withLock { $0[device] }?.sendAll()
+        advance(by: .seconds(10))
+        return views[1 - device]?.numbers[key] == number ? nil : "\(key) has not come though the app has sent it"
+    }
+
+    private func advance(by duration: Duration) {
+        let end = pair.elapsed + duration
+        while pair.elapsed < end || isAlone {
+            if let meeting, meeting <= pair.elapsed { meet() }
+            if isAlone, random.happens(rate: 0.01) { write() }
+            for index in devices.indices {
+                if let time = returns[index], time <= pair.elapsed {
+                    returns[index] = nil
+                    devices[index].launch()
+                }
+            }
+            thread.runAll()
+            for app in apps.withLock({ $0 }) { app?.clock.goOn() }
+            pair.advance(by: isAlone ? Self.longStep : min(Self.step, max(end - pair.elapsed, .zero)))
+            thread.runAll()
+            for index in devices.indices { endWithoutPower(index) }
+            thread.runAll()
+        }
+    }
+
+    /// For long: now and then something is written meanwhile.
+    private var isAlone: Bool {
+        let due = (returns + [meeting]).compactMap { $0 }.min()
+        return due.map { $0 - pair.elapsed > Self.longStep * 2 } ?? false
+    }
+
+    // MARK: Changes
+
+    /// Some keys at once, on a device that is looked at.
+    private func write() {
+        let seen = devices.indices.filter {
+            devices[$0].state == .foreground && apps.withLock { $0 }[$0]?.isReady == true
+        }
+        guard !seen.isEmpty else { return }
+        let index = seen[Int(random.upTo(UInt64(seen.count - 1)))]
+        changeCount += 1
+        var changes: [WatchKey: UInt32?] = [:]
+        for _ in 0...random.upTo(random.happens(rate: 0.2) ? 6 : 0) {
+            let key = WatchKey.all[Int(random.upTo(UInt64(WatchKey.all.count - 1)))]
+            changes.updateValue(random.happens(rate: 0.2) ? nil : changeCount, forKey: key)
+        }
+        let isWritten = Locked(false)
+        apps.withLock { $0[index] }?.write(changes) { isWritten.withLock { $0 = true } }
+        thread.runAll()
+        for (key, number) in changes {
+            if isWritten.withLock({ $0 }) { allowed[key] = [] }
+            allowed[key, default: []].insert(number)
+        }
+        // The next one is later on every clock.
+        pair.advance(by: .milliseconds(2))
+    }
+
+    private var views: [WatchKeyView?] {
+        let views = Locked([WatchKeyView?](repeating: nil, count: 2))
+        for (index, app) in apps.withLock({ $0 }).enumerated() {
+            app?.look { view in views.withLock { $0[index] = view } }
+        }
+        thread.runAll()
+        return views.withLock { $0 }
+    }
+
+    /// What is not as it should be; nil when nothing is.
+    private var difference: String? {
+        let views = views
+        guard let phone = views[0], let watch = views[1] else { return "an app shows nothing" }
+        if let complaint = phone.complaint ?? watch.complaint { return complaint }
+        for key in WatchKey.shared {
+            let (here, there) = (phone.numbers[key], watch.numbers[key])
+            guard here == there else {
+                return "\(key) is \(Self.text(here)) on the phone and \(Self.text(there)) on the watch"
+            }
+            let allowed = allowed[key] ?? []
+            guard allowed.contains(here) else {
+                return "\(key) is \(Self.text(here)), and \(allowed.map(Self.text).sorted()) was written last"
+            }
+            for view in views where view?.statuses[key] ?? .synced != .synced {
+                return "\(key) is the same on both, and \(view?.statuses[key].map { "\($0)" } ?? "-")"
+            }
+        }
+        return differenceOfKept(phone, watch)
+    }
+
+    /// What stays on a device.
+    private func differenceOfKept(_ phone: WatchKeyView, _ watch: WatchKeyView) -> String? {
+        for key in WatchKey.kept {
+            if let number = phone.numbers[key], number == watch.numbers[key] { return "\(key) has left its device" }
+            for status in [phone.statuses[key], watch.statuses[key]] {
+                if case .refused = status ?? .refused(reason: "") { continue }
+                return "\(key) stays here, and its status does not say so"
+            }
+        }
+        return nil
+    }
+
+    private static func text(_ number: UInt32?) -> String { number.map { "\($0)" } ?? "absent" }
+
+    // MARK: Faults
+
+    /// About one in two seconds, on a device that has none.
+    private func causeFaults() {
+        guard random.happens(rate: 0.01) else { return }
+        let index = Int(random.upTo(1))
+        let device = devices[index]
+        guard returns[index] == nil else { return }
+        let time = Duration.milliseconds(Int64(20 + random.upTo(random.happens(rate: 0.7) ? 700 : 5000)))
+        switch random.upTo(19) {
+        case 0...3: note("background", index, time) { device.enterBackground() }
+        case 4...6: note("suspension", index, time) { device.suspend() }
+        case 7...10: note("kill", index, time) { device.kill() }
+        case 11: note(isOfDays ? "absent for days" : "absent", index, longAbsence()) { device.kill() }
+        case 12...15: part(for: .milliseconds(Int64(200 + random.upTo(15_000))), "apart")
+        case 16: part(for: longAbsence(), isOfDays ? "apart for days" : "apart for minutes")
+        case 17: disks.withLock { $0[index] }.prepare(.isCutShort(isWritten: random.happens(rate: 0.5)))
+        case 18: note("refused commit", index, nil) { disks.withLock { $0[index] }.prepare(.isRefused) }
+        default: loseStore(index, after: time)
+        }
+    }
+
+    private func part(for duration: Duration, _ kind: String) {
+        guard meeting == nil else { return }
+        note(kind, 0, nil) { pair.watch.isInRange = false }
+        meeting = pair.elapsed + duration
+    }
+
+    private func meet() {
+        meeting = nil
+        pair.watch.isInRange = true
+    }
+
+    /// In the midst of whatever the app was about to do.
+    private func endWithoutPower(_ index: Int) {
+        guard returns[index] == nil, disks.withLock({ $0[index].isOff }) else { return }
+        note("power cut", index, .milliseconds(Int64(20 + random.upTo(3000)))) { devices[index].kill() }
+    }
+
+    /// An app that is deleted and installed again, when the other has all that it had.
+    private func loseStore(_ index: Int, after time: Duration) {
+        guard !hasLostStore, difference == nil else { return }
+        hasLostStore = true
+        note("lost store", index, time) {
+            devices[index].kill()
+            disks.withLock { $0[index].contents = StoreContents() }
+        }
+    }
+
+    private func note(_ kind: String, _ index: Int, _ time: Duration?, _ body: () -> Void) {
+        faults[kind, default: 0] += 1
+        body()
+        if let time { returns[index] = pair.elapsed + time }
+    }
+}
