@@ -4,6 +4,7 @@
     import MeshDelivery
     import MeshIdentity
     import MeshMQTTLab
+    import MeshRelay
     import MeshSecurity
     import MeshStorage
     import MeshTestSupport
