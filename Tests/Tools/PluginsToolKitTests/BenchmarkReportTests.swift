@@ -70,6 +70,21 @@ struct BenchmarkReportTests {
         #expect(!html.replacing("http://www.w3.org/2000/svg", with: "").contains("://"))
     }
 
+    @Test("a device, a folder and a place in no folder are no files to write to")
+    func outputFiles() throws {
+        for path in ["", "/", "/dev/", "/dev/null", "/dev/null/", "/nowhere/x"] {
+            #expect {
+                try OutputFile(path, option: "--html")
+            } throws: { "\($0)".hasSuffix("cannot be written; name a file in a folder that is there with --html") }
+        }
+        let file = FileManager.default.temporaryDirectory.appending(path: "output-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        for text in ["one", "two"] {
+            try OutputFile(file.path, option: "--html").write(Data(text.utf8))
+            #expect(try String(contentsOf: file, encoding: .utf8) == text)
+        }
+    }
+
     // MARK: Comparing
 
     @Test("a figure moves when no run of one lies within the runs of the other")

@@ -1,5 +1,6 @@
 #if CommandLineTools
     import ArgumentParser
+    import Foundation
     import MeshBenchmarks
     import MeshBus
     import MeshToolOutput
@@ -60,7 +61,8 @@
         func run(on bus: PluginBus) async throws {
             let cases = try bus.benchmarks(named: benchmarks)
             let limit = try bus.limit(named: limit)
-            if let html { try ReportPage.requireWritable(html) }
+            // Before minutes of measuring.
+            let page = try html.map { path throws(ToolError) in try OutputFile(path, option: "--html") }
             let progress = ProgressLine()
             var options: [String: String] = [:]
             options["payload"] = payload
@@ -78,7 +80,7 @@
             }
             progress.clear()
             let report = try BenchmarkReport(runs: runs, bus: bus, limit: limit)
-            if let html { try ReportPage(report).write(to: html) }
+            if let page { try page.write(Data(ReportPage(report).html.utf8)) }
             try output.print(object: report) { text(of: report, cases, bus) }
             if let html { ToolOutput.remark("The page is in '\(html)'.") }
         }

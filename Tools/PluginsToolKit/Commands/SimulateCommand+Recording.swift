@@ -52,12 +52,7 @@
             _ = simulation.outcome(of: schedule)
             let recording = DiagnosticsRecording(entries: entries.withLock { $0 })
             if let record {
-                do {
-                    try recording.jsonLines.write(to: URL(fileURLWithPath: record), options: .atomic)
-                } catch {
-                    throw ToolError(
-                        "'\(record)' cannot be written; name a file in a folder that is there with --record")
-                }
+                try OutputFile(record, option: "--record").write(recording.jsonLines)
                 ToolOutput.remark("Seed \(seed) is in '\(record)': `mesh inspect` shows it.")
             }
             #if Inspector

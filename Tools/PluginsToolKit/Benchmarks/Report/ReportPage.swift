@@ -13,28 +13,34 @@ struct ReportPage {
         let data = try report.json().printableJSON.replacing("<", with: "\\u003c")
         html = String(decoding: PackageResources.Report_html, as: UTF8.self).replacing(Self.place, with: data)
     }
+}
+
+/// A file that a person has named for a command to write.
+struct OutputFile {
+    private let path: String
+    private let option: String
+
+    /// - Throws: `ToolError` where no file can be made or replaced: an atomic write would put a file in the place of a device.
+    init(_ path: String, option: String) throws(ToolError) {
+        self.path = path
+        self.option = option
+        let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+        let type = (try? FileManager.default.attributesOfItem(atPath: url.path))?[.type] as? FileAttributeType
+        guard !path.isEmpty, !path.hasSuffix("/"), type == nil || type == .typeRegular,
+            FileManager.default.isWritableFile(atPath: url.deletingLastPathComponent().path)
+        else { throw unwritable }
+    }
 
     /// - Throws: `ToolError`.
-    func write(to path: String) throws(ToolError) {
+    func write(_ data: Data) throws(ToolError) {
         do {
-            try Data(html.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+            try data.write(to: URL(fileURLWithPath: path).resolvingSymlinksInPath(), options: .atomic)
         } catch {
-            throw Self.unwritable(path)
+            throw unwritable
         }
     }
 
-    /// To be asked before minutes of measuring.
-    /// - Throws: `ToolError` when a file could not be written there.
-    static func requireWritable(_ path: String) throws(ToolError) {
-        var isFolder: ObjCBool = false
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-        guard !path.isEmpty, !(exists && isFolder.boolValue), FileManager.default.isWritableFile(atPath: folder) else {
-            throw unwritable(path)
-        }
-    }
-
-    private static func unwritable(_ path: String) -> ToolError {
-        ToolError("'\(path)' cannot be written; name a file in a folder that is there with --html")
+    private var unwritable: ToolError {
+        ToolError("'\(path)' cannot be written; name a file in a folder that is there with \(option)")
     }
 }
