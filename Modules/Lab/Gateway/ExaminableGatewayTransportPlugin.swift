@@ -25,8 +25,8 @@
     extension LinkFixture {
         /// Links that trust each other and have been at their gateway before, so that it keeps messages for them.
         package static func gateway() -> LinkFixture {
-            let identities = (0..<3).map { _ in PeerIdentity() }
-            return LinkFixture(countMax: 3, patience: 50_000) { count in
+            let identities = (0..<2).map { _ in PeerIdentity() }
+            return LinkFixture(countMax: 2, patience: 300_000) { count in
                 // One for all rules would hand one rule what another has left.
                 let gateway = try await LabGateway.start()
                 let configurations = try gateway.configurations(Array(identities.prefix(count)))
