@@ -1,4 +1,7 @@
 #if WebSocket
+    #if canImport(Darwin)
+        public import Foundation
+    #endif
     public import MeshBus
     public import MeshRelay
     public import MeshSecurity
@@ -39,6 +42,25 @@
                 client: GatewayRelayClient(configuration, dial: try configuration.makeDial()), diagnostics: diagnostics)
         }
     }
+
+    #if canImport(Darwin)
+        extension RelayLink {
+            /// A link through a gateway over `URLSessionWebSocketTask`, as watchOS needs. The session says whom to believe; it is
+            /// not invalidated.
+            /// - Throws: `URLError` with `badURL`; `SecurityError` with `invalidArgument`.
+            public convenience init(
+                _ configuration: GatewayLinkConfiguration, session: URLSession,
+                diagnostics: Topic<SessionDiagnosticEvent>? = nil
+            ) throws {
+                try self.init(
+                    identity: configuration.identity, trustedPeers: configuration.trustedPeers,
+                    lanes: [.datagram: .gatewayMessage, .queue: .gatewayMessage, .latest: .gatewayMessage],
+                    client: GatewayRelayClient(
+                        configuration, dial: try URLSessionMailboxSocket.makeDial(configuration.url, session)),
+                    diagnostics: diagnostics)
+            }
+        }
+    #endif
 
     extension PayloadLimit {
         /// One sealed message through a gateway, on any lane.
