@@ -19,7 +19,7 @@
             try transport.contribute(to: &registry)
             registry.add(MQTTBenchmark.sealingCase, to: .benchmarks)
             guard MosquittoBroker.isInstalled else { return }
-            registry.add(.mqtt(), to: .linkFixtures)
+            if MosquittoBroker.isWanted { registry.add(.mqtt(), to: .linkFixtures) }
             registry.add(MQTTBenchmark.benchmarkCase, to: .benchmarks)
         }
     }
