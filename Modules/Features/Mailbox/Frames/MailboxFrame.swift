@@ -1,4 +1,4 @@
-public import MeshWire
+import MeshWire
 
 /// What both sides hold to.
 public enum MailboxFrame {

@@ -1,5 +1,3 @@
-public import MeshBus
-
 /// What a device says to the gateway that holds its mailbox (Docs/Gateway.md has it byte by byte). Each is a binary message
 /// of a WebSocket with the subprotocol `MailboxFrame.subprotocol`.
 public enum MailboxRequest: Hashable, Sendable {

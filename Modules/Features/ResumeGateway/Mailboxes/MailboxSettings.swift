@@ -1,4 +1,4 @@
-public import MeshMailbox
+import MeshMailbox
 public import MeshResume
 
 /// What a gateway grants a device that opens its mailbox.
