@@ -268,6 +268,16 @@ struct MailboxCoreTests {
         #expect(gateway.paused.isEmpty)
     }
 
+    @Test func `A device that follows others all the time is closed, and asks the store no more`() throws {
+        var settings = MailboxSettings()
+        settings.followsAtOnce = 4
+        var gateway = Gateway(settings)
+        gateway.open(1, try Self.id(1))
+        for number in 10..<20 { gateway.say(.follow([try Self.id(UInt8(number))]), 1) }
+        #expect(gateway.closed[1] == .rateLimited)
+        #expect(gateway.writes.count { if case .admit = $0 { true } else { false } } == 4)
+    }
+
     @Test func `A user has so many devices and no more, and those come again`() throws {
         var settings = MailboxSettings()
         settings.mailboxesPerUser = 2

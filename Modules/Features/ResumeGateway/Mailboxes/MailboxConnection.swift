@@ -48,6 +48,7 @@ struct MailboxConnection: Sendable {
     private var openDue: Duration
     private var heardAt: Duration
     private var frames: TokenBucket
+    private var follows: TokenBucket
     private(set) var unsentBytes = 0
     private var stalledSince: Duration?
 
@@ -58,6 +59,7 @@ struct MailboxConnection: Sendable {
         heardAt = now
         frames = TokenBucket(
             perSecond: Double(settings.framesPerSecond), atOnce: settings.framesAtOnce, horizon: .zero)
+        follows = TokenBucket(perSecond: 1, atOnce: settings.followsAtOnce, horizon: .zero)
         send(.challenge(challenge, heartbeat: settings.heartbeatInterval.milliseconds))
     }
 
@@ -154,7 +156,12 @@ struct MailboxConnection: Sendable {
         }
         do throws(MailboxError) {
             heardAt = now
-            return try MailboxRequest(bytes)
+            let request = try MailboxRequest(bytes)
+            if case .follow = request, follows.take(now) != nil {
+                close(.rateLimited, "whom a device follows changes once a second at most")
+                return nil
+            }
+            return request
         } catch {
             close(.decodeError, error.message)
             return nil
@@ -195,12 +202,13 @@ extension MailboxConnection {
     /// Those of the lane `latest` that this connection does not have yet.
     mutating func sendLatest(_ values: [String: [UInt8]]) {
         for (name, bytes) in values.sorted(by: { $0.key < $1.key }) {
-            guard let packet = MailboxValue.packet(name, bytes), sentLatest[name] != bytes.hashValue else { continue }
+            let hash = bytes.hashValue
+            guard let packet = MailboxValue.packet(name, bytes), sentLatest[name] != hash else { continue }
             guard hasRoom else {
                 wanted.insert(name)
                 continue
             }
-            sentLatest[name] = bytes.hashValue
+            sentLatest[name] = hash
             send(.packet(packet))
         }
     }

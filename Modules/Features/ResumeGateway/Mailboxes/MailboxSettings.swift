@@ -12,6 +12,9 @@ public struct MailboxSettings: Sendable {
     /// Frames of a device's: so many at once, and so many a second.
     public var framesAtOnce = 20_000
     public var framesPerSecond = 10_000
+    /// How often a device may say whom it follows: so many times at once, and once a second. Each time asks the store of all that
+    /// are new.
+    public var followsAtOnce = 64
     /// Posts that the store has not answered yet. While there are as many, nothing more is read from the device.
     public var writesMax = 256
     /// Bytes that wait for the socket, beyond which live packets are dropped and nothing more is read from the queue.

@@ -1,5 +1,5 @@
 /// What gateways keep of devices' mailboxes: of each a queue, which is a stream of the buffer, and beside it a few values by
-/// name. Shared by all processes; `ReplayBufferRules` and `MailboxStoreRules` say whether one keeps this contract.
+/// name. Shared by all processes; `ReplayBufferRules` examine its streams.
 ///
 /// To the implementer:
 /// - A value that was set is in every later answer of every process, until the stream is dropped as a whole.
