@@ -1,6 +1,7 @@
 #if CommandLineTools && (UDP || MQTT || WebSocket)
     import Foundation
     import MeshBus
+    import MeshDelivery
     import MeshSecurity
     import MeshTransport
 
