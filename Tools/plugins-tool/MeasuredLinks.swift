@@ -3,12 +3,19 @@ import MeshBus
 import PluginsToolKit
 import SessionMesh
 
+#if UDP
+    import MeshLocalNetworkLab
+#endif
+#if WebSocket
+    import MeshGatewayLab
+#endif
+
 /// Offers the transports of this package to `bench links`, and `bench datagrams`.
 struct MeasuredLinksPlugin: Plugin {
     var descriptor: PluginDescriptor {
         PluginDescriptor(
             id: "tool.measured-links", kind: "tool", module: "plugins-tool", version: "0.1.0",
-            summary: "Pipes, sockets and transports within one process, measured from engine to engine",
+            summary: "Pipes, sockets, transports within one process, TLS and a gateway, measured from engine to engine",
             requires: ["transport.pipe", "transport.loopback", "transport.scenario", "core.engine", "feature.session"])
     }
 
@@ -36,8 +43,27 @@ struct MeasuredLinksPlugin: Plugin {
                     }
                 }), to: .measuredLinks)
         #if UDP
+            registry.add(
+                MeasuredLink(
+                    id: "tls",
+                    form: .oneProcess { _, _ in
+                        let (first, second) = try InMemoryNetwork().startedPair()
+                        return MeasuredLink.Ends(first: first, second: second, mode: .reliableEventually)
+                    }), to: .measuredLinks)
             registry.add(DatagramBenchmark.benchmarkCase, to: .benchmarks)
             registry.add(SealingBenchmark.benchmarkCase, to: .benchmarks)
+        #endif
+        #if WebSocket
+            registry.add(
+                MeasuredLink(
+                    id: "gateway",
+                    form: .oneProcess { _, _ in
+                        let gateway = try await LabGateway.start()
+                        let (first, second) = try gateway.startedPair()
+                        return MeasuredLink.Ends(first: first, second: second, mode: .reliableEventually) {
+                            withExtendedLifetime(gateway) {}
+                        }
+                    }), to: .measuredLinks)
         #endif
     }
 

@@ -86,6 +86,15 @@
                     identity: identity, trustedPeers: trusted, url: url, token: { "anna" })
             }
         }
+
+        /// Two paired peers that have begun.
+        package func startedPair() throws -> (GatewaySessionSyncTransport, GatewaySessionSyncTransport) {
+            let pair = try configurations([PeerIdentity(), PeerIdentity()]).map {
+                try GatewaySessionSyncTransport(configuration: $0)
+            }
+            for transport in pair { try transport.start() }
+            return (pair[0], pair[1])
+        }
     }
 
     private final class Visitor: LinkObserver {

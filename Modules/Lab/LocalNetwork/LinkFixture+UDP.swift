@@ -1,8 +1,8 @@
 #if UDP
     package import MeshDelivery
-    import MeshSecurity
+    package import MeshSecurity
     import MeshTransport
-    import MeshUDPTransport
+    package import MeshUDPTransport
 
     extension LinkFixture {
         /// Links at the loopback address that trust each other and find each other on a network in memory.
@@ -10,25 +10,38 @@
             // The same at every call: a peer that is relaunched has the key that it had.
             let identities = (0..<countMax).map { _ in PeerIdentity() }
             return LinkFixture(countMax: countMax, patience: 50_000) { count in
-                let network = InMemoryNetwork()
-                let members = identities.prefix(count)
-                let links = try members.map { identity in
-                    let trusted = TrustedPeers()
-                    for other in members where other.peerID != identity.peerID {
-                        try trusted.trust(TrustedPeer(id: other.peerID, name: "fixture"))
-                    }
-                    return UDPLink(
-                        UDPLinkConfiguration(
-                            identity: identity, trustedPeers: trusted, discovery: network.makeDiscovery(),
-                            address: "127.0.0.1"))
-                }
+                let members = Array(identities.prefix(count))
                 return LinkGroup(
-                    links, peerIDs: members.map(\.peerID.description),
+                    try InMemoryNetwork().configurations(members).map { UDPLink($0) },
+                    peerIDs: members.map(\.peerID.description),
                     settle: { try? await Task.sleep(for: .microseconds(100)) })
             }
         }()
 
         /// Of three that find each other by themselves nobody can say who meets first, and some rules have to know.
         private static let countMax = 2
+    }
+
+    extension InMemoryNetwork {
+        /// Of peers at the loopback address that trust each other.
+        package func configurations(_ identities: [PeerIdentity]) throws -> [UDPLinkConfiguration] {
+            try identities.map { identity in
+                let trusted = TrustedPeers()
+                for other in identities where other.peerID != identity.peerID {
+                    try trusted.trust(TrustedPeer(id: other.peerID, name: "fixture"))
+                }
+                return UDPLinkConfiguration(
+                    identity: identity, trustedPeers: trusted, discovery: makeDiscovery(), address: "127.0.0.1")
+            }
+        }
+
+        /// Two paired peers that have begun: what is to arrive goes over TLS.
+        package func startedPair() throws -> (UDPSessionSyncTransport, UDPSessionSyncTransport) {
+            let pair = try configurations([PeerIdentity(), PeerIdentity()]).map {
+                try UDPSessionSyncTransport(configuration: $0)
+            }
+            for transport in pair { try transport.start() }
+            return (pair[0], pair[1])
+        }
     }
 #endif

@@ -9,8 +9,8 @@ import MeshIdentity
 
 /// Two engines in one process that call each other: what a link within a process is compared with.
 struct DirectEngines {
-    private var asking = LinkPeers.engine(of: LinkPeers.asking)
-    private var answering = LinkPeers.engine(of: LinkPeers.answering)
+    private var asking = LinkPeers.engine(of: LinkPeers.asking, with: LinkPeers.answering)
+    private var answering = LinkPeers.engine(of: LinkPeers.answering, with: LinkPeers.asking)
 
     init() throws { for _ in 0..<4 { try settle() } }
 

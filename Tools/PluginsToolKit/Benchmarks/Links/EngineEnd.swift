@@ -14,6 +14,7 @@ struct EngineEnd {
     private static let acknowledgedTogether = 512
 
     private let transport: any SessionSyncTransport
+    private let mode: SessionDeliveryMode
     private let pump: @Sendable () -> Void
     private let other: SessionSource
     private var engine: LinkEngine
@@ -21,11 +22,15 @@ struct EngineEnd {
     private var unacknowledgedCount = 0
     private var unansweredCount = 0
 
-    init(_ local: SessionPeer, on transport: any SessionSyncTransport, pump: @escaping @Sendable () -> Void = {}) {
+    init(
+        _ local: SessionPeer, with peer: SessionPeer, on transport: any SessionSyncTransport,
+        mode: SessionDeliveryMode = .realtimeBestEffort, pump: @escaping @Sendable () -> Void = {}
+    ) {
         self.transport = transport
+        self.mode = mode
         self.pump = pump
-        other = LinkPeers.members.first { $0.peerID != local.id } ?? LinkPeers.members[0]
-        engine = LinkPeers.engine(of: local)
+        other = LinkPeers.source(of: peer)
+        engine = LinkPeers.engine(of: local, with: peer)
         incoming = transport.receiveEnvelopeBatches().makeAsyncIterator()
     }
 
@@ -110,7 +115,7 @@ extension EngineEnd {
     private mutating func submit(_ messages: [LinkMessage]) async throws {
         let now = Date()
         let events = try messages.map { try engine.submitLocal($0, at: now) }
-        try await transport.send(events.map { try AnySessionSyncEnvelope($0) }, mode: .realtimeBestEffort, to: nil)
+        try await transport.send(events.map { try AnySessionSyncEnvelope($0) }, mode: mode, to: nil)
         pump()
     }
 

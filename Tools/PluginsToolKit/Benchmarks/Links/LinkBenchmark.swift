@@ -114,7 +114,7 @@ struct LinkBenchmark {
             await transport.close()
         }
         defer { watch.cancel() }
-        let end = EngineEnd(LinkPeers.asking, on: transport)
+        let end = EngineEnd(LinkPeers.asking, with: LinkPeers.answering, on: transport)
         let processes = [ProcessInfo.processInfo.processIdentifier, other.processIdentifier]
         return try await measured(name, end, closing: [transport], in: processes) { turns in
             let channel = sink.channel
@@ -129,9 +129,11 @@ struct LinkBenchmark {
         _ name: String, _ makeEnds: @Sendable (SessionPeer, SessionPeer) async throws -> MeasuredLink.Ends
     ) async throws -> Turns {
         let ends = try await makeEnds(LinkPeers.asking, LinkPeers.answering)
+        let first = ends.first.localPeer
+        let second = ends.second.localPeer.id == first.id ? LinkPeers.answering : ends.second.localPeer
         // Whose end closes the link, so that who asks waits for nothing any more.
         let serving = Task {
-            var end = EngineEnd(LinkPeers.answering, on: ends.second, pump: ends.pump)
+            var end = EngineEnd(second, with: first, on: ends.second, mode: ends.mode, pump: ends.pump)
             let result: Result<Void, any Error>
             do { result = .success(try await end.serve()) } catch { result = .failure(error) }
             await ends.second.close()
@@ -139,7 +141,7 @@ struct LinkBenchmark {
             try result.get()
         }
         var direct = try DirectEngines()
-        let asking = EngineEnd(LinkPeers.asking, on: ends.first, pump: ends.pump)
+        let asking = EngineEnd(first, with: second, on: ends.first, mode: ends.mode, pump: ends.pump)
         do {
             return try await measured(name, asking, closing: [ends.first, ends.second]) { turns in
                 turns.rawFlood.append(try direct.flood(LinkRole.sinkCount))

@@ -80,15 +80,17 @@ typealias LinkSession = SyncedSession<LinkState, LinkMessage, LinkReducer, LinkP
 enum LinkPeers {
     static let asking = peer("asking")
     static let answering = peer("answering")
-    static let members = [asking, answering].map { SessionSource(peerID: $0.id, incarnation: 1) }
+    static let members = [asking, answering].map(source)
     static let sessionID = UUID(uuid: (1, 2, 3, 4, 5, 6, 0x47, 8, 0x89, 10, 11, 12, 13, 14, 15, 16))
     static let featureID = "bench"
 
-    static func engine(of local: SessionPeer) -> LinkEngine {
+    static func source(of peer: SessionPeer) -> SessionSource { SessionSource(peerID: peer.id, incarnation: 1) }
+
+    static func engine(of local: SessionPeer, with peer: SessionPeer) -> LinkEngine {
         LinkEngine(
             sessionID: sessionID, featureID: featureID, localPeerID: local.id, payloadType: "\(featureID).event",
             snapshotPayloadType: "\(featureID).state", initialState: LinkState(), reducer: LinkReducer(),
-            conflictPolicy: LinkPolicy(), incarnation: 1, seed: 1, members: members)
+            conflictPolicy: LinkPolicy(), incarnation: 1, seed: 1, members: [local, peer].map(source))
     }
 
     private static func peer(_ id: String) -> SessionPeer {

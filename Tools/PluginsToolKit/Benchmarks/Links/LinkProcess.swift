@@ -40,7 +40,7 @@ enum LinkRole: String, CaseIterable, Sendable {
                 try await SessionEnd(local, on: transport).serve()
             } else {
                 try await Task.detached {
-                    var end = EngineEnd(local, on: transport)
+                    var end = EngineEnd(local, with: LinkPeers.asking, on: transport)
                     try await end.serve()
                 }.value
             }

@@ -17,6 +17,7 @@ public struct MeasuredLink: Sendable {
             makeEnd:
                 @Sendable (_ localPeer: SessionPeer, _ input: Int32, _ output: Int32) async throws
                 -> any SessionSyncTransport)
+        /// The transports may speak for other peers than those that are asked for, as links do whose ids are those of keys.
         case oneProcess(makeEnds: @Sendable (_ first: SessionPeer, _ second: SessionPeer) async throws -> Ends)
     }
 
@@ -25,14 +26,18 @@ public struct MeasuredLink: Sendable {
         public let first: any SessionSyncTransport
         /// The same as `first` where own sends come back.
         public let second: any SessionSyncTransport
+        /// How events are sent: `realtimeBestEffort` where the link loses nothing that it takes.
+        public let mode: SessionDeliveryMode
         /// Lets what was sent arrive.
         public let pump: @Sendable () -> Void
 
         public init(
-            first: any SessionSyncTransport, second: any SessionSyncTransport, pump: @escaping @Sendable () -> Void = {}
+            first: any SessionSyncTransport, second: any SessionSyncTransport,
+            mode: SessionDeliveryMode = .realtimeBestEffort, pump: @escaping @Sendable () -> Void = {}
         ) {
             self.first = first
             self.second = second
+            self.mode = mode
             self.pump = pump
         }
     }

@@ -78,7 +78,7 @@ struct WayBenchmark {
             await transport.close()
         }
         defer { watch.cancel() }
-        var end = EngineEnd(LinkPeers.asking, on: transport)
+        var end = EngineEnd(LinkPeers.asking, with: LinkPeers.answering, on: transport)
         do {
             try await end.meet()
             _ = try await end.flood(LinkRole.sinkCount)

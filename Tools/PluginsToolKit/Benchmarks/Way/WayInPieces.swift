@@ -15,8 +15,8 @@ struct WayInPieces {
         case receive = "engine: receive"
     }
 
-    private var asking = LinkPeers.engine(of: LinkPeers.asking)
-    private var answering = LinkPeers.engine(of: LinkPeers.answering)
+    private var asking = LinkPeers.engine(of: LinkPeers.asking, with: LinkPeers.answering)
+    private var answering = LinkPeers.engine(of: LinkPeers.answering, with: LinkPeers.asking)
     private let links = (KeepingLink(), KeepingLink())
     private let transports: (LinkTransport, LinkTransport)
     private var incoming: AsyncStream<[AnySessionSyncEnvelope]>.Iterator
