@@ -30,12 +30,22 @@ public struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible
     }
 
     public var bytes: [UInt8] {
-        (0..<4).flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: words[word] >> (56 - 8 * UInt64($0))) } }
+        [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
+            for index in 0..<Self.byteCount {
+                buffer[index] = UInt8(truncatingIfNeeded: words[index >> 3] >> UInt64(56 - 8 * (index & 7)))
+            }
+            count = Self.byteCount
+        }
     }
 
     public var description: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        String(unsafeUninitializedCapacity: 2 * Self.byteCount) { buffer in
+            for index in 0..<2 * Self.byteCount {
+                let digit = UInt8(truncatingIfNeeded: words[index >> 4] >> UInt64(60 - 4 * (index & 15))) & 15
+                buffer[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            }
+            return 2 * Self.byteCount
+        }
     }
 
     public static func < (left: MailboxID, right: MailboxID) -> Bool {

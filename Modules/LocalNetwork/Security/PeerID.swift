@@ -16,27 +16,28 @@
         /// - Parameter bytes: 32 of them; nil for any other count.
         public init?(bytes: some Collection<UInt8>) {
             guard bytes.count == Self.byteCount else { return nil }
-            var rest = bytes[...]
-            func word() -> UInt64 {
-                defer { rest = rest.dropFirst(8) }
-                return rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-            }
+            var rest = bytes.makeIterator()
+            func word() -> UInt64 { (0..<8).reduce(0) { word, _ in word << 8 | UInt64(rest.next() ?? 0) } }
             words = (word(), word(), word(), word())
         }
 
         /// - Parameter hex: 64 hexadecimal digits, upper or lower case; nil for anything else.
-        public init?(_ hex: String) {
-            let digits = Array(hex.utf8)
+        public init?(_ hex: String) { self.init(digits: hex.utf8) }
+
+        /// - Parameter digits: 64 hexadecimal ones in ASCII, upper or lower case; nil for anything else.
+        package init?(digits: some Collection<UInt8>) {
             guard digits.count == 2 * Self.byteCount else { return nil }
-            var bytes: [UInt8] = []
-            bytes.reserveCapacity(Self.byteCount)
-            for index in stride(from: 0, to: digits.count, by: 2) {
-                guard let high = Self.value(of: digits[index]), let low = Self.value(of: digits[index + 1]) else {
-                    return nil
+            var rest = digits.makeIterator()
+            func word() -> UInt64? {
+                var word: UInt64 = 0
+                for _ in 0..<16 {
+                    guard let digit = rest.next().flatMap(Self.value) else { return nil }
+                    word = word << 4 | UInt64(digit)
                 }
-                bytes.append(high << 4 | low)
+                return word
             }
-            self.init(bytes: bytes)
+            guard let first = word(), let second = word(), let third = word(), let fourth = word() else { return nil }
+            words = (first, second, third, fourth)
         }
 
         /// - Parameter publicKeyDER: a SubjectPublicKeyInfo, as certificates have it.
@@ -52,9 +53,9 @@
 
         /// 32, as they travel.
         public var bytes: [UInt8] {
-            [words.0, words.1, words.2, words.3].flatMap { word in
-                (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
-            }
+            withUnsafeBytes(
+                of: (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
+            ) { Array($0) }
         }
 
         /// What is said of this peer on the network beside the label of an instance: the first 8 bytes of
@@ -87,9 +88,18 @@
     extension PeerID: CustomStringConvertible {
         /// 64 hexadecimal digits in lower case; the `id` of a `SessionPeer`.
         public var description: String {
-            let digits = Array("0123456789abcdef".utf8)
-            return String(
-                decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+            // Names of topics are made of it, two for each message.
+            String(unsafeUninitializedCapacity: 2 * Self.byteCount) { buffer in
+                var index = 0
+                for word in [words.0, words.1, words.2, words.3] {
+                    for shift in stride(from: UInt64(60), through: 0, by: -4) {
+                        let digit = UInt8(truncatingIfNeeded: word >> shift) & 15
+                        buffer[index] = digit < 10 ? 0x30 + digit : 0x61 + digit - 10
+                        index += 1
+                    }
+                }
+                return index
+            }
         }
     }
 

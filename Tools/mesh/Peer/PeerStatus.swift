@@ -32,7 +32,7 @@
             let id: String
             let name: String
             let isConnected: Bool
-            /// upToDate, behind, joining, watching or away.
+            /// upToDate, behind, joining, watching; left where it said so, away where it did not.
             let sync: String
             /// Events that it has not acknowledged.
             let behind: UInt64
@@ -79,7 +79,7 @@
             isConnected = companion.isReachable
             var behind: UInt64 = 0
             if !companion.isReachable {
-                sync = "away"
+                sync = companion.hasLeft ? "left" : "away"
             } else if !isWorkout {
                 sync = "ready"
             } else if !companion.isMember {

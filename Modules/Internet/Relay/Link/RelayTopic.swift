@@ -30,18 +30,18 @@
             guard bytes.count <= Self.bytesMax, bytes.starts(with: Self.root.utf8) else { return nil }
             let parts = bytes.dropFirst(Self.root.utf8.count)
                 .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-                .map { String(Substring($0)) }
-            guard let first = parts.first, let subject = PeerID(first) else { return nil }
-            if parts.count == 2, parts[1] == "presence" {
+            func part(_ index: Int) -> Substring { Substring(parts[index]) }
+            guard let first = parts.first, let subject = PeerID(digits: first) else { return nil }
+            if parts.count == 2, part(1) == "presence" {
                 self = .presence(subject)
                 return
             }
-            guard parts.count >= 4, parts[1] == "from", let sender = PeerID(parts[2]) else { return nil }
-            switch (parts[3], parts.count) {
+            guard parts.count >= 4, part(1) == "from", let sender = PeerID(digits: parts[2]) else { return nil }
+            switch (part(3), parts.count) {
             case ("hello", 4): self = .hello(to: subject, from: sender)
             case ("datagram", 4): self = .datagram(to: subject, from: sender)
             case ("queue", 4): self = .queue(to: subject, from: sender)
-            case ("latest", 5): self = .latest(to: subject, from: sender, key: parts[4])
+            case ("latest", 5): self = .latest(to: subject, from: sender, key: String(part(4)))
             default: return nil
             }
         }
