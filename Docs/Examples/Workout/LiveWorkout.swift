@@ -87,7 +87,8 @@ public final class LiveWorkout {
     public var companions: [WorkoutCompanion] {
         lobby.devices.map { device in
             WorkoutCompanion(
-                peerID: device.peerID, name: device.name, isReachable: device.isReachable, isMember: device.isMember,
+                peerID: device.peerID, name: device.name, isReachable: device.isReachable,
+                hasLeft: device.hasLeft, isMember: device.isMember,
                 sync: session?.status(of: device.peerID)?.sync,
                 heartRate: session?.shown(.heartRate, by: device.peerID)?.value)
         }
@@ -178,6 +179,8 @@ public struct WorkoutCompanion: Hashable, Sendable {
     /// As it calls itself, made fit for a screen.
     public let name: String
     public let isReachable: Bool
+    /// Its app was closed, as it has said itself.
+    public let hasLeft: Bool
     /// Whether it takes part in the workout that is under way.
     public let isMember: Bool
     /// nil while this device is no member, or knows nothing of the other's engine.

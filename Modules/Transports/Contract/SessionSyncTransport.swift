@@ -151,9 +151,13 @@ public struct SessionPeerReachability: Hashable, Sendable {
     public let isReachable: Bool
     /// Whose reachability changed; nil where the transport cannot tell.
     public let peer: SessionPeer?
+    /// It has said farewell, as a transport does that is closed: nobody need wait for it. One that has crashed, or is out
+    /// of range, has said nothing.
+    public let hasLeft: Bool
 
-    public init(_ isReachable: Bool, peer: SessionPeer? = nil) {
+    public init(_ isReachable: Bool, peer: SessionPeer? = nil, hasLeft: Bool = false) {
         self.isReachable = isReachable
         self.peer = peer
+        self.hasLeft = hasLeft && !isReachable
     }
 }

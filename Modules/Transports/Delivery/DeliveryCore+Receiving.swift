@@ -110,6 +110,8 @@ extension DeliveryCore {
             report(.displaced(peerID: localPeer.id))
         } else if goodbye.reason != .closing {
             report(.rejected(peerID: peerID, reason: "the peer ended the connection: \(goodbye.detail)"))
+        } else if let index = peerID.flatMap({ peerIndex[$0] }) {
+            peers[index].hasLeft = true
         }
         let isLive = connections[address]?.isLive ?? false
         disconnected(address, reason: nil, now)

@@ -195,8 +195,11 @@ extension DeliveryCore {
         let wasReachable = before != .gone
         let isReachable = health != .gone
         guard wasReachable != isReachable else { return }
+        if isReachable { peers[index].hasLeft = false }
         if peer.id != localPeer.id {
-            directives.arrivals.append(.reachability(SessionPeerReachability(isReachable, peer: peer)))
+            let hasLeft = peers[index].hasLeft
+            directives.arrivals.append(
+                .reachability(SessionPeerReachability(isReachable, peer: peer, hasLeft: hasLeft)))
             report(.reachabilityChanged(peerID: peer.id, isReachable: isReachable))
         }
         // Whoever waits for a peer that is gone is told so.

@@ -15,6 +15,8 @@ struct DeliveryPeer: Sendable {
     /// Where platform-kept lanes reach it.
     var keptAddress: LinkAddress?
     var standing = PeerStanding()
+    /// It said farewell when it was there last.
+    var hasLeft = false
 
     // What it is to get.
     var channels: [OutgoingChannel] = []

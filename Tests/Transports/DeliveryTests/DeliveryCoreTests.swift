@@ -127,6 +127,29 @@ import Testing
         #expect(isTold)
     }
 
+    @Test(arguments: [true, false])
+    func `Who says farewell has left; whose connection ends without it has not`(saysFarewell: Bool) throws {
+        let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
+        var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
+        let now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
+        var changes: [SessionPeerReachability] = []
+        // Who comes back has not left any more.
+        for hasLeft in [saysFarewell, false] {
+            core.connected("link", as: nil, now)
+            try core.receive(
+                WireFrame(.hello(WireHello(peer: peer("right"), codecs: [2]))), on: .stream, from: "link", now)
+            if hasLeft {
+                try core.receive(WireFrame(.goodbye(WireGoodbye(.closing))), on: .stream, from: "link", now)
+            }
+            core.disconnected("link", reason: nil, now)
+            changes += core.takeDirectives().arrivals.compactMap {
+                if case .reachability(let change) = $0 { change } else { nil }
+            }
+        }
+        #expect(changes.map(\.isReachable) == [true, false, true, false])
+        #expect(changes.map(\.hasLeft) == [false, saysFarewell, false, false])
+    }
+
     /// Each feature in order, each message at most once, and missing are only those that were withdrawn.
     private func check(_ world: CoreWorld, _ seed: UInt64) {
         for (feature, accepted) in world.accepted.sorted(by: { $0.key < $1.key }) {

@@ -78,7 +78,7 @@ extension SessionLobby {
             reachable.remove(peer.id)
         }
         if let index = devices.firstIndex(where: { $0.peerID == peer.id }) {
-            devices[index].isReachable = change.isReachable
+            (devices[index].isReachable, devices[index].hasLeft) = (change.isReachable, change.hasLeft)
         }
         takeInFirst()
         onChange(.devices)

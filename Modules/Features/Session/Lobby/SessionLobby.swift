@@ -164,6 +164,8 @@ public struct SessionDevice: Hashable, Sendable {
     /// As it calls itself, made fit for a screen.
     public let name: String
     public internal(set) var isReachable: Bool
+    /// Its app has closed the transport; otherwise one that cannot be reached may come back by itself.
+    public internal(set) var hasLeft = false
     /// Whether it takes part in the session that is under way.
     public internal(set) var isMember: Bool
     /// How it signs the events of sessions that begin now.
