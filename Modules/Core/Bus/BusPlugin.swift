@@ -1,5 +1,6 @@
 /// Registers MeshBus itself, so that a listing shows every module.
 public struct BusPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

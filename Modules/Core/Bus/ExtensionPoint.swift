@@ -2,14 +2,18 @@
 ///
 /// The module that owns the contract declares the point as a static constant; whoever lists plugins reads it.
 public struct ExtensionPoint<Value: Sendable>: Sendable {
+    /// Names the point: contributions meet where id and type are the same.
     public let id: String
 
+    /// An id begins with its library, such as `sessionmesh.codecs`.
     public init(_ id: String) { self.id = id }
 }
 
 /// A contributed value and the plugin that it came from.
 public struct Contribution<Value: Sendable>: Sendable {
+    /// The plugin that contributed it.
     public let plugin: PluginID
+    /// What it contributed.
     public let value: Value
 }
 
@@ -26,6 +30,7 @@ public struct ExtensionRegistry: Sendable {
 
     init(contributor: PluginID) { self.contributor = contributor }
 
+    /// Contributes a value, on behalf of the plugin whose `contribute(to:)` runs.
     public mutating func add<Value>(_ value: Value, to point: ExtensionPoint<Value>) {
         entries[point.id, default: []].append(Entry(plugin: contributor, value: value))
     }

@@ -2,11 +2,14 @@
 public struct PayloadLimit: Hashable, Sendable, Codable {
     /// Stable name, such as `udp.datagram`; errors about size carry it.
     public let id: String
+    /// Bytes of the largest payload that passes.
     public let bytes: Int
+    /// One line for a table: what carries it.
     public let summary: String
     /// Where the number comes from: an RFC, a specification, a vendor's documentation.
     public let source: String
 
+    /// A limit of `bytes` bytes, which an error names by `id`.
     public init(id: String, bytes: Int, summary: String, source: String) {
         self.id = id
         self.bytes = bytes

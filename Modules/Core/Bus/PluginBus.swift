@@ -37,8 +37,10 @@ public struct PluginBus: Sendable {
         self.extensions = registry
     }
 
+    /// All plugins, in dependency order: what a plugin requires stands before it.
     public var descriptors: [PluginDescriptor] { plugins.map(\.descriptor) }
 
+    /// What the plugins have contributed to a point, in dependency order. O(contributions to the point).
     public func contributions<Value>(to point: ExtensionPoint<Value>) -> [Contribution<Value>] {
         extensions.contributions(to: point)
     }

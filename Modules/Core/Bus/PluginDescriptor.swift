@@ -1,7 +1,9 @@
 /// A plugin's name on the bus: its kind, a dot and its own name, such as `transport.pipe`.
 public struct PluginID: Hashable, Comparable, Sendable, Codable, CustomStringConvertible, ExpressibleByStringLiteral {
+    /// The whole name, such as `transport.pipe`.
     public let rawValue: String
 
+    /// Takes any text; nothing is checked.
     public init(_ rawValue: String) { self.rawValue = rawValue }
     public init(stringLiteral value: String) { self.init(value) }
     public init(from decoder: any Decoder) throws { self.init(try decoder.singleValueContainer().decode(String.self)) }
@@ -24,18 +26,25 @@ public struct PluginKind: Hashable, Sendable, Codable, RawRepresentable, Express
 
     /// A part of the core: identity, wire, engine.
     public static let core: PluginKind = "core"
+    /// A form of bytes: the codecs of MeshWire.
     public static let codec: PluginKind = "codec"
+    /// A way for envelopes from device to device.
     public static let transport: PluginKind = "transport"
     /// Something that a person's feature uses: sessions, shared state.
     public static let feature: PluginKind = "feature"
+    /// Something that records or shows what passes.
     public static let diagnostics: PluginKind = "diagnostics"
+    /// Something that tests or simulates.
     public static let testing: PluginKind = "testing"
+    /// Something that shows how the library is used.
     public static let example: PluginKind = "example"
 }
 
 /// What a plugin says about itself before anything of it runs.
 public struct PluginDescriptor: Hashable, Sendable, Codable {
+    /// The plugin's name, unique on a bus.
     public let id: PluginID
+    /// What the plugin is for.
     public let kind: PluginKind
     /// The Swift module that holds it.
     public let module: String
@@ -50,6 +59,7 @@ public struct PluginDescriptor: Hashable, Sendable, Codable {
     /// The payload limits under which this plugin works.
     public let limits: [PayloadLimit]
 
+    /// A description without requirements, capabilities and limits unless they are given.
     public init(
         id: PluginID, kind: PluginKind, module: String, version: String, summary: String,
         requires: [PluginID] = [], capabilities: [String] = [], limits: [PayloadLimit] = []

@@ -1,5 +1,6 @@
 /// Why a bus could not be made. It names the plugin.
 public struct PluginError: Error, Sendable, CustomStringConvertible {
+    /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case duplicateID, conflictingLimit, missingRequirement, circularRequirement, contributionFailed
@@ -21,10 +22,13 @@ public struct PluginError: Error, Sendable, CustomStringConvertible {
         public var description: String { value.rawValue }
     }
 
+    /// What went wrong, to branch on.
     public let code: Code
     /// The plugin at fault.
     public let plugin: PluginID
+    /// What happened, in words for people.
     public let message: String
+    /// The error underneath, where there is one.
     public let cause: (any Error)?
 
     public var description: String {

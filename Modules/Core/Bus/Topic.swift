@@ -38,6 +38,7 @@ public final class Topic<Element: Sendable>: Sendable {
 
     /// How many elements wait for a slow subscriber before the policy applies.
     public let bufferLimit: Int
+    /// What is dropped when a subscriber's buffer is full.
     public let overflow: OverflowPolicy
     /// Whether a new subscriber receives the latest element at once.
     public let replaysLatest: Bool
@@ -156,6 +157,7 @@ public final class Topic<Element: Sendable>: Sendable {
         for subscription in ended { subscription.finish() }
     }
 
+    /// Subscriptions that have begun and not ended. From any thread; takes the topic's lock.
     public var subscriberCount: Int { state.withLock { $0.subscriptions.count } }
 
     /// How many elements were dropped because a buffer was full, over all subscribers so far.

@@ -25,10 +25,14 @@ public struct ClockOffsetEstimate: Hashable, Sendable {
 /// When a peer sent its last control, by its clock, and when that arrived, by the sender's clock: what the peer needs
 /// to complete a round trip.
 public struct ClockEcho: Hashable, Sendable, Codable {
+    /// The peer that the echo is for.
     public var source: SessionSource
+    /// By the clock of that peer.
     public var sentAt: Date
+    /// By the clock of the echo's sender.
     public var receivedAt: Date
 
+    /// One leg of a round trip.
     public init(source: SessionSource, sentAt: Date, receivedAt: Date) {
         self.source = source
         self.sentAt = sentAt

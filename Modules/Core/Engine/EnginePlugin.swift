@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshEngine.
 public struct EnginePlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

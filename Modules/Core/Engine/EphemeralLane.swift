@@ -14,12 +14,18 @@ public import MeshIdentity
 public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
     /// A value on its way.
     public struct Sample: Codable, Sendable {
+        /// Who wrote it.
         public var source: SessionSource
+        /// What it is a value of, such as `heart-rate`.
         public var key: String
+        /// Counts the samples of one source, over all its keys.
         public var sequence: UInt64
+        /// When it was written, on the source's hybrid clock.
         public var stamp: HybridTimestamp
+        /// What is to be shown.
         public var value: Value
 
+        /// A sample as it arrived.
         public init(source: SessionSource, key: String, sequence: UInt64, stamp: HybridTimestamp, value: Value) {
             self.source = source
             self.key = key
@@ -29,14 +35,18 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
         }
     }
 
+    /// Keys kept of one peer.
     public let keysMax: Int
+    /// Peers of which samples are kept.
     public let peersMax: Int
+    /// In whose name samples are written here.
     public private(set) var source: SessionSource
     /// By peer, then by key.
     private var newest: [String: [String: Sample]] = [:]
     private var clock = HybridLogicalClock()
     private var sequence: UInt64 = 0
 
+    /// An empty lane. At least one key and two peers are kept, whatever is asked.
     public init(source: SessionSource, keysMax: Int = 256, peersMax: Int = 64) {
         self.source = source
         self.keysMax = max(1, keysMax)

@@ -8,12 +8,14 @@ public import MeshIdentity
 
 /// State and everything that is a function of the same prefix of the order.
 public struct ReducedState<State: Sendable>: Sendable {
+    /// What the reducer has made of the prefix.
     public var state: State
     /// The last event that had an effect.
     public var lastAppliedMetadata: SessionSyncMetadata?
     /// The last explicit event ids in the order, newest last: an id that comes again has no effect.
     public var recentEventIDs: [UUID]
 
+    /// The state before the first event, unless told more.
     public init(state: State, lastAppliedMetadata: SessionSyncMetadata? = nil, recentEventIDs: [UUID] = []) {
         self.state = state
         self.lastAppliedMetadata = lastAppliedMetadata
@@ -25,11 +27,14 @@ extension ReducedState: Codable where State: Codable {}
 
 /// A prefix of the order, folded: the state that results and how far it goes.
 public struct SessionBase<State: Codable & Sendable>: Sendable, Codable {
+    /// What the folded events have led to.
     public var reduced: ReducedState<State>
+    /// How far the base goes with each source.
     public var vector: SequenceVector
     /// How many events it includes.
     public var count: UInt64
 
+    /// Parts that describe one prefix: nothing is checked here, but when an engine takes it over.
     public init(reduced: ReducedState<State>, vector: SequenceVector, count: UInt64) {
         self.reduced = reduced
         self.vector = vector
@@ -46,12 +51,16 @@ public struct SessionMembership: Hashable, Sendable, Codable {
     /// The first sequence of each source that does not begin at 1.
     public var first: [SourceSequence]
 
+    /// A source that may author events.
     public struct Member: Hashable, Sendable, Codable {
+        /// Whose events are taken.
         public var source: SessionSource
+        /// At or below this stamp it has authored nothing; zero for those who founded the group.
         public var floor: HybridTimestamp
         /// The view by which it became a member; nil for those of the first.
         public var joined: UInt64?
 
+        /// A member from `floor` on.
         public init(source: SessionSource, floor: HybridTimestamp = .zero, joined: UInt64? = nil) {
             self.source = source
             self.floor = floor
@@ -59,6 +68,7 @@ public struct SessionMembership: Hashable, Sendable, Codable {
         }
     }
 
+    /// Nobody, unless told otherwise.
     public init(open: [Member] = [], closed: [SourceSequence] = [], first: [SourceSequence] = []) {
         self.open = open
         self.closed = closed
@@ -70,15 +80,20 @@ public struct SessionMembership: Hashable, Sendable, Codable {
 public struct SessionCheckpoint<State: Codable & Sendable, Event: Codable & Sendable>: Sendable, Codable {
     /// What every message of the sender says.
     public var control: SessionControl
+    /// Who is in the group.
     public var membership: SessionMembership
+    /// The folded prefix.
     public var base: SessionBase<State>
     /// Everything held above the base, in order.
     public var log: [SessionRecord<Event>]
     /// How many records of the log are confirmed.
     public var settledCount: Int
+    /// Below this stamp the order of what the log holds is settled.
     public var cut: HybridTimestamp
+    /// The fingerprint of the confirmed events, for comparison with others.
     public var chain: ConfirmationChain
 
+    /// Parts of one engine at one moment. An engine checks them when it takes the copy over.
     public init(
         control: SessionControl, membership: SessionMembership, base: SessionBase<State>, log: [SessionRecord<Event>],
         settledCount: Int, cut: HybridTimestamp, chain: ConfirmationChain

@@ -3,6 +3,7 @@
 /// Travels as an envelope of `payloadType`, sequence 0, in the mode `.acknowledgement`; the envelope's metadata carries
 /// the promise. No engine logs it, and peers without it still work by snapshots.
 public struct SessionControl: Hashable, Sendable, Codable {
+    /// `SessionSyncMetadata.payloadType` of the envelopes that carry controls.
     public static let payloadType = "sessionmesh.control"
 
     /// The group is named after the source that founded it; nil before there is one.
@@ -25,6 +26,7 @@ public struct SessionControl: Hashable, Sendable, Codable {
     public var replacements: [SessionRecord<Never>]
     /// How many events the sender has confirmed, and the chain over them.
     public var position: UInt64
+    /// The fingerprint of the events up to `position`; see ``ConfirmationChain/value``.
     public var chain: UInt64
     /// When the sender last heard of whom, for the estimate of clock offsets.
     public var clockEchoes: [ClockEcho]
@@ -45,6 +47,7 @@ public struct SessionControl: Hashable, Sendable, Codable {
         set { ended = newValue ? true : nil }
     }
 
+    /// A control that says nothing, unless told otherwise.
     public init(
         group: SessionSource? = nil, members: [SessionSource] = [], firstSequence: UInt64 = 1,
         held: SequenceVector = SequenceVector(), asks: [LivenessToken] = [], echoes: [LivenessToken] = [],
@@ -69,9 +72,12 @@ public struct SessionControl: Hashable, Sendable, Codable {
 
 /// A random number for one source.
 public struct LivenessToken: Hashable, Sendable, Codable {
+    /// The source that is to return it.
     public var source: SessionSource
+    /// Drawn by the engine that asks.
     public var value: UInt32
 
+    /// A token for one source.
     public init(source: SessionSource, value: UInt32) {
         self.source = source
         self.value = value

@@ -14,6 +14,7 @@ public struct SessionDirectives<State: Codable & Sendable, Event: Codable & Send
     public var confirmed: [SessionConfirmedEvent<Event>]
     /// At most one message of each kind for each peer.
     public var outgoing: [SessionOutgoing<State, Event>]
+    /// What is amiss and nothing here can mend.
     public var alarms: [SessionAlarm]
 
     @inlinable
@@ -27,6 +28,7 @@ public struct SessionDirectives<State: Codable & Sendable, Event: Codable & Send
         self.alarms = alarms
     }
 
+    /// Whether there is nothing to do.
     public var isEmpty: Bool { persist == nil && confirmed.isEmpty && outgoing.isEmpty && alarms.isEmpty }
 }
 
@@ -54,7 +56,9 @@ public struct SessionPersistence: Hashable, Sendable {
 public struct SessionConfirmedEvent<Event: Codable & Sendable>: Sendable {
     /// Counts all confirmed entries of the group from 0.
     public var position: UInt64
+    /// The event and who did it.
     public var envelope: SessionSyncEnvelope<Event>
+    /// What it did at its place, on every replica alike.
     public var outcome: SessionEventOutcome
 
     @inlinable
@@ -67,7 +71,9 @@ public struct SessionConfirmedEvent<Event: Codable & Sendable>: Sendable {
 
 /// An event that the last call put in its place.
 public struct SessionAppliedEvent<Event: Codable & Sendable>: Sendable {
+    /// The event and who did it.
     public var envelope: SessionSyncEnvelope<Event>
+    /// What it did at its place for now: a late event before it may change that.
     public var outcome: SessionEventOutcome
     /// How many later events were rolled back and replayed for it; 0 when it came in order.
     public var replayedCount: Int
@@ -82,6 +88,7 @@ public struct SessionAppliedEvent<Event: Codable & Sendable>: Sendable {
 
 /// What an event did at its place.
 public enum SessionEventOutcome: UInt8, Hashable, Sendable, Codable {
+    /// The reducer ran, and the state is what it made.
     case applied
     /// Rejected by the policy or the reducer.
     case rejected

@@ -36,7 +36,10 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     @usableFromInline package var encodedBytes: (@Sendable (Event) -> Int)?
     /// The size of a state, for `checkpointBytesMax`.
     package var encodedStateBytes: (@Sendable (State) -> Int)?
+    /// A digest of an event for the chain of confirmed events, equal on every replica; nil leaves the payload out of
+    /// it.
     public var eventDigest: (@Sendable (Event) -> UInt64)?
+    /// Compares two states where the reducer is checked (`reducesTwice`, `samplesReducer`); nil compares their JSON.
     public var stateDigest: (@Sendable (State) -> UInt64)?
     /// Reads an event of another payload version than this one; nil leaves it opaque.
     public var upcast: (@Sendable (SessionSyncMetadata, [UInt8], _ codec: UInt8) -> Event?)?
@@ -51,6 +54,7 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     /// Rules to break on purpose, for tests of the tests.
     package var mutations: EngineMutations = []
 
+    /// The defaults: what each field says.
     public init() {}
 
     private static var isDebugBuild: Bool {

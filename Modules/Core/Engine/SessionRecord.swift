@@ -8,7 +8,9 @@ public import MeshIdentity
 
 /// One entry of the log outside the engine: in a store, or in a copy for a newcomer.
 public struct SessionRecord<Event: Sendable>: Sendable {
+    /// What the entry is.
     public enum Content: Sendable {
+        /// An event of this version of the app.
         case event(Event)
         /// An event that the writer could not read: its bytes, the codec's number and the payload type.
         indirect case opaque(bytes: [UInt8], codec: UInt8, payloadType: String)
@@ -16,15 +18,22 @@ public struct SessionRecord<Event: Sendable>: Sendable {
         indirect case replacement(SessionReplacement)
     }
 
+    /// Who wrote it.
     public var source: SessionSource
+    /// Its place in the source's sequence.
     public var sequence: UInt64
+    /// Its place in the total order.
     public var stamp: HybridTimestamp
+    /// The caller's own time: the moment of the tap.
     public var causalTimestamp: Date
+    /// Seconds on the author's monotonic clock; nil when the author does not say.
     public var monotonicTimestamp: TimeInterval?
     /// nil when the id follows from the other fields.
     public var eventID: UUID?
+    /// The event, or what stands for it.
     public var content: Content
 
+    /// An entry as it is written. Nothing is checked here, but when an engine takes it.
     public init(
         source: SessionSource, sequence: UInt64, stamp: HybridTimestamp, causalTimestamp: Date,
         monotonicTimestamp: TimeInterval? = nil, eventID: UUID? = nil, content: Content
@@ -43,11 +52,14 @@ public struct SessionRecord<Event: Sendable>: Sendable {
 
 /// The survivor's word on a member that lost its store.
 public struct SessionReplacement: Hashable, Sendable, Codable {
+    /// The member that has lost its store.
     public var old: SessionSource
+    /// The member's new store.
     public var new: SessionSource
     /// The last sequence of `old` that the survivor holds; nothing beyond it is taken any more.
     public var final: UInt64
 
+    /// To be authored by a member that holds the events of `old` up to `final`.
     public init(old: SessionSource, new: SessionSource, final: UInt64) {
         self.old = old
         self.new = new

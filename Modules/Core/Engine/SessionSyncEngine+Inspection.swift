@@ -1,6 +1,7 @@
 public import MeshIdentity
 
 extension SessionSyncEngine {
+    /// The store in whose name this engine submits events now. It changes when the store has forked.
     public var source: SessionSource { sources[0].source }
 
     /// The group's name: the source that founded it.
@@ -12,6 +13,7 @@ extension SessionSyncEngine {
     /// A member of a group for good: it confirms, and adopts no copies any more.
     public var isSealed: Bool { sealed }
 
+    /// Who is in the group, as this engine knows it. O(sources).
     public var membership: SessionMembership {
         SessionMembership(
             open: sources.records.filter { $0.isOpen }.map {

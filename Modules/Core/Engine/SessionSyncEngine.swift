@@ -30,16 +30,22 @@ where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
     State: Codable & Sendable, Event: Codable & Sendable
 {
+    /// The session. What carries another id is refused with ``SessionSyncError/sessionMismatch``.
     public let sessionID: UUID
+    /// The feature. What carries another id is refused with ``SessionSyncError/featureMismatch``.
     public let featureID: String
+    /// The `SessionPeer.id` under which local events are submitted.
     public let localPeerID: String
+    /// The type of the events' payloads.
     public let payloadType: String
+    /// The type of the snapshots' payloads.
     public let snapshotPayloadType: String
     /// Which store of this peer writes: 32 random bits drawn when the store was created, 0 without one.
     public let incarnation: UInt32
     /// What this store had written when it was opened. One that was created in this process is no older copy of itself:
     /// all its names are its own.
     var launchSequence: UInt64 = .max
+    /// Bounds and hooks, as they were given.
     public let options: SessionEngineOptions<State, Event>
 
     // What outlives the process, see `image`.

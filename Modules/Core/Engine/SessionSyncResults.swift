@@ -1,5 +1,6 @@
 /// What an engine did with a received envelope. Each case carries the state afterwards.
 public enum SessionSyncReceiveResult<State: Sendable>: Sendable {
+    /// The event, and whatever had waited for it, is in its place.
     case applied(State)
     /// The event was held already; nothing changed.
     case duplicate(State)
@@ -13,6 +14,7 @@ extension SessionSyncReceiveResult: Equatable where State: Equatable {}
 
 /// What an engine did with a received snapshot.
 public enum SessionSyncSnapshotResult<State: Sendable>: Sendable {
+    /// The snapshot told something new, and the state includes it.
     case applied(State)
     /// The snapshot says nothing that is not known here; nothing changed.
     case staleIgnored(state: State, currentRevision: UInt64)

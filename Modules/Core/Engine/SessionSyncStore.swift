@@ -2,6 +2,7 @@ public import MeshIdentity
 
 /// What an engine holds, in the reference's terms: the state and how far it has come with each peer.
 public struct SessionSyncStore<State: Codable & Sendable>: Sendable {
+    /// What all events that are held have led to.
     public let state: State
     /// The sequence of the next local event; 1 before the first.
     public let nextLocalSequence: UInt64

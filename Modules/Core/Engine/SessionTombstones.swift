@@ -10,16 +10,19 @@ public import MeshIdentity
 ///
 /// A value to keep in a store of the feature. At most `countMax` ids: the ones that ended first are forgotten.
 public struct SessionTombstones: Hashable, Sendable, Codable {
+    /// Ids that are kept.
     public static let countMax = 256
 
     /// Newest last.
     public private(set) var sessionIDs: [UUID] = []
 
+    /// No session has ended.
     public init() {}
 
     /// O(countMax).
     public func contains(_ sessionID: UUID) -> Bool { sessionIDs.contains(sessionID) }
 
+    /// Remembers that the session is over. An id that is in it keeps its place. O(countMax).
     public mutating func insert(_ sessionID: UUID) {
         guard !contains(sessionID) else { return }
         if sessionIDs.count >= Self.countMax { sessionIDs.removeFirst(sessionIDs.count - Self.countMax + 1) }

@@ -6,6 +6,7 @@ public import MeshIdentity
 public struct SessionViewRecord: Hashable, Sendable, Codable {
     /// 0 is the view in which the group was founded.
     public var number: UInt64
+    /// Who is in it.
     public var membership: SessionMembership
 
     /// How many views a session has at most: an epoch names one of them.
@@ -13,6 +14,7 @@ public struct SessionViewRecord: Hashable, Sendable, Codable {
     /// How many of them, or rounds of ballots, a member's word skips at once.
     public static let stepMax: UInt64 = 1 << 16
 
+    /// A view of that number. Nothing is checked here, but when an engine takes it.
     public init(number: UInt64, membership: SessionMembership) {
         self.number = number
         self.membership = membership
@@ -21,12 +23,15 @@ public struct SessionViewRecord: Hashable, Sendable, Codable {
 
 /// An attempt at the next view. Ordered by round, then by who makes it.
 public struct ViewBallot: Hashable, Sendable, Codable, Comparable {
+    /// Ballots of a higher round go before those of a lower one.
     public var round: UInt64
+    /// The member that makes the attempt.
     public var proposer: SessionSource
     /// The word of the proposer's user, which stands for a majority: it is enough that all that stay agree.
     public var isForced: Bool { byUser == true }
     private var byUser: Bool?
 
+    /// An attempt by one member; forced where its user has said so.
     public init(round: UInt64, proposer: SessionSource, isForced: Bool = false) {
         self.round = round
         self.proposer = proposer
@@ -40,9 +45,12 @@ public struct ViewBallot: Hashable, Sendable, Codable, Comparable {
 
 /// A next view, and the highest ballot under which a member has accepted it.
 public struct AcceptedView: Hashable, Sendable, Codable {
+    /// The highest ballot under which it was accepted.
     public var ballot: ViewBallot
+    /// The view that was accepted.
     public var record: SessionViewRecord
 
+    /// A view accepted under one ballot.
     public init(ballot: ViewBallot, record: SessionViewRecord) {
         self.ballot = ballot
         self.record = record
@@ -59,8 +67,10 @@ public struct ViewChange: Hashable, Sendable, Codable {
     public var quarantined: [SessionSource] = []
     /// Whom that ballot would close. Others may be quarantined for the sake of earlier ones, which came to nothing.
     public var closing: [SessionSource] = []
+    /// What the member has accepted; nil before that.
     public var accepted: AcceptedView?
 
+    /// A promise to a ballot, with nobody quarantined.
     public init(ballot: ViewBallot, frozen: SequencePromise) {
         self.ballot = ballot
         self.frozen = frozen
@@ -76,6 +86,7 @@ public struct ViewStatement: Hashable, Sendable, Codable {
     /// It wants to leave.
     public var isLeaving: Bool
 
+    /// The first view, with no change under way, unless told otherwise.
     public init(number: UInt64 = 0, change: ViewChange? = nil, isLeaving: Bool = false) {
         self.number = number
         self.change = change
@@ -105,10 +116,12 @@ public struct ViewStatement: Hashable, Sendable, Codable {
 
 /// Events of other members that a member hands on, as events of theirs: it vouches for them.
 public struct SessionRelay<Event: Codable & Sendable>: Sendable, Codable {
+    /// `SessionSyncMetadata.payloadType` of the envelopes that carry relays.
     public static var payloadType: String { "sessionmesh.relay" }
 
     /// Of one or several sources, in order.
     public var records: [SessionRecord<Event>]
 
+    /// Events to hand on, in the order of each source's sequence.
     public init(_ records: [SessionRecord<Event>]) { self.records = records }
 }

@@ -1,5 +1,6 @@
 /// An envelope whose payload type is erased: the form that transports carry.
 public struct AnySessionSyncEnvelope: Sendable {
+    /// Who did it, when and in which session.
     public var metadata: SessionSyncMetadata
     private let payload: ErasedPayload
 
@@ -32,8 +33,11 @@ public struct AnySessionSyncEnvelope: Sendable {
 
 /// A snapshot whose state type is erased: the form that transports carry.
 public struct AnySessionSyncSnapshot: Sendable {
+    /// Who took the snapshot, when and of which session.
     public var metadata: SessionSyncMetadata
+    /// Counts the snapshots of one sender; see ``SessionSyncSnapshot/revision``.
     public var revision: UInt64
+    /// The last sequence of each peer that the state includes.
     public var peerSequenceVector: [String: UInt64]
     /// What the sender's engine adds for other engines; opaque to transports.
     public var checkpoint: [UInt8]?

@@ -6,8 +6,10 @@
 /// Source: Kulkarni, Demirbas, Madappa, Avva, Leone: *Logical Physical Clocks* (2014). Deviation: a full counter
 /// carries into the milliseconds instead of blocking.
 public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
+    /// Milliseconds in the upper 48 bits, the counter in the lower 16. Timestamps are ordered by it.
     public let rawValue: UInt64
 
+    /// Takes any number; `isUsable` tells whether a clock may follow it.
     @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// Milliseconds above 2^48 − 1 (the year 10889) are cut down to that.
@@ -25,9 +27,12 @@ public struct HybridTimestamp: Hashable, Comparable, Sendable, Codable {
 
     /// No stamp: metadata made by hand.
     @inlinable public static var zero: HybridTimestamp { HybridTimestamp(rawValue: 0) }
+    /// The largest number of milliseconds: 2^48 − 1, in the year 10889.
     @inlinable public static var millisecondsMax: UInt64 { (1 << 48) - 1 }
 
+    /// Since 1970.
     @inlinable public var milliseconds: UInt64 { rawValue >> 16 }
+    /// Tells timestamps of one millisecond apart.
     @inlinable public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
     /// The next timestamp: the counter carries into the milliseconds. The last one stays the last.
@@ -95,6 +100,7 @@ extension HybridTimestamp {
     /// The year 6429: what is stamped at or beyond it is refused.
     @inlinable public static var limit: HybridTimestamp { HybridTimestamp(rawValue: 1 << 63) }
 
+    /// Whether it lies below `limit`. What a peer stamps beyond is refused.
     @inlinable public var isUsable: Bool { rawValue < Self.limit.rawValue }
 
     /// In the headroom: 2^46 messages of a peer until it is used up.

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshIdentity.
 public struct IdentityPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -8,12 +8,16 @@
 public protocol PayloadCodec: Sendable {
     /// Names the codec in every frame, so that peers may differ in the codec that they write.
     var id: PayloadCodecID { get }
+    /// The bytes of one value, without a frame around them.
+    ///
+    /// - Throws: when the value cannot be encoded; the error is the codec's.
     func encode<Value: Encodable>(_ value: Value) throws -> [UInt8]
     /// - Parameter bytes: valid during the call only.
     func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value
 }
 
 extension PayloadCodec {
+    /// The same from an array.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         try bytes.withUnsafeBytes { try decode(type, from: $0) }
     }
@@ -23,8 +27,11 @@ extension PayloadCodec {
 public struct PayloadCodecID: Hashable, Sendable, CustomStringConvertible {
     /// 1–63 are this library's, 64–127 are for public codecs of others, 128–255 for private use; 0 is none.
     public let number: UInt8
+    /// For people and tables, such as `compact`.
     public let name: String
 
+    /// Numbers from 1 on; 0 stands for no codec, and a ``PayloadCodec`` with it is refused where codecs are
+    /// collected.
     public init(number: UInt8, name: String) {
         self.number = number
         self.name = name
@@ -38,9 +45,12 @@ public struct PayloadCodecID: Hashable, Sendable, CustomStringConvertible {
 
 /// Bytes and the codec that reads them.
 public struct EncodedPayload: Sendable {
+    /// What was encoded.
     public let bytes: [UInt8]
+    /// What reads it.
     public let codec: any PayloadCodec
 
+    /// Nothing is checked: the bytes are read when somebody asks for the value.
     public init(bytes: [UInt8], codec: any PayloadCodec) {
         self.bytes = bytes
         self.codec = codec

@@ -9,5 +9,6 @@ public enum SequenceBounds {
 }
 
 extension SequencePromise {
+    /// Whether both of its numbers lie within bounds. A promise from outside that does not is refused.
     @inlinable public var isUsable: Bool { sequence <= SequenceBounds.highest && stamp.isUsable }
 }

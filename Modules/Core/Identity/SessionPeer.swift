@@ -2,12 +2,16 @@
 public struct SessionPeer: Hashable, Sendable, Codable, Identifiable {
     /// Stable for one install; the name under which events of this peer are ordered.
     public let id: String
+    /// The kind of device it runs on.
     public let deviceClass: SessionPeerDeviceClass
     /// One launch or one process of the app on that install.
     public let appInstanceID: String
+    /// The account, where the app has accounts; nil otherwise. The library compares it with nothing.
     public let userID: String?
+    /// How it stands to the peer that says so.
     public let topology: SessionPeerTopology
 
+    /// Nothing is checked. `id` has to be the same at each launch of one install.
     public init(
         id: String, deviceClass: SessionPeerDeviceClass, appInstanceID: String, userID: String? = nil,
         topology: SessionPeerTopology
@@ -26,13 +30,21 @@ public struct SessionPeerDeviceClass: Hashable, Sendable, RawRepresentable, Coda
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// A phone.
     public static let phone = SessionPeerDeviceClass(rawValue: "phone")
+    /// A watch.
     public static let watch = SessionPeerDeviceClass(rawValue: "watch")
+    /// A tablet.
     public static let tablet = SessionPeerDeviceClass(rawValue: "tablet")
+    /// A computer with a screen: a desktop, a notebook, a terminal.
     public static let desktop = SessionPeerDeviceClass(rawValue: "desktop")
+    /// A television.
     public static let television = SessionPeerDeviceClass(rawValue: "television")
+    /// A headset.
     public static let headset = SessionPeerDeviceClass(rawValue: "headset")
+    /// A server.
     public static let server = SessionPeerDeviceClass(rawValue: "server")
+    /// Any other kind, and the one of a peer that does not say.
     public static let unknown = SessionPeerDeviceClass(rawValue: "unknown")
 }
 
@@ -50,5 +62,6 @@ public struct SessionPeerTopology: Hashable, Sendable, RawRepresentable, Codable
     public static let sameHost = SessionPeerTopology(rawValue: "sameHost")
     /// Reached through a server.
     public static let remote = SessionPeerTopology(rawValue: "remote")
+    /// Unknown, or of no matter.
     public static let unknown = SessionPeerTopology(rawValue: "unknown")
 }

@@ -1,8 +1,11 @@
 /// Something happened: an event and who did it.
 public struct SessionSyncEnvelope<Payload: Codable & Sendable>: Sendable, Codable {
+    /// Who did it, when and in which session.
     public var metadata: SessionSyncMetadata
+    /// What happened.
     public var payload: Payload
 
+    /// From parts that belong together: `metadata.payloadType` names the payload's type.
     @inlinable
     public init(metadata: SessionSyncMetadata, payload: Payload) {
         self.metadata = metadata
@@ -19,10 +22,12 @@ public struct SessionSyncSnapshot<State: Codable & Sendable>: Sendable, Codable 
     public var metadata: SessionSyncMetadata
     /// Grows with every snapshot that this peer sends.
     public var revision: UInt64
+    /// The whole state of the feature.
     public var state: State
     /// The last sequence of each peer that the state includes.
     public var peerSequenceVector: [String: UInt64]
 
+    /// From parts that belong together: the vector says what `state` includes.
     public init(
         metadata: SessionSyncMetadata, revision: UInt64, state: State, peerSequenceVector: [String: UInt64]
     ) {

@@ -12,12 +12,15 @@ public enum SessionSyncError: Error, Hashable, Sendable {
     case featureMismatch
     /// It carries another type of payload than this engine reduces.
     case payloadTypeMismatch
+    /// The peer speaks a version of the session protocol that this library does not read.
     case unsupportedProtocolVersion(received: Int, supported: Int)
     /// The transport does not offer this mode for this kind of message.
     case unsupportedDeliveryMode
     /// The encoded payload exceeds the limit of that id; see `PayloadLimit`.
     case payloadTooLarge(bytes: Int, limit: Int, limitID: String)
+    /// The codec refused the value. `description` is the codec's error.
     case payloadEncodingFailed(payloadType: String, description: String)
+    /// The bytes are not a value of that type. `description` is the codec's error.
     case payloadDecodingFailed(payloadType: String, description: String)
     /// The named peer is not one of the transport's known peers.
     case unknownPeer(id: String)

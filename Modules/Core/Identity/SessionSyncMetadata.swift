@@ -6,9 +6,13 @@
 
 /// Who did what, when and in which session: the same on envelopes and snapshots.
 public struct SessionSyncMetadata: Sendable {
+    /// The session protocol of the sender; see ``SessionSyncProtocol``.
     public var protocolVersion: Int
+    /// The run of the feature: one workout, one game. A new run has a new id.
     public var sessionID: UUID
+    /// The feature, such as `workout`: several share one transport.
     public var featureID: String
+    /// The `SessionPeer.id` of the author.
     public var sourcePeerID: String
     /// Dense from 1 for each source and session; 0 for what no engine logs.
     public var sequence: UInt64
@@ -16,7 +20,10 @@ public struct SessionSyncMetadata: Sendable {
     public var causalTimestamp: Date
     /// Seconds of a clock that never jumps, on the source's device only.
     public var monotonicTimestamp: TimeInterval?
+    /// Names the type of the payload, so that another type's bytes are never decoded as this one.
     public var payloadType: String
+    /// The last sequence of the receiver that the sender has seen; nil when it does not say. Carried as it is:
+    /// engines of this library acknowledge in controls.
     public var acknowledgedSequence: UInt64?
     /// The place in the total order; zero in metadata made by hand.
     public var stamp: HybridTimestamp
@@ -81,9 +88,12 @@ public struct SessionSyncMetadata: Sendable {
 
 /// "Nothing more from me at or below `stamp` beyond `sequence`."
 public struct SequencePromise: Hashable, Sendable, Codable {
+    /// The last sequence that the author has given.
     public var sequence: UInt64
+    /// The moment up to which the author gives no other.
     public var stamp: HybridTimestamp
 
+    /// Nothing is checked; see `isUsable`.
     @inlinable
     public init(sequence: UInt64, stamp: HybridTimestamp) {
         self.sequence = sequence

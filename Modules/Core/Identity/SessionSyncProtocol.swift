@@ -1,4 +1,5 @@
 /// The version of the session protocol that this library speaks.
 public enum SessionSyncProtocol {
+    /// What this library writes into metadata.
     @inlinable public static var currentVersion: Int { 1 }
 }

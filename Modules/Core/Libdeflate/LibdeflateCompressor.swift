@@ -11,6 +11,7 @@
     public struct LibdeflateCompressor: BodyDeflating {
         public var name: String { "libdeflate" }
 
+        /// It has no settings: the level is the policy's.
         public init() {}
 
         public func makeDeflater(level: Int) throws(WireError) -> any BodyDeflater {

@@ -4,6 +4,7 @@
 
     /// Registers `LibdeflateCompressor`.
     public struct LibdeflatePlugin: Plugin {
+        /// It has no settings.
         public init() {}
 
         public var descriptor: PluginDescriptor {

@@ -57,6 +57,8 @@ extension SessionTimerAnchor {
     }
 }
 
+/// Where a timer stands, derived from its anchor.
 public enum SessionTimerPhase: String, Sendable, Hashable, Codable {
+    /// Counting; paused, and to be resumed; finished for good.
     case running, paused, finished
 }

@@ -13,13 +13,19 @@ public struct SessionTimerAnchor: Codable, Sendable, Hashable {
     public var startedAt: Date
     /// Seconds that had elapsed before `startedAt`.
     public var accumulatedElapsedBeforeAnchor: TimeInterval
+    /// When the pause began; nil while it runs.
     public var pauseStartedAt: Date?
+    /// Whether it stands still: paused or finished.
     public var isPaused: Bool
+    /// When it is to reach its end, if it has one. Each resume moves it by the length of the pause.
     public var expectedEndAt: Date?
+    /// When the current step began, such as a lap; nil without steps. A resume moves it, so that a step excludes
+    /// pauses.
     public var stepStartedAt: Date?
     /// Set by `finish`; a finished timer is paused for good.
     public var finishedAt: Date?
 
+    /// Every field as it is. To begin a timer there is ``start(at:duration:)``.
     public init(
         startedAt: Date, accumulatedElapsedBeforeAnchor: TimeInterval, pauseStartedAt: Date?, isPaused: Bool,
         expectedEndAt: Date?, stepStartedAt: Date?, finishedAt: Date? = nil

@@ -8,6 +8,7 @@
 ///
 /// Nothing of it is stored or sent. A phase kept beside the anchor could contradict it; one that is read cannot.
 public struct SessionTimerReading: Hashable, Sendable {
+    /// Running, paused or finished.
     public let phase: SessionTimerPhase
     /// Seconds without pauses.
     public let elapsed: TimeInterval

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshTimerAnchor.
 public struct TimerAnchorPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -1,5 +1,6 @@
 /// Why bytes could not be written or read. One pointer wide, so that hot paths may throw it as a typed error.
 public struct WireError: Error, Sendable {
+    /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         enum Value: String {
             case truncated, corrupted, oversized, foreign, unsupportedVersion, unknownCodec, unknownDictionary
@@ -59,12 +60,16 @@ public struct WireError: Error, Sendable {
 
     private let storage: Storage
 
+    /// For implementers of a codec.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         storage = Storage(code: code, message: message, cause: cause)
     }
 
+    /// What went wrong, to branch on.
     public var code: Code { storage.code }
+    /// What happened, in words for people.
     public var message: String { storage.message }
+    /// The error underneath, where there is one.
     public var cause: (any Error)? { storage.cause }
     /// The fields and indices that lead to the value in question, outermost first; empty when that is not known.
     public var path: [String] { storage.path }

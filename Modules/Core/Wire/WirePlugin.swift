@@ -4,6 +4,7 @@ public import MeshIdentity
 /// Registers MeshWire. Each codec is a plugin of its own: `JSONCodecPlugin`,
 /// `CompactCodecPlugin`, `CBORCodecPlugin`.
 public struct WirePlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -12,6 +12,7 @@ public struct WireReader {
     @usableFromInline var cursor: UnsafeRawPointer
     @usableFromInline let end: UnsafeRawPointer
 
+    /// Reads from the first byte on. The bytes must outlive the reader.
     @inlinable
     public init(_ bytes: UnsafeRawBufferPointer) {
         // An empty buffer may have no address; a reader of nothing needs one all the same, and never reads from it.
@@ -19,9 +20,11 @@ public struct WireReader {
         end = cursor + bytes.count
     }
 
+    /// Bytes that were not read yet.
     @inlinable @inline(__always)
     public var remaining: Int { end - cursor }
 
+    /// Whether every byte was read.
     @inlinable @inline(__always)
     public var isAtEnd: Bool { cursor == end }
 
@@ -37,27 +40,45 @@ public struct WireReader {
 // MARK: - Fixed width
 
 extension WireReader {
+    /// Reads one byte.
+    ///
+    /// - Throws: `truncated`.
     @inlinable @inline(__always)
     public mutating func readUInt8() throws(WireError) -> UInt8 { try take(1).load(as: UInt8.self) }
 
+    /// Reads two bytes, little-endian.
+    ///
+    /// - Throws: `truncated`.
     @inlinable @inline(__always)
     public mutating func readUInt16() throws(WireError) -> UInt16 {
         UInt16(littleEndian: try take(2).loadUnaligned(as: UInt16.self))
     }
 
+    /// Reads four bytes, little-endian.
+    ///
+    /// - Throws: `truncated`.
     @inlinable @inline(__always)
     public mutating func readUInt32() throws(WireError) -> UInt32 {
         UInt32(littleEndian: try take(4).loadUnaligned(as: UInt32.self))
     }
 
+    /// Reads eight bytes, little-endian.
+    ///
+    /// - Throws: `truncated`.
     @inlinable @inline(__always)
     public mutating func readUInt64() throws(WireError) -> UInt64 {
         UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
     }
 
+    /// Reads eight bytes, IEEE 754, every bit as it was.
+    ///
+    /// - Throws: `truncated`.
     @inlinable @inline(__always)
     public mutating func readDouble() throws(WireError) -> Double { Double(bitPattern: try readUInt64()) }
 
+    /// Reads sixteen bytes.
+    ///
+    /// - Throws: `truncated`.
     @inlinable @inline(__always)
     public mutating func readUUID() throws(WireError) -> UUID {
         // A UUID is its bytes; the initializer is a call into Foundation.
@@ -68,6 +89,9 @@ extension WireReader {
 // MARK: - Variable length
 
 extension WireReader {
+    /// Reads an unsigned LEB128 of at most ten bytes.
+    ///
+    /// - Throws: `truncated`; `corrupted` above 64 bits.
     @inlinable @inline(__always)
     public mutating func readVarint() throws(WireError) -> UInt64 {
         let first = try readUInt8()
@@ -105,6 +129,9 @@ extension WireReader {
         }
     }
 
+    /// Reads a zigzag-folded LEB128.
+    ///
+    /// - Throws: as ``readVarint()``.
     @inlinable @inline(__always)
     public mutating func readSignedVarint() throws(WireError) -> Int64 {
         let folded = try readVarint()
@@ -134,6 +161,9 @@ extension WireReader {
         return WireReader(try readRaw(length))
     }
 
+    /// Reads a length and UTF-8.
+    ///
+    /// - Throws: `truncated`; `corrupted` for what is not UTF-8.
     @inlinable
     public mutating func readString() throws(WireError) -> String {
         let length = try readLength()

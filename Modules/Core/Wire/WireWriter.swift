@@ -18,6 +18,7 @@ public struct WireWriter: ~Copyable {
     }
     @usableFromInline var position: Int
 
+    /// An empty buffer with room for that many bytes; it grows by itself.
     @inlinable
     public init(capacity: Int = 256) {
         precondition(capacity > 0, "a writer needs room for one byte")
@@ -74,6 +75,7 @@ public struct WireWriter: ~Copyable {
 // MARK: - Fixed width
 
 extension WireWriter {
+    /// Writes one byte.
     @inlinable @inline(__always)
     public mutating func write(_ value: UInt8) {
         reserve(1)
@@ -81,6 +83,7 @@ extension WireWriter {
         position &+= 1
     }
 
+    /// Writes two bytes, little-endian.
     @inlinable @inline(__always)
     public mutating func write(_ value: UInt16) {
         reserve(2)
@@ -88,6 +91,7 @@ extension WireWriter {
         position &+= 2
     }
 
+    /// Writes four bytes, little-endian.
     @inlinable @inline(__always)
     public mutating func write(_ value: UInt32) {
         reserve(4)
@@ -95,6 +99,7 @@ extension WireWriter {
         position &+= 4
     }
 
+    /// Writes eight bytes, little-endian.
     @inlinable @inline(__always)
     public mutating func write(_ value: UInt64) {
         reserve(8)
@@ -102,6 +107,7 @@ extension WireWriter {
         position &+= 8
     }
 
+    /// Writes eight bytes, IEEE 754.
     @inlinable @inline(__always)
     public mutating func write(_ value: Double) { write(value.bitPattern) }
 
@@ -138,6 +144,7 @@ extension WireWriter {
         writeVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
     }
 
+    /// Writes the bytes without their length.
     @inlinable
     public mutating func writeRaw(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
@@ -146,6 +153,7 @@ extension WireWriter {
         position &+= bytes.count
     }
 
+    /// Writes the bytes without their length.
     @inlinable
     public mutating func writeRaw(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { writeRaw($0) }

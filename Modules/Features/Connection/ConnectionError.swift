@@ -10,30 +10,43 @@ import MeshIdentity
 public enum ConnectionError: Error, Codable, Hashable, Sendable {
     /// The platform's session has not been activated.
     case notActivated
+    /// No peer can be reached now, and the call does not wait for one.
     case notReachable
     /// No other device is paired with this one.
     case notPaired
+    /// The other device has not installed the app.
     case appNotInstalled
+    /// The transport or the platform did not take it.
     case deliveryFailed(reason: String)
+    /// The time that the caller allowed is over.
     case timeout
+    /// The caller has cancelled, or a newer one has taken its place.
     case cancelled
     /// The other side could not send its reply.
     case replyFailed(reason: String)
+    /// What was to be sent cannot be encoded.
     case encodingFailed(description: String)
+    /// What has come cannot be decoded.
     case decodingFailed(description: String)
     /// Nobody over there handles requests of that type.
     case handlerNotRegistered(requestType: String)
     /// The handler threw what cannot travel.
     case handlerError(description: String)
+    /// The other side failed in another way; the text is its own.
     case remoteError(description: String)
     /// An error of the platform, by its number.
     case sessionError(code: Int, description: String)
+    /// The connection claims to work, and nothing comes back.
     case sessionUnhealthy(reason: String)
+    /// There is no file at that place.
     case fileNotFound(url: String)
+    /// There is a file, and this process may not read it.
     case fileAccessDenied(url: String)
+    /// No room, on the disk or within the bounds of what is kept.
     case insufficientSpace
     /// Something else on this connection has that id.
     case idInUse(id: String)
+    /// What was to be sent exceeds the limit of that id; see `PayloadLimit`.
     case payloadTooLarge(bytes: Int, limit: Int, limitID: String)
     /// The peer speaks a version that is not understood here, or something else altogether.
     case incompatiblePeer(reason: String)

@@ -24,6 +24,7 @@ public final class ConnectionHealth: Sendable {
         self.onChange = onChange
     }
 
+    /// How the connection is now.
     public var current: SessionHealth { state.withLock { $0.current } }
 
     /// Something came back from the peer.

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshConnection.
 public struct ConnectionPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -1,11 +1,17 @@
 /// Which lanes a request takes: the first, and the one after it when that fails. The raw values travel.
 public enum DeliveryStrategy: String, Codable, Hashable, Sendable, CaseIterable {
+    /// Live while the peer is there; by the queue when that fails.
     case liveThenQueue = "messageWithUserInfoFallback"
+    /// Live while the peer is there; in the slot for the newest when that fails.
     case liveThenLatest = "messageWithContextFallback"
+    /// Live or not at all.
     case liveOnly = "messageOnly"
+    /// By the queue, which outlives the connection.
     case queueOnly = "userInfoOnly"
+    /// In the slot for the newest: one for each type of request.
     case latestOnly = "contextOnly"
 
+    /// What is tried first.
     public var primaryMethod: DeliveryMethod {
         switch self {
         case .liveThenQueue, .liveThenLatest, .liveOnly: .live
@@ -14,6 +20,7 @@ public enum DeliveryStrategy: String, Codable, Hashable, Sendable, CaseIterable 
         }
     }
 
+    /// What is tried after it; nil for nothing.
     public var fallbackMethod: DeliveryMethod? {
         switch self {
         case .liveThenQueue: .queue
@@ -22,6 +29,7 @@ public enum DeliveryStrategy: String, Codable, Hashable, Sendable, CaseIterable 
         }
     }
 
+    /// Whether something is tried after the first.
     public var hasFallback: Bool { fallbackMethod != nil }
 }
 

@@ -6,29 +6,45 @@
 
 /// What happens on a connection: sessions of the platform, requests, files.
 public enum DiagnosticEvent: Sendable, Hashable {
+    /// The platform's session has become active.
     case sessionActivated
+    /// The platform's session was given up, as a phone does when its user takes another watch.
     case sessionDeactivated
+    /// The platform's session goes, and takes nothing more.
     case sessionBecameInactive
+    /// A peer can be reached, or no longer.
     case reachabilityChanged(isReachable: Bool)
     /// A request was answered, so long after it was sent.
     case messageSent(requestType: String, duration: Duration)
+    /// A request has come.
     case messageReceived(requestType: String)
+    /// A request did not go out or was not answered.
     case deliveryFailed(requestType: String, error: ConnectionError, willRetry: Bool)
+    /// The first way of a request failed, and the second is tried.
     case fallbackUsed(from: DeliveryMethod, to: DeliveryMethod)
     /// A request waits for the peer, with so many in all.
     case requestQueued(requestType: String, queueSize: Int)
+    /// Requests that waited have gone out, so many at once.
     case queueFlushed(count: Int)
     /// Nobody wants it any more; it was not sent, or came too late and was not handled.
     case requestExpired(requestType: String)
+    /// What came of the last sends says something else of the connection than before.
     case healthChanged(from: SessionHealth, to: SessionHealth)
+    /// `attemptRecovery` sends a probe.
     case recoveryAttempted
     /// A probe has come back.
     case recoverySucceeded
+    /// No probe came back.
     case recoveryFailed(error: ConnectionError)
+    /// A file is on its way.
     case fileTransferStarted(fileURL: URL, hasMetadata: Bool)
+    /// A file has arrived at the other side.
     case fileTransferCompleted(fileURL: URL)
+    /// A file will not arrive.
     case fileTransferFailed(fileURL: URL, error: ConnectionError)
+    /// A file has come.
     case fileReceived(fileURL: URL, hasMetadata: Bool)
+    /// The platform has handed over a context of the other side.
     case applicationContextReceived
     /// What arrived was no request of that type, or its reply could not be encoded.
     case requestEncodingFailed(requestType: String)

@@ -2,6 +2,7 @@ import MeshIdentity
 
 /// The way of one feature's envelopes to its handler. Ends when its holder lets it go.
 public final class EnvelopeRoute: Sendable {
+    /// The feature whose envelopes take it.
     public let featureID: String
     private let end: @Sendable () -> Void
 

@@ -15,6 +15,7 @@ public import MeshTransport
 /// stamp that it has drawn, and every stamp that `observe` has been told of, unless that is so far ahead that the clock does
 /// not follow it at once. Called from any thread.
 public protocol SessionConnection: AnyObject, Sendable {
+    /// What carries the envelopes.
     var transport: any SessionSyncTransport { get }
     /// The scope in which ids on this connection are unique.
     var sessionID: UUID { get }

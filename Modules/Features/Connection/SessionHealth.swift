@@ -1,8 +1,11 @@
 /// How a connection is, by what has come of the last sends.
 public enum SessionHealth: Hashable, Sendable {
+    /// Nothing speaks against it.
     case healthy
+    /// Five sends in a row have failed in ways that a working connection does not.
     case unhealthy(suggestion: RecoverySuggestion)
 
+    /// Whether it is ``healthy``.
     public var isHealthy: Bool { self == .healthy }
 
     /// What a person can do about it.
@@ -20,6 +23,7 @@ public enum RecoverySuggestion: String, Hashable, Sendable, CaseIterable {
     /// An attempt to recover has failed as well.
     case restartBothDevices
 
+    /// A sentence in English for a screen.
     public var localizedDescription: String {
         switch self {
         case .restartOtherDevice: "Restart your watch."

@@ -6,7 +6,9 @@ import MeshTransport
 ///
 /// Everything in it may have come from a peer: show it as text.
 public struct DiagnosticsEntry: Codable, Hashable, Sendable {
+    /// What the line is about.
     public enum Kind: String, Codable, Sendable {
+        /// A message between peers, or that one has come or gone.
         case envelope, snapshot, request, reachability
         /// How a peer stands: state, vector, confirmed.
         case state
@@ -16,6 +18,7 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
 
     /// What happened to a message where it was recorded.
     public enum Step: String, Codable, Sendable {
+        /// What became of it, by the name.
         case sent, received, acknowledged, failed, lost
         /// It came after later ones had been applied, which were rolled back and reduced again.
         case late
@@ -27,20 +30,29 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     public var at: TimeInterval
     /// The peer that recorded it.
     public var peer: String
+    /// What the line is about.
     public var kind: Kind
+    /// What happened to the message; nil of what is none.
     public var step: Step?
+    /// The message's author, by peer id.
     public var from: String?
     /// Nil of what went to all.
     public var to: String?
+    /// The feature of the message or the state.
     public var feature: String?
+    /// The type of the message's payload.
     public var payloadType: String?
+    /// The message's place in its author's sequence.
     public var sequence: UInt64?
     /// The same where a message is sent and where it is received.
     public var message: String?
+    /// The delivery mode in which it was sent.
     public var mode: String?
     /// Of the payload, where it was bytes.
     public var bytes: Int?
+    /// The name of the codec that wrote the payload, where it was bytes.
     public var codec: String?
+    /// In words for people: a reason, a payload, a state.
     public var text: String?
     /// Events that are final, of a state.
     public var confirmed: UInt64?
@@ -53,6 +65,7 @@ public struct DiagnosticsEntry: Codable, Hashable, Sendable {
     /// JSON text of the state itself.
     public var state: String?
 
+    /// An entry with nothing more to say. `at` is in seconds since 1970.
     public init(number: UInt64 = 0, at: TimeInterval, peer: String, kind: Kind, step: Step? = nil) {
         self.number = number
         self.at = at

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshDiagnostics.
 public struct DiagnosticsPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -4,10 +4,13 @@ public import Foundation
 public struct DiagnosticsRecording: Sendable {
     /// Lines beyond it are refused, and so are more entries: a recording is a file that somebody hands you.
     public static let lineBytesMax = 1 << 20
+    /// Entries of a recording that is read.
     public static let entriesMax = 1_000_000
 
+    /// In the order in which they were recorded.
     public var entries: [DiagnosticsEntry]
 
+    /// A recording of these entries.
     public init(entries: [DiagnosticsEntry] = []) { self.entries = entries }
 
     /// Reads lines; empty ones are skipped. Keys that are not known are too, so that a later version's recording is read.
@@ -49,6 +52,7 @@ public struct DiagnosticsRecording: Sendable {
 
 /// Why a recording cannot be read.
 public struct DiagnosticsError: Error, Sendable, CustomStringConvertible {
+    /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String { case malformed, tooLarge }
 
@@ -62,8 +66,11 @@ public struct DiagnosticsError: Error, Sendable, CustomStringConvertible {
         public var description: String { value.rawValue }
     }
 
+    /// What went wrong, to branch on.
     public let code: Code
+    /// What happened, in words for people.
     public let message: String
+    /// The error underneath, where there is one.
     public let cause: (any Error)?
 
     init(_ code: Code, _ message: String, cause: (any Error)? = nil) {

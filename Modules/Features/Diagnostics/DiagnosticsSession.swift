@@ -8,13 +8,17 @@ public import MeshTransport
 /// Use it wherever a transport is expected. The newest `recordLimit` records are kept; `events` hands on every one.
 /// Safe to use from any thread.
 public final class DiagnosticsSession: SessionSyncTransport {
+    /// What passed, and when.
     public struct Record: Sendable {
         /// Counts from 1, also over records that have been forgotten.
         public let number: UInt64
+        /// By the clock that the session was given.
         public let at: Date
+        /// What passed.
         public let event: SessionDiagnosticEvent
         /// Of a payload that came as bytes, how many, and the name of its codec; nil of one that was a value.
         public let payloadBytes: Int?
+        /// The name of the payload's codec, where it came as bytes.
         public let codec: String?
     }
 
@@ -23,7 +27,9 @@ public final class DiagnosticsSession: SessionSyncTransport {
         var recorded: UInt64 = 0
     }
 
+    /// The transport through which everything goes.
     public let wrapped: any SessionSyncTransport
+    /// Records that are kept; the oldest make room.
     public let recordLimit: Int
     private let now: @Sendable () -> Date
     private let log = Locked(Log())

@@ -12,6 +12,7 @@ public import MeshIdentity
 /// - When a file arrives, `received` must be called before the platform's callback returns: it moves the file away.
 /// - Carrying a file twice does no harm.
 public protocol FileCarrier: AnyObject, Sendable {
+    /// Tells the platform whom to call. What an earlier launch has left may be reported from here on.
     func begin(_ observer: any FileCarrierObserver)
     /// Whether files to that peer (nil: to whichever takes it) go by this platform rather than in chunks.
     func carries(to peer: SessionPeer?) -> Bool
@@ -26,6 +27,7 @@ public protocol FileCarrier: AnyObject, Sendable {
 
 /// Whom a carrier tells. Safe to call from any thread.
 public protocol FileCarrierObserver: AnyObject, Sendable {
+    /// How much of a file has gone, 0...1.
     func carried(_ id: UUID, fractionCompleted: Double)
     /// The platform is done with the file: the other device has it, or nothing more will come of it.
     func finished(_ id: UUID, error: ConnectionError?)

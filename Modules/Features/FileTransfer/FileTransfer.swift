@@ -21,6 +21,7 @@ public final class FileTransfer: Identifiable {
     public nonisolated let id: UUID
     /// The file that is sent; of one that is received, where it will be.
     public nonisolated let fileURL: URL
+    /// Whether it comes from a peer.
     public nonisolated let isIncoming: Bool
     /// Of the file that there is, 0...1. At 1 it has arrived, and waits for the other side's app to take it.
     public private(set) var fractionCompleted: Double = 0

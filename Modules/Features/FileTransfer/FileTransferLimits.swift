@@ -13,5 +13,6 @@ public struct FileTransferLimits: Hashable, Sendable {
     /// Transfers of one's own that have not completed; `transferFile` throws `deliveryFailed` beyond it.
     public var outstandingMax = 256
 
+    /// The defaults.
     public init() {}
 }

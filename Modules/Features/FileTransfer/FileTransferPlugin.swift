@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshFileTransfer.
 public struct FileTransferPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -10,6 +10,7 @@ public struct ReceivedFile: Sendable, Identifiable {
     public let fileURL: URL
     /// What the sender calls it, made harmless: one name, without separators, never hidden, at most 120 bytes.
     public let suggestedName: String
+    /// The file's length.
     public let byteCount: UInt64
     /// Who sent it; empty for one made by hand.
     public let senderID: String

@@ -74,6 +74,7 @@
 
     /// Why there is no inspector.
     public struct InspectorError: Error, Sendable, CustomStringConvertible {
+        /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             private enum Value: String { case unavailable }
 
@@ -85,8 +86,11 @@
             public var description: String { value.rawValue }
         }
 
+        /// What went wrong, to branch on.
         public let code: Code
+        /// What happened, in words for people.
         public let message: String
+        /// The error underneath, where there is one.
         public let cause: (any Error)?
 
         init(_ code: Code, _ message: String, cause: (any Error)? = nil) {

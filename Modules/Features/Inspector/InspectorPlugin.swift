@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshInspector.
 public struct InspectorPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

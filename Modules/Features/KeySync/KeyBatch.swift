@@ -12,6 +12,7 @@ public struct KeyBatch: Sendable {
     private(set) var changes: [(name: String, data: Data?)] = []
     private(set) var rules: [String: KeyRule] = [:]
 
+    /// A batch that changes nothing yet.
     public init() {}
 
     /// - Throws: what the key's codec throws.
@@ -20,6 +21,7 @@ public struct KeyBatch: Sendable {
         rules[key.name] = key.rule
     }
 
+    /// Takes the key's value away.
     public mutating func remove<Value>(_ key: StorageKey<Value>) {
         changes.append((key.name, nil))
         rules[key.name] = key.rule

@@ -150,6 +150,7 @@ public struct KeyProgress: Hashable, Sendable {
     /// Keys that are still to go, or under way.
     public internal(set) var waiting = 0
 
+    /// Whether nothing is under way, in either direction.
     public var isComplete: Bool { following == 0 && waiting == 0 }
     /// From 0 to 1.
     public var fraction: Double {

@@ -1,5 +1,6 @@
 /// On which devices a key lives, and between which it travels.
 public enum PlatformAvailability: String, Hashable, Sendable, Codable {
+    /// Everywhere, and it travels; on phones alone; on watches alone; on a phone and its watch, and it travels.
     case all, phoneOnly, watchOnly, phoneWithWatchSync
 
     /// Whether a key travels at all.
@@ -8,6 +9,7 @@ public enum PlatformAvailability: String, Hashable, Sendable, Codable {
 
 /// When a key travels.
 public enum SyncPolicy: String, Hashable, Sendable, Codable {
+    /// It stays where it is.
     case never
     /// In answers to a peer that asks, and in calls that the app makes; never by itself.
     case manual
@@ -15,12 +17,14 @@ public enum SyncPolicy: String, Hashable, Sendable, Codable {
     case automaticSmall
 }
 
+/// How much travels, and how.
 public struct SyncConfiguration: Hashable, Sendable {
     /// Bytes of an encoded value up to which it travels by itself.
     public var maxAutoSyncSize: Int
     /// Bytes of one message, whose keys share it. What is larger travels in pieces of at most a quarter of it.
     public var messageBytes: Int
 
+    /// The reference's bound for values, and messages of 96 KiB.
     public init(maxAutoSyncSize: Int = 65_536, messageBytes: Int = 98_304) {
         self.maxAutoSyncSize = maxAutoSyncSize
         self.messageBytes = messageBytes
@@ -31,9 +35,13 @@ public struct SyncConfiguration: Hashable, Sendable {
 public enum KeyStatus: Hashable, Sendable {
     /// Every known peer has said that it has it.
     case synced
+    /// It has not arrived at every peer yet.
     case pending
+    /// It does not travel by itself: its value has too many bytes.
     case tooLarge(bytes: Int, limit: Int)
+    /// It does not go: its availability, its policy or its secrecy keeps it here, or a peer does not take it.
     case refused(reason: String)
+    /// It could not be stored or read here.
     case failed(reason: String)
 }
 

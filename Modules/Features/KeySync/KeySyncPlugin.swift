@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshKeySync.
 public struct KeySyncPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

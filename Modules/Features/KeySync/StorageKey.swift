@@ -3,16 +3,21 @@ public import MeshWire
 
 /// A stored value with a name, and how it is written and travels.
 public struct StorageKey<Value: Codable & Sendable>: Sendable {
+    /// Unique in the app.
     public let name: String
+    /// On which devices it lives.
     public let availability: PlatformAvailability
+    /// When it travels.
     public let syncPolicy: SyncPolicy
     /// Keys of a higher one leave first when not all fit into a message.
     public let priority: Int
     /// Stays in this device's store unless `sharesSecured` says otherwise, and then needs a link that encrypts.
     public let isSecured: Bool
+    /// Whether a secured key travels, over a link that encrypts.
     public let sharesSecured: Bool
     /// The version of what `Value` means. What a later one has written is kept, and not read here.
     public let schema: UInt32
+    /// What writes the value, in the store and on the wire.
     public let codec: any PayloadCodec
 
     /// - Parameters:
@@ -44,6 +49,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
 
 /// Why a key could not be stored or read.
 public struct KeySyncError: Error, CustomStringConvertible {
+    /// Why the key could not be stored or read.
     public enum Code: Hashable, Sendable {
         /// The key, or all together, would exceed what a router holds.
         case tooLarge(key: String, bytes: Int)
@@ -53,9 +59,11 @@ public struct KeySyncError: Error, CustomStringConvertible {
         case newerSchema(key: String, schema: UInt32)
         /// A codec has written it that is neither the key's nor the library's.
         case unknownCodec(key: String, number: UInt8)
+        /// The router has a connection already.
         case alreadyAttached
     }
 
+    /// What went wrong, to branch on.
     public let code: Code
     /// What the codec says.
     public let cause: (any Error)?

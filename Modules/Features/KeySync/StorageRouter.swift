@@ -18,6 +18,7 @@ import MeshTransport
 /// Asks, answers and repeats by itself. What changes is written to the connection's store before it is sent. For views there
 /// are `StoredValue` and `Stored`.
 public actor StorageRouter {
+    /// The app's one router.
     public static let shared = StorageRouter()
 
     var replica = KeyReplica(author: "")
@@ -46,6 +47,7 @@ public actor StorageRouter {
 
     let random: @Sendable () -> UInt64
 
+    /// A router beside the shared one: for tests, and for apps that keep keys apart.
     public init() { self.init { .random(in: 0 ... .max) } }
 
     /// - Parameter random: what authors and nonces are drawn from.
@@ -86,6 +88,9 @@ public actor StorageRouter {
         }
     }
 
+    /// Takes the key's value away, here and, by the key's rules, on the peers. A key without a value is fine.
+    ///
+    /// - Throws: ``KeySyncError``, or what the store throws.
     public func remove<Value>(_ key: StorageKey<Value>) throws {
         register(key)
         guard data(key.name) != nil else { return }

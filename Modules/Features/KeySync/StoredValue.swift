@@ -9,6 +9,7 @@ public import Observation
 /// value stays as it is and `error` says why.
 @MainActor @Observable
 public final class StoredValue<Value: Codable & Sendable> {
+    /// The value as this peer sees it now. Set it by `set`.
     public private(set) var value: Value
     /// Why the value is not what is stored, or has not been stored; nil once it is.
     public private(set) var error: (any Error)?
@@ -80,13 +81,16 @@ public final class StoredValue<Value: Codable & Sendable> {
 /// macro from wrapping the property a second time.
 @MainActor @propertyWrapper
 public struct Stored<Value: Codable & Sendable> {
+    /// The value with its error, for `$name`.
     public let projectedValue: StoredValue<Value>
 
+    /// The value. Setting it shows at once and is written soon after.
     public var wrappedValue: Value {
         get { projectedValue.value }
         nonmutating set { projectedValue.set(newValue) }
     }
 
+    /// A property that is `wrappedValue` until something is stored.
     public init(wrappedValue: Value, _ key: StorageKey<Value>, router: StorageRouter = .shared) {
         projectedValue = StoredValue(key, initialValue: wrappedValue, router: router)
     }

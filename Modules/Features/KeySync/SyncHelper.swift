@@ -4,6 +4,7 @@ public import Foundation
 public struct SyncHelper: Sendable {
     private let router: StorageRouter
 
+    /// Sends by way of that router.
     public init(router: StorageRouter = .shared) { self.router = router }
 
     /// Sends a stored value if availability, policy and size allow it; `manual` counts, since the app calls this.

@@ -1,5 +1,6 @@
 /// Whose mailbox it is: the 32 bytes of a peer's id, which is the hash of its public key.
 public struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// Bytes of an id.
     public static let byteCount = 32
 
     private let words: SIMD4<UInt64>
@@ -29,6 +30,7 @@ public struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible
         self.words = words
     }
 
+    /// All 32 of them.
     public var bytes: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
             for index in 0..<Self.byteCount {

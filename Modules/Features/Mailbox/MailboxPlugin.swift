@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshMailbox.
 public struct MailboxPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshRegister.
 public struct RegisterPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

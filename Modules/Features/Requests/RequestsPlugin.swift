@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshRequests.
 public struct RequestsPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

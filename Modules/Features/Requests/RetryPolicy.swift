@@ -44,5 +44,6 @@ public enum DeliveryMode: String, Codable, Hashable, Sendable, CaseIterable {
     /// Waits, until somebody can be reached or the time is over.
     case queued
 
+    /// Whether it fails at once while nobody can be reached.
     public var requiresImmediateReachability: Bool { self == .immediate }
 }

@@ -173,6 +173,7 @@ extension SessionRequests {
     /// A request that waits for its peer.
     public struct Queued: Hashable, Sendable, Identifiable {
         public let id: UUID
+        /// As ``SessionRequest/requestType``.
         public let requestType: String
     }
 

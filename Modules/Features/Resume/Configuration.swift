@@ -16,9 +16,12 @@ extension SessionCoordinator {
         public var replayTimeout: TimeInterval
         /// How long a handshake may stay without an answer; 10 ms to a day.
         public var handshakeTimeout: TimeInterval
+        /// Whether a gap between sequences is possible.
         public var sequencing: Sequencing
+        /// When an event counts as no longer needed, so that no resume brings it again.
         public var acknowledgement: Acknowledgement
 
+        /// The defaults are the reference's.
         public init(
             defaultHeartbeatInterval: TimeInterval = 30, autoHeartbeat: Bool = true, heartbeatJitter: Double = 0.1,
             missedAckLimit: Int = 2, replayTimeout: TimeInterval = 10, handshakeTimeout: TimeInterval = 30,

@@ -6,19 +6,33 @@ public struct CloseCode: RawRepresentable, Hashable, Sendable, Codable {
 
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
+    /// 4000: the server ends, is in trouble, or has heard nothing: come again and resume.
     public static let unknownError = CloseCode(rawValue: 4000)
+    /// 4001: the frame's operation is not known.
     public static let unknownOpcode = CloseCode(rawValue: 4001)
+    /// 4002: the frame cannot be read.
     public static let decodeError = CloseCode(rawValue: 4002)
+    /// 4003: something else than a handshake came first.
     public static let notAuthenticated = CloseCode(rawValue: 4003)
+    /// 4004: the token was refused.
     public static let authenticationFailed = CloseCode(rawValue: 4004)
+    /// 4005: a second handshake on one connection.
     public static let alreadyAuthenticated = CloseCode(rawValue: 4005)
+    /// 4007: the cursor is one that the server has never given.
     public static let invalidSequence = CloseCode(rawValue: 4007)
+    /// 4008: too much was sent.
     public static let rateLimited = CloseCode(rawValue: 4008)
+    /// 4009: the session goes on over another connection, or nothing was heard of the client.
     public static let sessionTimedOut = CloseCode(rawValue: 4009)
+    /// 4010, of other gateways.
     public static let invalidShard = CloseCode(rawValue: 4010)
+    /// 4011, of other gateways.
     public static let shardingRequired = CloseCode(rawValue: 4011)
+    /// 4012: the version of the protocol is not spoken here.
     public static let invalidVersion = CloseCode(rawValue: 4012)
+    /// 4013, of other gateways.
     public static let invalidIntents = CloseCode(rawValue: 4013)
+    /// 4014, of other gateways.
     public static let disallowedIntents = CloseCode(rawValue: 4014)
 
     /// Coming again would meet the same answer: 4004, and 4010 to 4014.
@@ -31,6 +45,11 @@ public struct ReconnectPolicy: Sendable {
     private var backoff: Backoff
     private var random: SplitMix64
 
+    /// Draws its waits at random.
+    ///
+    /// - Parameters:
+    ///   - shortest: the bound of the first wait.
+    ///   - longest: where doubling ends.
     public init(from shortest: Duration = .seconds(1), to longest: Duration = .seconds(60)) {
         self.init(from: shortest, to: longest, seed: .random(in: 0 ... .max))
     }

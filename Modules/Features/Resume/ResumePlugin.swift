@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshResume.
 public struct ResumePlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

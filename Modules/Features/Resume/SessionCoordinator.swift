@@ -21,6 +21,7 @@ public actor SessionCoordinator {
         private final class Identity: Sendable {}
         private let identity = Identity()
 
+        /// Another one than every other.
         public init() {}
 
         public static func == (left: ConnectionID, right: ConnectionID) -> Bool { left.identity === right.identity }
@@ -125,6 +126,7 @@ public actor SessionCoordinator {
 
     // MARK: - What the app asks
 
+    /// Where the session stands now.
     public var state: SessionState { core.state }
 
     /// A stream of its own for each call, which begins with the current state. Of a subscriber that is 256 events behind, the

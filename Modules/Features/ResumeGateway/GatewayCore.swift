@@ -4,9 +4,12 @@ public import MeshResume
 /// Who comes when everybody comes: so many handshakes at once, and so many a second. Others are told to come again, each at
 /// a time of its own, within a minute.
 public struct GatewayAdmission: Hashable, Sendable {
+    /// Handshakes that are let in each second.
     public var perSecond: Double
+    /// Handshakes that are let in together after a pause.
     public var atOnce: Int
 
+    /// Five hundred of each, unless told otherwise.
     public init(perSecond: Double = 500, atOnce: Int = 500) {
         self.perSecond = perSecond
         self.atOnce = atOnce
@@ -34,6 +37,7 @@ public struct GatewayCore: Sendable {
     private var dueTimes = DueTimes()
     private var directives: [(key: Int, directive: GatewayDirective)] = []
 
+    /// A gateway without connections. Whatever it draws follows from `seed`.
     public init(_ settings: GatewaySettings = .init(), admission: GatewayAdmission = .init(), seed: UInt64) {
         self.settings = SharedSettings(settings)
         self.admission = TokenBucket(
@@ -41,10 +45,12 @@ public struct GatewayCore: Sendable {
         random = SplitMix64(seed: seed)
     }
 
+    /// Connections that are open.
     public var connectionCount: Int { connections.count }
     /// Bytes that wait for sockets. O(connections).
     public var unsentBytes: Int { connections.values.reduce(0) { $0 + $1.unsentBytes } }
 
+    /// What is to be done since the last call, in order.
     public mutating func takeDirectives() -> [(key: Int, directive: GatewayDirective)] {
         defer { directives = [] }
         return directives
@@ -59,6 +65,7 @@ public struct GatewayCore: Sendable {
         with(key, now) { _ in }
     }
 
+    /// A frame of a client has come.
     public mutating func receive(_ bytes: some Collection<UInt8>, on key: Int, _ now: Duration) {
         with(key, now) { $0.receive(bytes, now) }
     }
@@ -74,6 +81,7 @@ public struct GatewayCore: Sendable {
         detach(key, connection.session, connection.stream)
     }
 
+    /// Time has passed: call it about once a second.
     public mutating func tick(_ now: Duration) {
         for entry in dueTimes.take(now) where connections[entry.key]?.watchedUntil == entry.due {
             connections[entry.key]?.watchedUntil = nil
@@ -100,10 +108,12 @@ public struct GatewayCore: Sendable {
         with(key, now) { $0.authenticated(stream, ready, now) }
     }
 
+    /// The answer to `locate`.
     public mutating func located(_ standing: ReplayStanding, on key: Int, _ now: Duration) {
         with(key, now) { $0.located(standing, now) }
     }
 
+    /// The answer to `read`.
     public mutating func read(_ page: ReplayPage, on key: Int, _ now: Duration) {
         with(key, now) { $0.read(page, now) }
     }

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshResumeGateway.
 public struct ResumeGatewayPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -15,8 +15,10 @@ public import Foundation
 public struct Series<Sample: Codable & Sendable>: Hashable, Sendable {
     /// 1 to 128 bytes of UTF-8.
     public let name: String
+    /// How long samples are kept.
     public let keeping: SeriesRetention
 
+    /// The same name on every device; at most ``SeriesLimits/nameBytesMax`` bytes of UTF-8, or `record` throws.
     public init(_ name: String, keeping: SeriesRetention = .all) {
         self.name = name
         self.keeping = keeping
@@ -33,11 +35,14 @@ public enum SeriesRetention: Hashable, Sendable {
 
 /// A sample, with who recorded it and when.
 public struct RecordedSample<Value: Sendable>: Sendable {
+    /// What was recorded.
     public let value: Value
     /// By the clock of the device that recorded it, to the microsecond.
     public let moment: Date
+    /// The device that recorded it.
     public let peerID: String
 
+    /// For previews and tests: a session makes its own.
     public init(value: Value, moment: Date, peerID: String) {
         self.value = value
         self.moment = moment
@@ -49,6 +54,7 @@ extension RecordedSample: Equatable where Value: Equatable {}
 
 /// What bounds series.
 public enum SeriesLimits {
+    /// UTF-8 bytes of a series' name.
     public static let nameBytesMax = 128
     /// Numbers in a sample.
     public static let columnsMax = 64

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshSeries.
 public struct SeriesPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

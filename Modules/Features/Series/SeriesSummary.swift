@@ -6,17 +6,23 @@ public import Foundation
 /// block. As other devices hold other samples at other times, a reducer sees one only as part of an event, which carries it
 /// to all: `try session.submit(.lap(session.summary(of: .track)))`.
 public struct SeriesSummary: Hashable, Sendable, Codable {
+    /// One number of all samples.
     public struct Column: Hashable, Sendable, Codable {
         /// In how many samples the number is present.
         public var count = 0
+        /// The numbers added up.
         public var sum = 0.0
         /// NaN while there is none, as the two after it.
         public var minimum = Double.nan
+        /// The greatest.
         public var maximum = Double.nan
+        /// The latest.
         public var last = Double.nan
 
+        /// Of no sample.
         public init() {}
 
+        /// The sum by the count; NaN while there is none.
         public var mean: Double { sum / Double(count) }
 
         mutating func add(_ value: Double) {
@@ -37,15 +43,19 @@ public struct SeriesSummary: Hashable, Sendable, Codable {
         }
     }
 
+    /// Samples.
     public var count = 0
     /// When the earliest and the latest were recorded.
     public var earliest: Date?
+    /// When the latest was recorded; nil while there is none.
     public var latest: Date?
     /// By the names of fields, those of structs inside the sample joined by dots.
     public var columns: [String: Column] = [:]
 
+    /// Of no sample.
     public init() {}
 
+    /// One number of all samples; of a field that no sample has, the summary of nothing.
     public subscript(_ field: String) -> Column { columns[field] ?? Column() }
 
     package mutating func add(_ other: SeriesSummary) {

@@ -3,6 +3,7 @@ public import MeshEngine
 
 /// A member that the session goes on without, as far as this device has been told.
 public struct SessionDeparture: Hashable, Sendable {
+    /// Why the session goes on without it.
     public enum Reason: Hashable, Sendable {
         /// It said that it leaves.
         case left
@@ -21,11 +22,13 @@ public struct SessionDeparture: Hashable, Sendable {
 
     /// Which of the peer's lives: a peer that comes back is a member under another name.
     public let source: SessionSource
+    /// Why the session goes on without it.
     public let reason: Reason
     /// When this device heard of it, by its own clock.
     public let moment: Date
     /// The view that goes on without it; the same number where a member was replaced by its next life.
     public let view: UInt64
 
+    /// The `SessionPeer.id` of ``source``.
     public var peerID: String { source.peerID }
 }

@@ -3,7 +3,9 @@ public import MeshEngine
 
 /// How a peer stands to the local session now.
 public struct SessionPeerStatus: Hashable, Sendable, Identifiable {
+    /// The `SessionPeer.id`.
     public let peerID: String
+    /// Whether its state is this device's.
     public let sync: SessionPeerSync
     /// Its engine has been heard within thirty exchange intervals, and the transport does not say that it has gone. Looked at
     /// with each exchange, the next of which may be ten intervals away.

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshSession.
 public struct SessionPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -8,6 +8,7 @@ public struct SessionStatistics: Hashable, Sendable, Codable {
     public internal(set) var applied = 0
     /// Remote events that came after later ones had been applied, which were rolled back and reduced again.
     public internal(set) var late = 0
+    /// Remote events that were held already.
     public internal(set) var duplicates = 0
     /// Remote events without effect: rejected by policy or reducer, or of a peer that is not admitted.
     public internal(set) var ignored = 0
@@ -21,30 +22,41 @@ public struct SessionStatistics: Hashable, Sendable, Codable {
     public internal(set) var confirmed = 0
     /// Side effects that ran, and runs that threw.
     public internal(set) var effects = 0
+    /// Times that a side effect threw; it runs again.
     public internal(set) var effectFailures = 0
     /// Messages between engines.
     public internal(set) var controlsSent = 0
+    /// Messages of other engines that were taken.
     public internal(set) var controlsReceived = 0
     /// Own events sent again because a peer lacked them.
     public internal(set) var resent = 0
     /// Copies of the whole session for a newcomer.
     public internal(set) var copiesSent = 0
+    /// Copies of the whole session that were taken over here.
     public internal(set) var copiesAdopted = 0
+    /// Snapshots handed to the transport.
     public internal(set) var snapshotsSent = 0
+    /// Snapshots that told something new.
     public internal(set) var snapshotsApplied = 0
+    /// Snapshots that told nothing new.
     public internal(set) var snapshotsStale = 0
     /// Snapshots refused before the engine saw them: too old, idle, or of an ended session.
     public internal(set) var snapshotsRefused = 0
+    /// Requests for a snapshot.
     public internal(set) var snapshotRequestsSent = 0
     /// Samples of peers that found no room.
     public internal(set) var samplesRefused = 0
+    /// Sends that the transport threw for.
     public internal(set) var sendFailures = 0
+    /// Writes that the store threw for.
     public internal(set) var storeFailures = 0
     /// Events of other members that were handed on.
     public internal(set) var relayed = 0
     /// Times that this peer took another name because its store had forked, or the others had gone on without it.
     public internal(set) var reincarnations = 0
+    /// Alarms of the engine.
     public internal(set) var alarms = 0
 
+    /// Nothing yet.
     public init() {}
 }

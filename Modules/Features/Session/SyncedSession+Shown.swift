@@ -55,6 +55,8 @@ extension SyncedSession {
         return shown.confirmedCount
     }
 
+    /// What the session has done since it was made. Changes with nearly every turn: observe it where it is looked at
+    /// only.
     public var statistics: SessionStatistics {
         access(keyPath: shownPaths.statistics)
         return shown.statistics

@@ -31,7 +31,9 @@ where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
     State: Codable & Sendable, Event: Codable & Sendable
 {
+    /// Whether the session listens.
     public enum Phase: Hashable, Sendable {
+        /// Not listening: before `start` and after `stop`; listening.
         case stopped, running
         /// For good.
         case closed
@@ -39,6 +41,7 @@ where
 
     typealias Core = SessionCore<State, Event, Reducer, ConflictPolicy>
 
+    /// Whether the session listens.
     public private(set) var phase = Phase.stopped
     /// Members that the session has gone on without since it was opened here, this device itself included, in the order in which
     /// that became known: the newest 64. Who has come back is in `memberIDs`.
@@ -75,7 +78,9 @@ where
         state: \.state, peers: \.peers, confirmedCount: \.confirmedCount, statistics: \.statistics,
         deliveryTurn: \.deliveryTurn)
 
+    /// What connects the session with its peers. The session neither starts nor closes it.
     @ObservationIgnored public let transport: any SessionSyncTransport
+    /// How the session was set up.
     @ObservationIgnored public let configuration: SyncedSessionConfiguration<State, Event>
     /// See `core`.
     @ObservationIgnored var heldCore: Core
@@ -150,7 +155,9 @@ where
         showStatus()
     }
 
+    /// The run of the feature that this session is.
     public var sessionID: UUID { core.engine.sessionID }
+    /// The feature that it belongs to.
     public var featureID: String { core.engine.featureID }
     /// This peer's store, as it signs its events.
     public var source: SessionSource { core.engine.source }

@@ -42,6 +42,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var audience = SessionAudience.members
     /// Where `open` keeps the session; nil keeps it in memory. One store serves many sessions.
     public var store: (any SessionStore)?
+    /// What becomes of the session when its store fails.
     public var storeFailure = StoreFailurePolicy.wait
     /// Runs for every event that is confirmed while this peer is a member, one after another, in their final order.
     ///
@@ -105,6 +106,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Seeds what proves that a peer lives; another number for each launch.
     public var randomSeed: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 
+    /// The defaults.
     public init() {}
 
     /// Reads what an earlier version of the app has kept unread, as soon as this one opens the store.

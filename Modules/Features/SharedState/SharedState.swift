@@ -48,6 +48,7 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
         }
     }
 
+    /// The value as this peer sees it now. Observable; set it by `update`.
     public var value: State { replica.value }
 
     /// Why something has not been synced; nil once it has. What could not be sent is sent later all the same.

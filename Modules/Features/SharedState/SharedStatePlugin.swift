@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshSharedState.
 public struct SharedStatePlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

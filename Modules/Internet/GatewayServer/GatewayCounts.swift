@@ -1,14 +1,22 @@
 /// What a gateway has done since it began.
 public struct GatewayCounts: Hashable, Sendable {
+    /// Sockets that are open.
     public var connections = 0
+    /// Sockets that became WebSockets.
     public var accepted = 0
+    /// Frames of clients.
     public var framesReceived = 0
+    /// Frames to clients.
     public var framesSent = 0
+    /// Bytes of these.
     public var bytesSent = 0
     /// Frames' bytes that no socket has taken yet.
     public var unsentBytes = 0
+    /// Identifies and resumes that the app was asked about.
     public var handshakes = 0
+    /// Pages read from the buffer.
     public var pagesRead = 0
+    /// Events that this process has appended.
     public var published = 0
     /// By close code.
     public var closed: [UInt16: Int] = [:]

@@ -20,6 +20,7 @@
     public final class GatewayServer: Sendable {
         /// Where it serves.
         public let port: Int
+        /// Where the metrics are, on loopback; nil where there are none.
         public let metricsPort: Int?
         private let settings: GatewayServerSettings
         private let buffer: any ReplayBuffer
@@ -91,6 +92,7 @@
             return position
         }
 
+        /// What the gateway has done so far; nothing once it has ended.
         public func counts() async -> GatewayCounts {
             let gateway = gateway
             return (try? await loop.submit { gateway.value.currentCounts() }.get()) ?? GatewayCounts()

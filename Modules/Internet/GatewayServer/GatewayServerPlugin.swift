@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshGatewayServer.
 public struct GatewayServerPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -21,6 +21,7 @@
         /// PEM file of the authorities to believe; nil for the system's.
         public var authoritiesPath: String?
 
+        /// Everything else is a default until it is set.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, url: String,
             token: @escaping @Sendable () async -> String?

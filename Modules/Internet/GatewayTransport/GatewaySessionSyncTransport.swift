@@ -13,6 +13,7 @@
     /// A peer's id is that of its key, so nobody can speak as somebody else.
     public final class GatewaySessionSyncTransport: DeliveringTransport {
         public let delivery: LinkTransport
+        /// What moves the bytes; it has the statistics.
         public let link: RelayLink
 
         /// The local peer's id is that of the identity.

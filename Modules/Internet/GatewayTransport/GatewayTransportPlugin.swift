@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshGatewayTransport. What it describes is there with the trait WebSocket.
 public struct GatewayTransportPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

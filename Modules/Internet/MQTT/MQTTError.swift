@@ -1,6 +1,7 @@
 #if MQTT
     /// Why there is no link over a broker, or no pairing. The message says what to do next.
     public struct MQTTError: Error, Sendable, CustomStringConvertible {
+        /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             enum Value: String {
                 case invalidArgument, noDescriptor, refused, timedOut, notPaired
@@ -22,8 +23,11 @@
             public var description: String { value.rawValue }
         }
 
+        /// What went wrong, to branch on.
         public let code: Code
+        /// What happened, in words for people.
         public let message: String
+        /// The error underneath, where there is one.
         public let cause: (any Error)?
 
         init(_ code: Code, _ message: String, cause: (any Error)? = nil) {

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshMQTTTransport. What it describes is there with the trait MQTT.
 public struct MQTTTransportPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -3,6 +3,7 @@
 
     /// Registers MeshRedisReplay.
     public struct RedisReplayPlugin: Plugin {
+        /// It has no settings.
         public init() {}
 
         public var descriptor: PluginDescriptor {

@@ -17,6 +17,7 @@
         public var prefix: String
         /// The number of streams is not limited, only how long one is kept that is not used.
         public var limits: ReplayLimits
+        /// What becomes of streams when Redis was started again.
         public var restart: Restart
         /// Of a connection and of each answer. What takes longer is lost with its connection.
         public var timeout: Duration
@@ -24,8 +25,10 @@
         public var idle: Duration
         /// What is kept for a process that reconnects.
         public var noticeCount: Int
+        /// Bytes of notices that wait for one subscriber; of more the oldest go.
         public var noticeBytes: Int
 
+        /// The defaults are safe with any persistence and any replication.
         public init(
             prefix: String = "mesh", limits: ReplayLimits = ReplayLimits(), restart: Restart = .newEpoch,
             timeout: Duration = .seconds(2), idle: Duration = .seconds(86400), noticeCount: Int = 4096,

@@ -40,24 +40,30 @@
         func connected()
         /// The relay has answered a subscription: what it has granted is delivered from now on.
         func subscribed()
+        /// A message has come on a topic; the bytes are valid during the call.
         func received(_ bytes: UnsafeRawBufferPointer, on topic: String)
         /// There is room again after `publish` threw `full`.
         func writable()
         /// The relay did not take a message, a subscription or a connection.
         func refused(_ reason: String)
+        /// The connection has ended; the client makes the next one.
         func disconnected(_ reason: String)
     }
 
     /// What is published at once.
     public struct RelayMessage: Hashable, Sendable {
+        /// What it is about; the relay reads it.
         public var topic: String
+        /// What it says; the relay only passes it on.
         public var bytes: [UInt8]
         /// Kept until it has arrived (MQTT: QoS 1) where true, else now or never (QoS 0).
         public var isAcknowledged: Bool
+        /// Whether the relay keeps the newest of the topic for those who come later.
         public var isRetained: Bool
         /// After so many seconds the relay delivers it no more; nil for never.
         public var expirySeconds: UInt32?
 
+        /// A message that arrives, is not kept as the newest and never expires, unless told otherwise.
         public init(
             topic: String, bytes: [UInt8], isAcknowledged: Bool = true, isRetained: Bool = false,
             expirySeconds: UInt32? = nil

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshRelay. What it describes is there with the traits MQTT and WebSocket.
 public struct RelayPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshResumeWebSocket.
 public struct ResumeWebSocketPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -8,7 +8,9 @@ public struct WebSocketLimits: Hashable, Sendable {
     public var closeTimeout = Duration.seconds(5)
     /// Open connections in all, and from one address. More: closed before a byte is read.
     public var connectionsMax = 100_000
+    /// Open connections of one IP address.
     public var connectionsPerAddress = 1000
 
+    /// The defaults.
     public init() {}
 }

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshWebSocket.
 public struct WebSocketPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

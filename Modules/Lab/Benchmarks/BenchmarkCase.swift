@@ -9,8 +9,12 @@ public struct BenchmarkCase: Sendable {
     public let id: String
     /// One line: what the rows compare.
     public let summary: String
+    /// Measures, and returns the rows of the table.
+    ///
+    /// - Throws: any error, which ends the benchmark with it.
     public let run: @Sendable (BenchmarkContext) async throws -> [BenchmarkRow]
 
+    /// A case of that id, which must be unique on a bus.
     public init(
         id: String, summary: String, run: @escaping @Sendable (BenchmarkContext) async throws -> [BenchmarkRow]
     ) {

@@ -4,6 +4,7 @@ public import MeshBus
 public struct BenchmarkContext: Sendable {
     /// What the caller asked for, such as `payload` → `track`.
     public let options: [String: String]
+    /// What times are taken with.
     public let stopwatch: BenchmarkStopwatch
     private let bus: PluginBus
     private let progress: @Sendable (String) -> Void
@@ -22,6 +23,7 @@ public struct BenchmarkContext: Sendable {
     /// Every plugin of the bus, each after what it requires.
     public var descriptors: [PluginDescriptor] { bus.descriptors }
 
+    /// What the bus's plugins have contributed to a point, such as the codecs.
     public func contributions<Value>(to point: ExtensionPoint<Value>) -> [Contribution<Value>] {
         bus.contributions(to: point)
     }

@@ -4,10 +4,12 @@ public import MeshBus
 public struct BenchmarkPayload: Sendable {
     /// What people type to choose it, such as `track`.
     public let id: String
+    /// What is encoded and decoded.
     public let value: any Codable & Equatable & Sendable
     /// Nil unless the value is made of samples.
     public let samples: Samples?
 
+    /// A payload of one size, unless there are `samples`.
     public init(id: String, value: any Codable & Equatable & Sendable, samples: Samples? = nil) {
         self.id = id
         self.value = value
@@ -16,10 +18,12 @@ public struct BenchmarkPayload: Sendable {
 
     /// How the same payload looks with more or fewer samples; it tells how many fit under a limit.
     public struct Samples: Sendable {
+        /// Samples in the payload.
         public let count: Int
         /// The payload with that many samples; any number from 0.
         public let payload: @Sendable (Int) -> any Codable & Equatable & Sendable
 
+        /// A payload that can be made with any number of samples.
         public init(count: Int, payload: @escaping @Sendable (Int) -> any Codable & Equatable & Sendable) {
             self.count = count
             self.payload = payload

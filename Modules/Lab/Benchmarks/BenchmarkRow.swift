@@ -1,17 +1,23 @@
 /// One line of a benchmark's table: named values in order. Units end the names: `encodeNanoseconds`.
 public struct BenchmarkRow: Sendable, Equatable, ExpressibleByDictionaryLiteral {
+    /// One cell of the table, and the column that it stands in.
     public struct Field: Sendable, Equatable {
+        /// The column, with the unit at its end.
         public let name: String
+        /// What was measured.
         public let value: BenchmarkValue
 
+        /// A cell.
         public init(name: String, value: BenchmarkValue) {
             self.name = name
             self.value = value
         }
     }
 
+    /// In the order of the columns.
     public let fields: [Field]
 
+    /// A row of these cells.
     public init(fields: [Field]) { self.fields = fields }
 
     public init(dictionaryLiteral elements: (String, BenchmarkValue)...) {
@@ -26,8 +32,11 @@ public struct BenchmarkRow: Sendable, Equatable, ExpressibleByDictionaryLiteral 
 
 /// A value in a benchmark's table.
 public enum BenchmarkValue: Sendable, Equatable {
+    /// Words.
     case text(String)
+    /// A whole number.
     case integer(Int)
+    /// Any other number.
     case number(Double)
     /// By name, such as the id of a payload limit.
     case flags([String: Bool])

@@ -4,9 +4,11 @@ import MeshBus
 public struct BenchmarkStopwatch: Sendable {
     /// Batches are scaled to last at least this long.
     public let batchDuration: Duration
+    /// How many batches the median is of.
     public let batchCount: Int
     private let now: @Sendable () -> Duration
 
+    /// A stopwatch by the system's clock.
     public init(batchDuration: Duration = .milliseconds(5), batchCount: Int = 15) {
         let start = ContinuousClock.now
         self.init(batchDuration: batchDuration, batchCount: batchCount) { ContinuousClock.now - start }

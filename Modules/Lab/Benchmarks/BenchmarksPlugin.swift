@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshBenchmarks.
 public struct BenchmarksPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

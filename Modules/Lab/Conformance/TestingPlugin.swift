@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshTesting.
 public struct TestingPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -3,22 +3,34 @@ public import Foundation
 /// An order as a shop's app might keep it: nested, with dictionaries, decimals, dates and optionals, and no direct path,
 /// only Codable. About 1 KB of content.
 public struct SampleDocument: Codable, Hashable, Sendable {
+    /// Of the order.
     public var id: UUID
+    /// A few words.
     public var title: String
+    /// When the order was placed.
     public var createdAt: Date
+    /// When it was changed last; nil for never.
     public var changedAt: Date?
+    /// When it was put away; nil where it was not.
     public var archivedAt: Date?
+    /// Where the order is shown.
     public var link: URL
+    /// Who placed it.
     public var customer: Person
+    /// What was ordered.
     public var lines: [Line]
+    /// What all lines come to.
     public var total: Decimal
     /// What the lines come to in each currency.
     public var totals: [String: Decimal]
+    /// Free words by name.
     public var labels: [String: String]
     /// Pieces by warehouse.
     public var stock: [String: Int]
+    /// What the customer thinks of it; nil for nothing.
     public var rating: Double?
 
+    /// Every field as it is.
     public init(
         id: UUID, title: String, createdAt: Date, changedAt: Date?, archivedAt: Date?, link: URL, customer: Person,
         lines: [Line], total: Decimal, totals: [String: Decimal], labels: [String: String], stock: [String: Int],
@@ -41,12 +53,18 @@ public struct SampleDocument: Codable, Hashable, Sendable {
 }
 
 extension SampleDocument {
+    /// A customer.
     public struct Person: Codable, Hashable, Sendable {
+        /// First and last name.
         public var name: String
+        /// nil where it is not known.
         public var email: String?
+        /// nil where it is not known.
         public var phone: String?
+        /// Years; nil where it is not known.
         public var age: Int?
 
+        /// Every field as it is.
         public init(name: String, email: String?, phone: String?, age: Int?) {
             self.name = name
             self.email = email
@@ -55,16 +73,26 @@ extension SampleDocument {
         }
     }
 
+    /// One article of an order.
     public struct Line: Codable, Hashable, Sendable {
+        /// The article's number.
         public var article: String
+        /// Pieces.
         public var count: Int
+        /// Of one piece.
         public var price: Decimal
+        /// Off the price; nil for none.
         public var discount: Decimal?
+        /// nil where it was not delivered.
         public var deliveredAt: Date?
+        /// Free words.
         public var tags: [String]
+        /// What the article is made of.
         public var parts: [Part]
+        /// nil for none.
         public var note: String?
 
+        /// Every field as it is.
         public init(
             article: String, count: Int, price: Decimal, discount: Decimal?, deliveredAt: Date?, tags: [String],
             parts: [Part], note: String?
@@ -80,11 +108,14 @@ extension SampleDocument {
         }
     }
 
+    /// A part of an article.
     public struct Part: Codable, Hashable, Sendable {
+        /// What it is called.
         public var name: String
         /// Kilograms.
         public var weight: Double?
 
+        /// Every field as it is.
         public init(name: String, weight: Double?) {
             self.name = name
             self.weight = weight

@@ -3,11 +3,16 @@ public import MeshWire
 
 extension SampleEvent: WireCodable {
     public enum WireKeys: Int, CodingKey {
+        /// The number of the case.
         case pause = 1
+        /// The numbers of the other cases.
         case resume, lap
     }
+    /// The fields of each case.
     public enum ValueKeys: Int, CodingKey {
+        /// The number of the field.
         case at = 1
+        /// The number of the other field.
         case index
     }
 

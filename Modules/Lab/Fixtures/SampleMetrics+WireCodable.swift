@@ -2,7 +2,9 @@ public import MeshWire
 
 extension SampleMetrics: WireCodable {
     public enum WireKeys: Int, CodingKey {
+        /// The number of the first field.
         case heartRate = 1
+        /// The numbers of the other fields.
         case activeEnergy, distance, pace, cadence
     }
 

@@ -11,6 +11,7 @@ public struct SampleMetrics: Codable, Hashable, Sendable {
     /// Steps a minute.
     public var cadence: Double
 
+    /// Every field as it is.
     public init(heartRate: Double, activeEnergy: Double, distance: Double, pace: Double, cadence: Double) {
         self.heartRate = heartRate
         self.activeEnergy = activeEnergy

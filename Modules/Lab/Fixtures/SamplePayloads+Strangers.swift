@@ -4,6 +4,7 @@ import MeshBus
 // Types of apps that know nothing of this library: no direct path, only what the compiler makes of `Codable`.
 
 extension SamplePayloads {
+    /// A plain record: the same for the same seed.
     public static func record(seed: UInt64 = 5) -> SampleRecord {
         var source = SplitMix64(seed: seed)
         return SampleRecord(

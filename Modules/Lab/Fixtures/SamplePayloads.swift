@@ -13,6 +13,7 @@ public enum SamplePayloads {
         return .pause(at: start + source.number(in: 0...3600))
     }
 
+    /// Live numbers of a run: the same for the same seed.
     public static func metrics(seed: UInt64 = 2) -> SampleMetrics {
         var source = SplitMix64(seed: seed)
         return SampleMetrics(

@@ -2,7 +2,9 @@ public import MeshWire
 
 extension SampleTrack: WireCodable {
     public enum WireKeys: Int, CodingKey {
+        /// The number of the first field.
         case workoutID = 1
+        /// The numbers of the other fields.
         case startedAt, points, heartRates
     }
 
@@ -23,7 +25,9 @@ extension SampleTrack: WireCodable {
 
 extension SampleTrack.Point: WireCodable {
     public enum WireKeys: Int, CodingKey {
+        /// The number of the first field.
         case time = 1
+        /// The numbers of the other fields.
         case latitude, longitude, altitude, horizontalAccuracy, speed, course
     }
 
@@ -50,7 +54,9 @@ extension SampleTrack.Point: WireCodable {
 
 extension SampleHeartRate: WireCodable {
     public enum WireKeys: Int, CodingKey {
+        /// The number of the first field.
         case time = 1
+        /// The number of the other field.
         case beatsPerMinute
     }
 

@@ -5,8 +5,11 @@ extension SampleWorkout.Phase: WireValue {}
 
 extension SampleWorkout: WireCodable {
     public enum WireKeys: Int, CodingKey {
+        /// The number of the first field.
         case workoutID = 1
+        /// The numbers of the next fields.
         case name, activity, phase, startedAt, pausedAt, elapsed, totals, segments, laps
+        /// The numbers of the last fields.
         case recentHeartRates, zoneSeconds, notes, participants
     }
 
@@ -47,8 +50,11 @@ extension SampleWorkout: WireCodable {
 
 extension SampleWorkout.Segment: WireCodable {
     public enum WireKeys: Int, CodingKey {
+        /// The number of the first field.
         case id = 1
+        /// The numbers of the next fields.
         case title, kind, startedAt, endedAt, distance, averageHeartRate, maximumHeartRate, sets, repetitions
+        /// The number of the last field.
         case isCompleted
     }
 
@@ -83,7 +89,9 @@ extension SampleWorkout.Segment: WireCodable {
 
 extension SampleWorkout.Lap: WireCodable {
     public enum WireKeys: Int, CodingKey {
+        /// The number of the first field.
         case index = 1
+        /// The numbers of the other fields.
         case start, duration, distance, averageHeartRate
     }
 

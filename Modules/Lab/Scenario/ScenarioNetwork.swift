@@ -30,6 +30,7 @@ public import MeshTransport
 /// is cut nobody is told: what is sent that way vanishes, or waits on the lane `stream`. The network forgets its links
 /// when it goes.
 public final class ScenarioNetwork: Sendable {
+    /// What everything that the network does to packets follows from.
     public let seed: UInt64
     /// The virtual wall clock's first moment.
     public let start: Date

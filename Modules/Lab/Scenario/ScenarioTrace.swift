@@ -3,6 +3,7 @@ public import MeshTransport
 
 /// What happened in a scenario network, in order; two runs of one seed give the same.
 public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
+    /// What the entry is about.
     public enum Subject: Hashable, Sendable {
         /// On the lane `stream`: a piece as it was handed over.
         case packet(LinkLane, byteCount: Int)
@@ -10,7 +11,9 @@ public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
         case connection(Bool)
     }
 
+    /// What became of it.
     public enum Outcome: String, Hashable, Sendable {
+        /// It arrived; it never will.
         case delivered, lost
     }
 
@@ -18,8 +21,11 @@ public struct ScenarioTraceEntry: Hashable, Sendable, CustomStringConvertible {
     public let time: Duration
     /// The peer that sent, or of whom the receiver was told.
     public let senderID: String
+    /// The receiver's `SessionPeer.id`.
     public let receiverID: String
+    /// What was on its way.
     public let subject: Subject
+    /// What became of it.
     public let outcome: Outcome
 
     public var description: String {

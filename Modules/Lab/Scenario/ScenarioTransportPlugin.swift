@@ -5,6 +5,7 @@ import MeshTransport
 
 /// Registers MeshScenarioTransport.
 public struct ScenarioTransportPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshDiscovery.
 public struct DiscoveryPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -33,13 +33,16 @@ public protocol ServiceObserver: AnyObject, Sendable {
 public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
     /// As in RFC 6763 section 7: `_name._tcp` or `_name._udp`, the name at most 15 characters.
     public let name: String
+    /// `local` for multicast DNS.
     public let domain: String
 
+    /// Nothing is checked until a discovery starts with it: that throws ``DiscoveryError/Code/invalidName``.
     public init(_ name: String, domain: String = "local") {
         self.name = name
         self.domain = domain
     }
 
+    /// What peers of this library announce: `_sessionmesh._tcp`.
     public static let sessionMesh = ServiceType("_sessionmesh._tcp")
 
     public var description: String { "\(name).\(domain)" }
@@ -49,10 +52,12 @@ public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
 public struct ServiceAnnouncement: Hashable, Sendable {
     /// The label of the instance, at most 63 bytes. Everybody on the network reads it.
     public var instance: String
+    /// Where the service listens.
     public var port: UInt16
     /// The keys of the TXT record and their values, at most 1,300 bytes together (RFC 6763 section 6.2).
     public var attributes: [ServiceAttribute]
 
+    /// A service that says `attributes` of itself.
     public init(instance: String, port: UInt16, attributes: [ServiceAttribute] = []) {
         self.instance = instance
         self.port = port
@@ -67,22 +72,28 @@ public struct ServiceAttribute: Hashable, Sendable {
     /// nil for a key without `=`.
     public var value: [UInt8]?
 
+    /// An entry with a value, or with nil for a key that stands alone.
     public init(_ key: String, _ value: [UInt8]?) {
         self.key = key
         self.value = value
     }
 
+    /// An entry whose value is text.
     public init(_ key: String, _ value: String) { self.init(key, Array(value.utf8)) }
 }
 
 /// What somebody says of a service.
 public struct FoundService: Hashable, Sendable {
+    /// The service's name, unique on its network.
     public var instance: String
+    /// Where it listens.
     public var port: UInt16
     /// Where it is, best first: on the network on which it was heard, IPv6 before IPv4 where both are.
     public var addresses: [ServiceAddress]
+    /// What it says of itself. Written by whoever announced it: a hint.
     public var attributes: [ServiceAttribute]
 
+    /// A service as a discovery has found it.
     public init(instance: String, port: UInt16, addresses: [ServiceAddress], attributes: [ServiceAttribute]) {
         self.instance = instance
         self.port = port
@@ -98,10 +109,12 @@ public struct FoundService: Hashable, Sendable {
 
 /// Where a service can be reached.
 public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The address.
     public var ip: IPAddress
     /// The number of the network interface on which it was heard; needed to reach a link-local address.
     public var interfaceIndex: UInt32
 
+    /// An address on one interface.
     public init(ip: IPAddress, interfaceIndex: UInt32) {
         self.ip = ip
         self.interfaceIndex = interfaceIndex
@@ -112,7 +125,9 @@ public struct ServiceAddress: Hashable, Sendable, CustomStringConvertible {
 
 /// What a discovery has seen, counted since it began.
 public struct DiscoveryStatistics: Hashable, Sendable, Codable {
+    /// Packets of others, and own ones that came back.
     public var packetsReceived: UInt64 = 0
+    /// Packets that left.
     public var packetsSent: UInt64 = 0
     /// Packets that could not be read.
     public var malformed: UInt64 = 0
@@ -123,11 +138,13 @@ public struct DiscoveryStatistics: Hashable, Sendable, Codable {
     /// Names of ours that somebody else had.
     public var conflicts: UInt64 = 0
 
+    /// Nothing yet.
     public init() {}
 }
 
 /// Why services cannot be looked for.
 public struct DiscoveryError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         enum Value: String {
             case noInterface, portTaken, notPermitted, systemCallFailed, unavailable, alreadyStarted, invalidName
@@ -141,9 +158,11 @@ public struct DiscoveryError: Error, Hashable, Sendable, CustomStringConvertible
         public static let portTaken = Code(value: .portTaken)
         /// The system refuses: a firewall, a sandbox, a person who was asked.
         public static let notPermitted = Code(value: .notPermitted)
+        /// A call of the system failed; the message says which.
         public static let systemCallFailed = Code(value: .systemCallFailed)
         /// The system's responder does not run.
         public static let unavailable = Code(value: .unavailable)
+        /// It was started before; make another one.
         public static let alreadyStarted = Code(value: .alreadyStarted)
         /// A label, key or type that does not fit its record.
         public static let invalidName = Code(value: .invalidName)
@@ -151,9 +170,12 @@ public struct DiscoveryError: Error, Hashable, Sendable, CustomStringConvertible
         public var description: String { value.rawValue }
     }
 
+    /// What went wrong, to branch on.
     public let code: Code
+    /// What happened, in words for people.
     public let message: String
 
+    /// For implementers of a ``ServiceDiscovery``.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

@@ -12,12 +12,14 @@
     /// Both sides send their public key over the TLS connection that has proven who they are, and only over that. It cannot
     /// be copied and is consumed by the agreement: with the same keys a second channel would use every nonce twice.
     public struct DatagramKeyAgreement: ~Copyable, Sendable {
+        /// Bytes of a public key.
         public static let publicKeyByteCount = 32
 
         private let key: Curve25519.KeyAgreement.PrivateKey
         /// 32 bytes for the other side.
         public let publicKey: [UInt8]
 
+        /// Draws a key that is used once.
         public init() { self.init(Curve25519.KeyAgreement.PrivateKey()) }
 
         init(_ key: Curve25519.KeyAgreement.PrivateKey) {

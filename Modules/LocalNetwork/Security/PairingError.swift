@@ -30,6 +30,7 @@
         public static let wrongAgreement = PairingError(value: .wrongAgreement)
         /// The person at the other device has said no.
         public static let declined = PairingError(value: .declined)
+        /// Nobody has decided within ``PairingExchange/lifetime``.
         public static let timedOut = PairingError(value: .timedOut)
         /// The exchange had ended before: there is one try.
         public static let over = PairingError(value: .over)

@@ -12,14 +12,19 @@
     /// One try and 60 seconds: whatever throws has ended the exchange, and another one takes a person who asks for it. After
     /// an error, close the connection. Times are of any clock that does not jump.
     public struct PairingExchange: Sendable {
+        /// How the two prove that they are the ones their people mean.
         public enum Method: Sendable, Hashable {
+            /// One device shows it, the other reads it.
             case secret(PairingSecret)
+            /// Both show six digits, which their people compare.
             case digits
         }
 
         /// Exactly one side is the initiator: the one that has opened the connection.
         public enum Role: UInt8, Sendable, Hashable {
+            /// The side that has opened the connection.
             case initiator = 1
+            /// The side that has accepted it.
             case responder = 2
         }
 

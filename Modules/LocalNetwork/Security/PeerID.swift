@@ -9,6 +9,7 @@
 
     /// Who a peer is: the SHA-256 of its public key's SubjectPublicKeyInfo (DER). It outlives every certificate.
     public struct PeerID: Hashable, Comparable, Sendable {
+        /// Bytes of an id.
         public static let byteCount = 32
 
         private var words: (UInt64, UInt64, UInt64, UInt64)

@@ -22,7 +22,9 @@
         /// What fits into the largest datagram of UDP over IPv4. Networks carry about 1,200 bytes without cutting them.
         public static let plaintextBytesMax = 65_507 - overhead
 
+        /// The half that sends.
         public var sealer: DatagramSealer
+        /// The half that receives.
         public var opener: DatagramOpener
 
         init(sealer: consuming DatagramSealer, opener: consuming DatagramOpener) {
@@ -65,6 +67,7 @@
     /// The half that sends.
     public struct DatagramSealer: ~Copyable, Sendable {
         private let key: SymmetricKey
+        /// Which key seals; it stands in each packet.
         public let keyID: UInt64
         /// Of the next packet. The highest number is never used.
         private(set) var counter: UInt64
@@ -140,6 +143,7 @@
         static let forgeriesMax: UInt64 = 1 << 36
 
         private let key: SymmetricKey
+        /// Which key opens.
         public let keyID: UInt64
         private var window = ReplayWindow()
         private(set) var forgeries: UInt64

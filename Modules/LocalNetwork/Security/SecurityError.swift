@@ -3,6 +3,7 @@
 
     /// Why an identity or the list of trusted peers is of no use. The message says what to do next.
     public struct SecurityError: Error, Sendable, CustomStringConvertible {
+        /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             enum Value: String {
                 case notPrivate, damaged, newerVersion, missing, full, systemCallFailed, invalidArgument
@@ -30,7 +31,9 @@
             public var description: String { value.rawValue }
         }
 
+        /// What went wrong, to branch on.
         public let code: Code
+        /// What happened, in words for people.
         public let message: String
         /// What the system said, or 0.
         public let errorNumber: Int32

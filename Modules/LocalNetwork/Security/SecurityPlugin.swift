@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshSecurity. What it describes is there with the trait UDP.
 public struct SecurityPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

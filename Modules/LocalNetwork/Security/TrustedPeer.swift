@@ -7,6 +7,7 @@
 
     /// A peer that this one has been paired with.
     public struct TrustedPeer: Codable, Hashable, Sendable {
+        /// Whose key was pinned.
         public let id: PeerID
         /// What its person calls the device: shown, and never relied on. At most 64 bytes of UTF-8 without controls.
         public let name: String

@@ -39,6 +39,7 @@
         /// Everybody, the longest trusted first.
         public var peers: [TrustedPeer] { Self.sorted(known.withLock { $0 }) }
 
+        /// The peer of that id, if it is trusted. Looks at memory only; O(1).
         public subscript(id: PeerID) -> TrustedPeer? { known.withLock { $0[id] } }
 
         /// Whether that peer may come in. Looks at memory only; O(1).

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshUDPTransport.
 public struct UDPTransportPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -19,6 +19,7 @@
 /// - One process at a time holds what is stored: a second one is refused with `busy`.
 /// - `StoreLimits` are checked by `StoreBatch.checked()`.
 public protocol SessionStore: Sendable {
+    /// What survives: the process alone, its crash, or a loss of power.
     var durability: StoreDurability { get }
     /// Complexity: O(bytes of the batch), and one wait for the disk whatever the batch holds.
     func commit(_ batch: StoreBatch) throws
@@ -55,9 +56,12 @@ public enum StoreDurability: String, Hashable, Comparable, Sendable, Codable {
 
 /// One entry of a journal.
 public struct StoreEntry: Hashable, Sendable {
+    /// Where it stands in its journal.
     public var position: UInt64
+    /// What was appended.
     public var bytes: [UInt8]
 
+    /// Nothing is checked until a store commits it.
     public init(position: UInt64, bytes: [UInt8]) {
         self.position = position
         self.bytes = bytes
@@ -66,20 +70,26 @@ public struct StoreEntry: Hashable, Sendable {
 
 /// The names that a store knows.
 public struct StoreCatalog: Hashable, Sendable {
+    /// Keys that have a value.
     public var keys: [String]
+    /// Journals that exist, empty ones included.
     public var journals: [Journal]
 
+    /// A journal's name and what it holds.
     public struct Journal: Hashable, Sendable {
+        /// As it was given to `append`.
         public var name: String
         /// The positions that are held; empty, with the next position, after everything was truncated.
         public var positions: Range<UInt64>
 
+        /// A journal that holds `positions`.
         public init(name: String, positions: Range<UInt64>) {
             self.name = name
             self.positions = positions
         }
     }
 
+    /// Nothing, unless said otherwise.
     public init(keys: [String] = [], journals: [Journal] = []) {
         self.keys = keys
         self.journals = journals

@@ -1,5 +1,6 @@
 /// Why a store did not do what it was asked for. The message says what to do next.
 public struct StorageError: Error, Sendable {
+    /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         enum Value: String {
             case full, readOnly, missing, damaged, outdated, newerSchema, foreign, busy, unavailable
@@ -36,10 +37,14 @@ public struct StorageError: Error, Sendable {
         public var description: String { value.rawValue }
     }
 
+    /// What went wrong, to branch on.
     public let code: Code
+    /// What happened, in words for people.
     public let message: String
+    /// The error underneath, where there is one.
     public let cause: (any Error)?
 
+    /// For implementers of a ``SessionStore``: the message says what to do next.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

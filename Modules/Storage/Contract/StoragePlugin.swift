@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshStorage and the store in memory.
 public struct StoragePlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {
@@ -17,6 +18,7 @@ public struct StoragePlugin: Plugin {
 }
 
 extension PluginKind {
+    /// Stores in which sessions outlive the process.
     public static let storage: PluginKind = "storage"
 }
 
@@ -27,6 +29,8 @@ public struct StoreFactory: Sendable {
     /// The durability is the one that is asked for: a store may promise more, or less when it cannot.
     public let open: @Sendable (_ folder: String, _ durability: StoreDurability) throws -> any SessionStore
 
+    /// A way to open stores. `open` is called off the main thread, makes `folder` if there is none, and throws
+    /// ``StorageError``.
     public init(
         open: @escaping @Sendable (_ folder: String, _ durability: StoreDurability) throws -> any SessionStore
     ) { self.open = open }

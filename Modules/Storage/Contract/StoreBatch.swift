@@ -1,8 +1,12 @@
 /// What a store does at once: all of it, in this order, or nothing.
 public struct StoreBatch: Hashable, Sendable {
+    /// One step of a batch.
     public enum Operation: Hashable, Sendable {
+        /// The key has this value, whatever it had before.
         case set(key: String, bytes: [UInt8])
+        /// The key has no value.
         case remove(key: String)
+        /// One more entry at the end of a journal.
         case append(journal: String, entry: StoreEntry)
         /// Positions below the mark are gone, and the next append is at the mark at the earliest.
         case truncate(journal: String, below: UInt64)
@@ -10,14 +14,19 @@ public struct StoreBatch: Hashable, Sendable {
         case erase(journal: String)
     }
 
+    /// In the order in which they are done.
     public private(set) var operations: [Operation] = []
     /// Of all names, values and entries.
     public private(set) var byteCount = 0
 
+    /// A batch that does nothing yet.
     public init() {}
 
+    /// Whether it does nothing.
     public var isEmpty: Bool { operations.isEmpty }
 
+    /// Gives a key its value, in place of the one before. The key is a name of at most `StoreLimits.nameBytesMax`
+    /// bytes.
     public mutating func set(_ bytes: [UInt8], for key: String) {
         add(.set(key: key, bytes: bytes), byteCount: key.utf8.count + bytes.count)
     }
@@ -94,9 +103,13 @@ public struct StoreBatch: Hashable, Sendable {
 public enum StoreLimits {
     /// UTF-8 bytes of a key or of a journal's name; at least one.
     public static let nameBytesMax = 512
+    /// Bytes of one entry of a journal: 4 MiB.
     public static let entryBytesMax = 4 << 20
+    /// Bytes of one value: 64 MiB.
     public static let valueBytesMax = 64 << 20
+    /// Bytes of a batch: 128 MiB of names, values and entries.
     public static let batchBytesMax = 128 << 20
+    /// Operations of a batch: 1,048,576.
     public static let operationsMax = 1 << 20
     /// SQL knows signed integers only.
     public static let positionMax = UInt64(Int64.max) - 1

@@ -5,6 +5,7 @@
 
     /// Registers `SQLiteStore`.
     public struct SQLitePlugin: Plugin {
+        /// It has no settings.
         public init() {}
 
         public var descriptor: PluginDescriptor {

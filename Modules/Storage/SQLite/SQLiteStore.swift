@@ -51,6 +51,7 @@
 
         /// Absolute, and without symbolic links.
         public let path: String
+        /// What a commit survives, as `sync` has chosen.
         public let durability: StoreDurability
         private let connection: Locked<SQLiteConnection?>
 

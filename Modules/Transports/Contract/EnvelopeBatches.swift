@@ -7,6 +7,7 @@ public import MeshIdentity
 /// while let batch = await batches.next() { show(batch) }
 /// ```
 public struct EnvelopeBatches: Sendable {
+    /// Waits for the next turn on the actor that it is given; nil ends the stream.
     public typealias Next = @Sendable (isolated (any Actor)?) async -> [AnySessionSyncEnvelope]?
 
     private let unfold: Next

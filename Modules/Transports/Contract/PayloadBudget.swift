@@ -6,9 +6,12 @@ public import MeshIdentity
 /// Counts the payload as `codec` writes it, before any compression, and for a snapshot the engine's checkpoint beside
 /// it. Encodes what has not been encoded yet, so it costs as much as one encoding.
 public struct PayloadBudget: Sendable {
+    /// What an encoded payload may weigh.
     public let limit: PayloadLimit
+    /// What encodes a payload that has no bytes yet.
     public let codec: any PayloadCodec
 
+    /// A check against one limit.
     public init(limit: PayloadLimit, codec: any PayloadCodec) {
         self.limit = limit
         self.codec = codec

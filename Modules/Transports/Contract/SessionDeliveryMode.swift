@@ -19,18 +19,26 @@ public enum SessionDeliveryMode: String, Hashable, Sendable, CaseIterable, Codab
 
 /// What callers may rely on. Branch on these, never on the transport's type.
 public struct SessionTransportCapabilities: Hashable, Sendable {
+    /// `realtimeBestEffort` reaches a peer while both are there.
     public let supportsRealtime: Bool
+    /// `reliableEventually` is offered: what was accepted reaches the peer later too.
     public let supportsDurableQueue: Bool
+    /// `latestSnapshot` is offered: a newer snapshot takes the place of an older one that waits.
     public let supportsLatestStateReplacement: Bool
+    /// A message may be answered over the same path.
     public let supportsRequestReply: Bool
+    /// A send without a receiver goes to every peer.
     public let supportsBroadcast: Bool
+    /// Peers are found; they need not be named beforehand.
     public let supportsPeerDiscovery: Bool
     /// Bytes of one encoded payload; nil when unlimited.
     public let maximumPayloadSize: Int?
+    /// What to expect between a send and its arrival, while both are there.
     public let expectedLatency: SessionExpectedLatency
     /// Nobody but the peer itself can read what is sent to it or speak in its name.
     public let isSecured: Bool
 
+    /// What a transport says about itself. It must be true of every peer that it connects.
     public init(
         supportsRealtime: Bool, supportsDurableQueue: Bool, supportsLatestStateReplacement: Bool,
         supportsRequestReply: Bool, supportsBroadcast: Bool, supportsPeerDiscovery: Bool, maximumPayloadSize: Int?,

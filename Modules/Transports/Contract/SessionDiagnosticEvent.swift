@@ -3,13 +3,21 @@ public import MeshIdentity
 
 /// What passed through a session's transport, and what went wrong on the way.
 public enum SessionDiagnosticEvent: Sendable {
+    /// An envelope was accepted for sending; `peerID` is nil where it goes to all.
     case envelopeSent(SessionSyncMetadata, mode: SessionDeliveryMode, peerID: String?)
+    /// An envelope has arrived.
     case envelopeReceived(SessionSyncMetadata)
+    /// A snapshot was accepted for sending; `peerID` is nil where it goes to all.
     case snapshotSent(SessionSyncMetadata, revision: UInt64, mode: SessionDeliveryMode, peerID: String?)
+    /// A snapshot has arrived.
     case snapshotReceived(SessionSyncMetadata, revision: UInt64)
+    /// A snapshot was asked for; `peerID` is nil where all were asked.
     case snapshotRequestSent(peerID: String?)
+    /// A peer asks for a snapshot; `peerID` is nil where the transport does not know who.
     case snapshotRequestReceived(peerID: String?)
+    /// A peer has come or gone; `peerID` is nil where the transport cannot tell whose link it was.
     case reachabilityChanged(peerID: String?, isReachable: Bool)
+    /// A send has thrown; the metadata is nil of a request for a snapshot.
     case sendFailed(SessionSyncMetadata?, mode: SessionDeliveryMode, reason: String)
     /// Bytes or a message from a peer that could not be used; nothing changed.
     case rejected(peerID: String?, reason: String)
@@ -32,6 +40,7 @@ public enum SessionDiagnosticEvent: Sendable {
     case subscriberFull(TransportInbox.Stream, droppedCount: UInt64)
     /// No subscriber takes what the peer sends reliably; it is told to wait.
     case stalled(peerID: String, featureID: String)
+    /// What a peer's acknowledgements say of it has changed.
     case healthChanged(peerID: String, from: DeliveryHealth, to: DeliveryHealth)
     /// A probe came back; the duration is the smoothed one.
     case roundTrip(peerID: String, duration: Duration)

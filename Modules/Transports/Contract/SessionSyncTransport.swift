@@ -20,9 +20,11 @@ public import MeshIdentity
 ///
 /// A transport is done when the conformance rules of MeshTesting pass.
 public protocol SessionSyncTransport: Sendable {
+    /// Whom this end speaks for.
     var localPeer: SessionPeer { get }
     /// Peers met so far, reachable or not, without the local one.
     var knownPeers: [SessionPeer] { get }
+    /// What callers may rely on, for as long as the transport lives.
     var capabilities: SessionTransportCapabilities { get }
 
     /// - Parameter peer: the receiver; nil sends to every known peer.
@@ -37,6 +39,10 @@ public protocol SessionSyncTransport: Sendable {
     func sendAtOnce(
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
     ) throws -> Int
+    /// Hands over a snapshot, as `send` does an envelope.
+    ///
+    /// - Parameter peer: the receiver; nil sends to every known peer.
+    /// - Throws: ``SessionSyncError``, as `send`.
     func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     /// Asks for a current snapshot; the answer arrives through `receiveSnapshots`.
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws
@@ -53,6 +59,7 @@ public protocol SessionSyncTransport: Sendable {
     /// Called from any thread. Must bound what it remembers; whoever finds no room is not let in.
     func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String)
 
+    /// Envelopes from now on, each once, in the order of their arrival.
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope>
     /// The same as `receiveEnvelopes`, in turns: everything that has gathered since the last one, at most 256 envelopes.
     /// Who receives much reads this one: a turn costs what one element costs. By default every envelope comes alone.
@@ -66,8 +73,11 @@ public protocol SessionSyncTransport: Sendable {
     /// The same, for a subscriber that is woken on its own actor, with no other thread in between. By default it reads the
     /// stream.
     func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches
+    /// Snapshots: the newest of each feature at once, then those that arrive.
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot>
+    /// Requests of peers, from now on.
     func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest>
+    /// Who is reachable now, then every change.
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability>
 
     /// The newest snapshot that any peer has sent for the feature, as far as this transport keeps it.
@@ -137,17 +147,21 @@ extension SessionSyncTransport {
 
 /// A peer lacks something and asks for the state.
 public struct SessionSnapshotRequest: Hashable, Sendable {
+    /// The session of which a snapshot is wanted.
     public let sessionID: UUID
     /// Who asks, when the transport knows.
     public let requester: SessionPeer?
 
+    /// A request for the snapshots of one session.
     public init(sessionID: UUID, requester: SessionPeer? = nil) {
         self.sessionID = sessionID
         self.requester = requester
     }
 }
 
+/// A peer has become reachable, or is so no longer.
 public struct SessionPeerReachability: Hashable, Sendable {
+    /// Whether it can be reached now.
     public let isReachable: Bool
     /// Whose reachability changed; nil where the transport cannot tell.
     public let peer: SessionPeer?
@@ -155,6 +169,7 @@ public struct SessionPeerReachability: Hashable, Sendable {
     /// of range, has said nothing.
     public let hasLeft: Bool
 
+    /// A change, of one peer where the transport can tell.
     public init(_ isReachable: Bool, peer: SessionPeer? = nil, hasLeft: Bool = false) {
         self.isReachable = isReachable
         self.peer = peer

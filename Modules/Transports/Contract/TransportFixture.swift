@@ -12,6 +12,7 @@ public struct TransportFixture: Sendable {
     /// rule; what it makes is closed afterwards.
     public let makePair: @Sendable (any PayloadCodec) async throws -> TransportPair
 
+    /// A transport that makes pairs. `makePair` is given the codec that both ends are to write.
     public init(
         patience: Int = 200, makePair: @escaping @Sendable (any PayloadCodec) async throws -> TransportPair
     ) {
@@ -22,6 +23,7 @@ public struct TransportFixture: Sendable {
 
 /// Two ends of one transport, and the hands that connect them and move their time.
 public struct TransportPair: Sendable {
+    /// One end.
     public let first: any SessionSyncTransport
     /// The other end; the same as `first` where own sends come back.
     public let second: any SessionSyncTransport
@@ -52,6 +54,7 @@ public struct TransportPair: Sendable {
     /// Makes one more group, of so many peers that all meet in `connect`; nil where only two can be joined.
     public var makeCrowd: (@Sendable (_ count: Int) async throws -> TransportCrowd)?
 
+    /// Two ends that are not connected yet. What is nil is not examined.
     public init(
         first: any SessionSyncTransport, second: any SessionSyncTransport,
         bystander: (any SessionSyncTransport)? = nil, ownSendsComeBack: Bool = false, limit: PayloadLimit? = nil,
@@ -71,12 +74,14 @@ public struct TransportPair: Sendable {
 
 /// Many ends of one transport.
 public struct TransportCrowd: Sendable {
+    /// The ends, in no order that matters.
     public let ends: [any SessionSyncTransport]
     /// Lets them all meet; the rules settle afterwards.
     public let connect: @Sendable () async throws -> Void
     /// As a pair's.
     public let settle: @Sendable () async -> Void
 
+    /// Ends that are not connected yet.
     public init(
         ends: [any SessionSyncTransport], connect: @escaping @Sendable () async throws -> Void,
         settle: @escaping @Sendable () async -> Void
@@ -109,6 +114,7 @@ public struct TransportFaults: Sendable {
     /// While held, no time passes for both ends: what they do after a time is not done, however busy the machine is.
     public let holdTime: @Sendable (Bool) -> Void
 
+    /// The hands of a link that its fixture can bend.
     public init(
         lanes: Set<LinkLane>, cut: @escaping @Sendable () -> Void, mend: @escaping @Sendable () -> Void,
         swallow: @escaping @Sendable (_ afterBytes: Int?) -> Void,

@@ -27,6 +27,7 @@ public import MeshIdentity
 public final class TransportInbox: Sendable {
     /// One of the inbox's streams.
     public enum Stream: String, Hashable, Sendable, CaseIterable {
+        /// One for each of the four `receive…` methods of a transport.
         case envelopes, snapshots, requests, reachability
     }
 
@@ -40,6 +41,7 @@ public final class TransportInbox: Sendable {
         var reachable: [SessionPeerReachability] = []
     }
 
+    /// Features of which the newest snapshot is kept.
     public let featureLimit: Int
     /// Bytes of payload that wait for one slow subscriber of one stream, or for the first.
     public static let waitingBytesMax = 64 << 20
@@ -77,9 +79,13 @@ public final class TransportInbox: Sendable {
         reachability = Topic(bufferLimit: bufferLimit, overflow: .dropOldest, onDrop: reporting(.reachability))
     }
 
+    /// An envelope has arrived; it may be dropped for a slow subscriber.
     public func deliver(_ envelope: AnySessionSyncEnvelope) { envelopes.publish(envelope) }
+    /// A request has arrived.
     public func deliver(_ request: SessionSnapshotRequest) { requests.publish(request) }
+    /// A snapshot has arrived: it is kept as the newest of its feature if it is, and handed to subscribers.
     public func deliver(_ snapshot: AnySessionSyncSnapshot) { enqueue(snapshot).complete() }
+    /// A peer has come or gone.
     public func deliver(_ change: SessionPeerReachability) { enqueue(change).complete() }
 
     /// Several at the price of one: each subscriber is woken once.
@@ -88,7 +94,9 @@ public final class TransportInbox: Sendable {
         enqueue(envelopes, isDurable: isDurable).complete()
     }
 
+    /// See ``SessionSyncTransport/receiveEnvelopes()``.
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { envelopes.subscribe() }
+    /// See ``SessionSyncTransport/receiveSnapshotRequests()``.
     public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { requests.subscribe() }
 
     /// The same as `receiveEnvelopes()`, in turns: all that have gathered, at most 256.
@@ -121,6 +129,7 @@ public final class TransportInbox: Sendable {
         }
     }
 
+    /// The newest snapshot of a feature that is kept.
     public func latestSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
         retained.withLock { $0.snapshots[featureID] }
     }

@@ -60,6 +60,7 @@ public enum LinkLane: String, Hashable, Sendable, CaseIterable, Codable {
 
 /// What callers of a transport may want to know about its link.
 public struct LinkTraits: Hashable, Sendable {
+    /// What to expect between a send and its arrival.
     public var expectedLatency: SessionExpectedLatency
     /// Peers need not be named to the link.
     public var discoversPeers: Bool
@@ -68,6 +69,7 @@ public struct LinkTraits: Hashable, Sendable {
     /// Nobody but the peer itself can read what is sent to it or speak in its name, on any lane.
     public var isSecured: Bool
 
+    /// A live link that finds its peers and proves nothing of them, unless told otherwise.
     public init(
         expectedLatency: SessionExpectedLatency = .realtime, discoversPeers: Bool = true,
         returnsOwnPackets: Bool = false, isSecured: Bool = false
@@ -81,8 +83,10 @@ public struct LinkTraits: Hashable, Sendable {
 
 /// What a link calls the other side: a connection, a socket's peer, a paired device. Opaque to everybody else.
 public struct LinkAddress: Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
+    /// The link's own text.
     public let rawValue: String
 
+    /// Takes any text that the link understands.
     public init(_ rawValue: String) { self.rawValue = rawValue }
     public init(stringLiteral value: String) { self.init(value) }
 
@@ -91,11 +95,14 @@ public struct LinkAddress: Hashable, Sendable, CustomStringConvertible, Expressi
 
 /// What is sent at once on one lane.
 public struct LinkPacket: Hashable, Sendable {
+    /// The way that it takes.
     public var lane: LinkLane
+    /// What is sent: at most what the link says of the lane.
     public var bytes: [UInt8]
     /// On the lane `latest`: which earlier packet this one replaces. Empty elsewhere.
     public var key: String
 
+    /// A packet for one lane.
     public init(lane: LinkLane, bytes: [UInt8], key: String = "") {
         self.lane = lane
         self.bytes = bytes
@@ -138,6 +145,7 @@ extension LinkObserver {
     public func undelivered(_ packet: LinkPacket, to address: LinkAddress) {}
     public func connected(_ address: LinkAddress, asGuest peerID: String) {}
 
+    /// The same from an array.
     public func received(_ bytes: [UInt8], on lane: LinkLane, from address: LinkAddress) {
         bytes.withUnsafeBytes { received($0, on: lane, from: address) }
     }
@@ -145,6 +153,7 @@ extension LinkObserver {
 
 /// Why a link did not take a packet.
 public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         enum Value: String {
             case full, unreachable, oversized, closed
@@ -164,9 +173,12 @@ public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String { value.rawValue }
     }
 
+    /// What went wrong, to branch on.
     public let code: Code
+    /// What happened, in words for people.
     public let message: String
 
+    /// For implementers of a ``TransportLink``.
     public init(_ code: Code, _ message: String = "") {
         self.code = code
         self.message = message

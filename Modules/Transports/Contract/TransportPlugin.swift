@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshTransport, the contract that transports keep.
 public struct TransportPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

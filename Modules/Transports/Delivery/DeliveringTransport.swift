@@ -18,13 +18,18 @@ extension DeliveringTransport {
     public var localPeer: SessionPeer { delivery.localPeer }
     public var knownPeers: [SessionPeer] { delivery.knownPeers }
     public var capabilities: SessionTransportCapabilities { delivery.capabilities }
+    /// The largest payload, as the link allows it.
     public var payloadLimit: PayloadLimit? { delivery.payloadLimit }
 
     public func close() async { await delivery.close() }
 
+    /// See ``LinkTransport/health(of:)``.
     public func health(of peer: SessionPeer) -> DeliveryHealth? { delivery.health(of: peer) }
+    /// See ``LinkTransport/roundTrip(to:)``.
     public func roundTrip(to peer: SessionPeer) -> Duration? { delivery.roundTrip(to: peer) }
+    /// See ``LinkTransport/diagnosticEvents()``.
     public func diagnosticEvents() -> AsyncStream<SessionDiagnosticEvent> { delivery.diagnosticEvents() }
+    /// See ``LinkTransport/forget(_:)``.
     public func forget(_ peer: SessionPeer) { delivery.forget(peer) }
 
     public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
@@ -38,6 +43,7 @@ extension DeliveringTransport {
         try await delivery.send(envelopes, mode: mode, to: peer)
     }
 
+    /// See ``LinkTransport/send(_:mode:to:options:)``.
     public func send(
         _ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?, options: DeliveryOptions
     ) async throws {

@@ -9,6 +9,7 @@ public struct DeliveryConfiguration: Sendable {
     public var codec: any PayloadCodec = CompactCodec()
     /// Read beside `codec`.
     public var readableCodecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
+    /// How bodies are compressed. Whoever reads needs no setting: the frame says how.
     public var compression: CompressionPolicy = .zlib()
     /// The largest payload; a link whose lanes carry less lowers it.
     public var payloadLimit: PayloadLimit = .deliveryMessage
@@ -35,6 +36,7 @@ public struct DeliveryConfiguration: Sendable {
     /// Fixes every draw, for tests; nil draws from the system.
     public var seed: UInt64?
 
+    /// The defaults.
     public init() {}
 
     static let queueBytesLimit = 64 << 20

@@ -1,5 +1,6 @@
 /// Why a transport did not begin.
 public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         enum Value: String {
             case alreadyStarted, invalidConfiguration
@@ -17,7 +18,9 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
         public var description: String { value.rawValue }
     }
 
+    /// What went wrong, to branch on.
     public let code: Code
+    /// What happened, in words for people.
     public let message: String
 
     init(_ code: Code, _ message: String) {

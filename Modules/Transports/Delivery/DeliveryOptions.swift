@@ -1,10 +1,12 @@
 /// What a caller may want of one message beside its mode.
 public struct DeliveryOptions: Hashable, Sendable {
+    /// What goes first when the link cannot take everything.
     public var priority: DeliveryPriority
     /// After this time nobody wants the message any more: it is not sent again, and a peer that gets it later lets it go.
     /// nil for never. At least a millisecond.
     public var timeToLive: Duration?
 
+    /// Normal, and wanted for ever, unless told otherwise.
     public init(priority: DeliveryPriority = .normal, timeToLive: Duration? = nil) {
         self.priority = priority
         self.timeToLive = timeToLive
@@ -16,6 +18,7 @@ public struct DeliveryOptions: Hashable, Sendable {
 public enum DeliveryPriority: UInt8, Hashable, Sendable, Comparable, CaseIterable {
     /// Taps.
     case high
+    /// Events, requests, snapshots: what has no other.
     case normal
     /// Transfers, in pieces between which everything else passes.
     case bulk

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshDelivery.
 public struct DeliveryPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

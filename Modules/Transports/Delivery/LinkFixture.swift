@@ -21,6 +21,7 @@ public struct LinkFixture: Sendable {
     /// makes is closed afterwards.
     public let makeLinks: @Sendable (_ count: Int) async throws -> LinkGroup
 
+    /// A link that `makeLinks` makes in groups of two to `countMax`.
     public init(
         countMax: Int = 2, patience: Int = 20_000, configuration: DeliveryConfiguration = .init(),
         makeLinks: @escaping @Sendable (_ count: Int) async throws -> LinkGroup
@@ -34,6 +35,7 @@ public struct LinkFixture: Sendable {
 
 /// Links that can reach each other, and the hands that connect them and move their time.
 public struct LinkGroup: Sendable {
+    /// As many as were asked for, in the order of `peerIDs`.
     public let links: [any TransportLink]
     /// Who each proves to be to the others, where links prove that; nil lets whoever examines choose.
     public let peerIDs: [String]?

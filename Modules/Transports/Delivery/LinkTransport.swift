@@ -61,6 +61,7 @@ public final class LinkTransport: SessionSyncTransport {
     public func start() throws { try shell.open() }
 
     public var localPeer: SessionPeer { shell.localPeer }
+    /// What moves the bytes.
     public var link: any TransportLink { shell.link }
     public var knownPeers: [SessionPeer] { shell.state.withLock { $0.core.knownPeers } }
 
@@ -134,6 +135,10 @@ extension LinkTransport {
         try await send([envelope], mode: mode, to: peer, options: nil)
     }
 
+    /// Sends one envelope with a priority and a time to live.
+    ///
+    /// - Parameter peer: the receiver; nil sends to every known peer.
+    /// - Throws: ``SessionSyncError``, as `send` without options.
     public func send(
         _ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?, options: DeliveryOptions
     ) async throws {

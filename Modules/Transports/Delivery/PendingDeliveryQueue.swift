@@ -13,8 +13,11 @@ import MeshTransport
 /// newest, at most `featureLimit` of them. What is superseded goes first; what is then too much is refused with an error,
 /// so that nothing that was taken is ever dropped.
 public struct PendingDeliveryQueue: Sendable {
+    /// What waits.
     public enum Element: Sendable {
+        /// An envelope, with what its sender wants of it.
         case envelope(AnySessionSyncEnvelope, DeliveryOptions)
+        /// A snapshot; `isLatest` tells one that a newer one replaces from one that must arrive.
         case snapshot(AnySessionSyncSnapshot, isLatest: Bool, DeliveryOptions)
     }
 
@@ -24,7 +27,9 @@ public struct PendingDeliveryQueue: Sendable {
         let expiresAt: UInt64?
     }
 
+    /// Envelopes that wait, and snapshots that must arrive.
     public let envelopeLimit: Int
+    /// Features of which the newest snapshot waits.
     public let featureLimit: Int
     private var entries: [Entry] = []
 
@@ -34,7 +39,9 @@ public struct PendingDeliveryQueue: Sendable {
         self.featureLimit = featureLimit
     }
 
+    /// Whether nothing waits.
     public var isEmpty: Bool { entries.isEmpty }
+    /// Elements that wait.
     public var count: Int { entries.count }
 
     /// - Parameters:

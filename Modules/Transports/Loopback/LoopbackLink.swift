@@ -16,6 +16,7 @@ public final class LoopbackLink: TransportLink {
 
     private let phase = Locked(Phase.idle)
 
+    /// A link that is not open yet.
     public init() {}
 
     public let lanes: [LinkLane: PayloadLimit] = [

@@ -5,6 +5,7 @@ import MeshTransport
 
 /// Registers MeshLoopbackTransport.
 public struct LoopbackTransportPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

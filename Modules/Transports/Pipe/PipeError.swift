@@ -12,6 +12,7 @@ import MeshBus
 
 /// Why a pipe could not begin.
 public struct PipeError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case badDescriptor, invalidPath, addressInUse, otherUser, notPrivate, alreadyStarted, systemCallFailed
@@ -38,7 +39,9 @@ public struct PipeError: Error, Hashable, Sendable, CustomStringConvertible {
         public var description: String { value.rawValue }
     }
 
+    /// What went wrong, to branch on.
     public let code: Code
+    /// What happened, in words for people.
     public let message: String
     /// The system's error number, 0 where there is none.
     public let errorNumber: Int32

@@ -45,6 +45,7 @@ public final class PipeLink: TransportLink {
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
+    /// What the link was opened over.
     public let endpoint: PipeEndpoint
     public let lanes: [LinkLane: PayloadLimit] = [.stream: .pipePacket]
     private let strangers = Topic<PipeError>(bufferLimit: 64)

@@ -16,6 +16,7 @@ public import MeshTransport
 /// was accepted for it meanwhile is delivered then; with a durable store also when both were killed.
 public final class PipeSessionSyncTransport: DeliveringTransport {
     public let delivery: LinkTransport
+    /// What moves the bytes; it has the statistics.
     public let link: PipeLink
 
     /// - Parameters:

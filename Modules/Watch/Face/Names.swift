@@ -15,28 +15,40 @@
 
 // The names of WatchConnectivitySwift for what is called otherwise here. Everything else keeps its name.
 
+/// WatchConnectivitySwift's name of a request.
 public typealias WatchRequest = SessionRequest
+/// WatchConnectivitySwift's name of what goes wrong.
 public typealias WatchConnectionError = ConnectionError
 
 extension DeliveryStrategy {
+    /// WatchConnectivitySwift's name of ``liveThenQueue``.
     public static var messageWithUserInfoFallback: Self { .liveThenQueue }
+    /// WatchConnectivitySwift's name of ``liveThenLatest``.
     public static var messageWithContextFallback: Self { .liveThenLatest }
+    /// WatchConnectivitySwift's name of ``liveOnly``.
     public static var messageOnly: Self { .liveOnly }
+    /// WatchConnectivitySwift's name of ``queueOnly``.
     public static var userInfoOnly: Self { .queueOnly }
+    /// WatchConnectivitySwift's name of ``latestOnly``.
     public static var contextOnly: Self { .latestOnly }
 }
 
 extension DeliveryMethod {
+    /// WatchConnectivitySwift's name of ``live``.
     public static var message: Self { .live }
+    /// WatchConnectivitySwift's name of ``queue``.
     public static var userInfo: Self { .queue }
+    /// WatchConnectivitySwift's name of ``latest``.
     public static var context: Self { .latest }
 }
 
 extension RecoverySuggestion {
+    /// WatchConnectivitySwift's name of ``restartOtherDevice``.
     public static var restartWatch: Self { .restartOtherDevice }
 }
 
 extension ConnectionError {
+    /// WatchConnectivitySwift's name of ``appNotInstalled``.
     public static var watchAppNotInstalled: Self { .appNotInstalled }
 
     /// For `catch WatchConnectionError.watchAppNotInstalled`, which is a case there.

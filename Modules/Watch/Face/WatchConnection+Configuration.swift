@@ -17,8 +17,10 @@ extension WatchConnection {
         /// The connection's own, for the file of its store, and for files that have come and wait for the app; nil is
         /// `SessionMesh` in Application Support. Made if there is none.
         public var folder: URL?
+        /// What timeouts and retries go by; tests make time up.
         public var clock: any DeliveryClock
 
+        /// The defaults of an app.
         public init(
             localPeer: SessionPeer? = nil, store: Store = .default, folder: URL? = nil,
             clock: any DeliveryClock = SystemClock()

@@ -20,6 +20,7 @@ extension WatchConnection {
     /// Files that are on their way to the counterpart, also those of earlier launches.
     public var outstandingFileTransfers: [FileTransfer] { (try? holder.files())?.outstandingFileTransfers ?? [] }
 
+    /// Cancels every file that is on its way from here. Each ends with `cancelled`.
     public func cancelAllFileTransfers() {
         holder.made?.cancelAllFileTransfers()
         countFiles()

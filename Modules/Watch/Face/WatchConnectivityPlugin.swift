@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers SessionMeshWatchConnectivity.
 public struct WatchConnectivityPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -8,6 +8,7 @@ import MeshTransport
 
 /// Registers MeshWatchConnectivityTransport.
 public struct WatchConnectivityTransportPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers MeshSimulatedWatch.
 public struct SimulatedWatchPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

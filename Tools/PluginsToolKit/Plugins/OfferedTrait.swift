@@ -9,6 +9,7 @@ public struct OfferedTrait: Sendable, Encodable {
     /// What it adds, in one line, with what it fetches or needs.
     public let summary: String
 
+    /// A trait of that name, with the plugins that it would add.
     public init(name: String, plugins: [PluginID] = [], summary: String) {
         self.name = name
         self.plugins = plugins

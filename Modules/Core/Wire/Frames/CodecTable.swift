@@ -29,6 +29,7 @@ public struct CodecTable: Sendable {
         return codecs[Int(place)]
     }
 
+    /// The codec of that name; nil when none is registered. O(codecs).
     public subscript(name name: String) -> (any PayloadCodec)? { codecs.first { $0.id.name == name } }
 
     private mutating func add(_ codec: any PayloadCodec) throws(WireError) {

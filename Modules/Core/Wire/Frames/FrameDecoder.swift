@@ -22,6 +22,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
         try decodeFrame(frame)?.message
     }
 
+    /// The same from an array.
     public mutating func decode(_ frame: [UInt8]) throws(WireError) -> WireMessage? {
         try decodeFrame(frame)?.message
     }
@@ -34,6 +35,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
         return try bodies.decode(header, frame)
     }
 
+    /// The same from an array.
     public mutating func decodeFrame(_ frame: [UInt8]) throws(WireError) -> WireFrame? {
         try frame.withUnsafeBufferPointer { bytes throws(WireError) in try decodeFrame(UnsafeRawBufferPointer(bytes)) }
     }

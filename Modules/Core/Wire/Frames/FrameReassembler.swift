@@ -13,8 +13,11 @@ public struct FrameReassembler: Sendable {
         var missing: Int
     }
 
+    /// Incomplete frames at a time.
     public let framesMax: Int
+    /// Bytes of all incomplete frames together.
     public let bytesMax: Int
+    /// How long a frame may lack pieces after its first.
     public let timeout: Duration
     private let limits: FrameLimits
     /// Oldest first.
@@ -22,6 +25,7 @@ public struct FrameReassembler: Sendable {
     /// Incomplete frames that were given up, for time or for room.
     public private(set) var abandonedCount: UInt64 = 0
 
+    /// At least one incomplete frame is kept, whatever is asked.
     public init(
         framesMax: Int = 8, bytesMax: Int = 2 << 20, timeout: Duration = .seconds(5),
         limits: FrameLimits = FrameLimits()
@@ -65,6 +69,7 @@ public struct FrameReassembler: Sendable {
         return try place(try reader.readFragment(limits: limits), now: now)
     }
 
+    /// The same from an array.
     public mutating func receive(_ datagram: [UInt8], now: Duration) throws(WireError) -> [UInt8]? {
         try datagram.withUnsafeBufferPointer { bytes throws(WireError) in
             try receive(UnsafeRawBufferPointer(bytes), now: now)

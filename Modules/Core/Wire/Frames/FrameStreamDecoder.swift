@@ -54,6 +54,7 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         buffer.append(bytes)
     }
 
+    /// The same from an array.
     public mutating func append(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { append($0) }
     }

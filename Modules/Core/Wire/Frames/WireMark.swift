@@ -14,6 +14,7 @@ public struct WireMark: Hashable, Sendable {
     /// Milliseconds since 1970 by the sender's clock, after which nobody wants it any more; nil for never.
     public var expiresAt: UInt64?
 
+    /// A mark of one message.
     public init(outbox: UInt32, sequence: UInt64, first: UInt64, isLatest: Bool = false, expiresAt: UInt64? = nil) {
         self.outbox = outbox
         self.sequence = sequence
@@ -25,9 +26,12 @@ public struct WireMark: Hashable, Sendable {
 
 /// A message and its mark, if it has one.
 public struct WireFrame: Sendable {
+    /// What the frame says.
     public var message: WireMessage
+    /// nil where the sender waits for no acknowledgement.
     public var mark: WireMark?
 
+    /// A message that waits for no acknowledgement, unless there is a mark.
     public init(_ message: WireMessage, mark: WireMark? = nil) {
         self.message = message
         self.mark = mark
@@ -38,16 +42,21 @@ public struct WireFrame: Sendable {
 public struct WireReport: Hashable, Sendable {
     /// What the receiver of marked frames has, for one feature and outbox of the other side.
     public struct Receipt: Hashable, Sendable {
+        /// The feature whose messages are acknowledged.
         public var featureID: String
+        /// The other side's outbox, by its random number.
         public var outbox: UInt32
         /// Everything up to it has arrived, or never will; of latest snapshots, the newest that has arrived.
         public var upTo: UInt64
         /// What has arrived beyond it, ascending and apart; at most `rangesMax`. Empty for latest snapshots.
         public var beyond: [ClosedRange<UInt64>]
+        /// Whether it is about latest snapshots, which count apart.
         public var isLatest: Bool
 
+        /// Ranges in one receipt; what they leave out is acknowledged later.
         public static let rangesMax = 64
 
+        /// An acknowledgement of everything up to `upTo`, and of what is beyond it.
         public init(
             featureID: String, outbox: UInt32, upTo: UInt64, beyond: [ClosedRange<UInt64>] = [],
             isLatest: Bool = false
@@ -62,11 +71,14 @@ public struct WireReport: Hashable, Sendable {
 
     /// Where a sender goes on after numbers that it no longer offers, when no frame with a mark says so.
     public struct Floor: Hashable, Sendable {
+        /// The feature.
         public var featureID: String
+        /// The sender's outbox, by its random number.
         public var outbox: UInt32
         /// The lowest number that is still offered or the next to be given.
         public var first: UInt64
 
+        /// Nothing below `first` is offered any more.
         public init(featureID: String, outbox: UInt32, first: UInt64) {
             self.featureID = featureID
             self.outbox = outbox
@@ -76,10 +88,12 @@ public struct WireReport: Hashable, Sendable {
 
     /// A number and a time that the other side is to send back at once.
     public struct Probe: Hashable, Sendable {
+        /// Chosen by the prober; the echo repeats it.
         public var number: UInt32
         /// Milliseconds since 1970 by the prober's clock.
         public var sentAt: UInt64
 
+        /// A probe sent at that time.
         public init(number: UInt32, sentAt: UInt64) {
             self.number = number
             self.sentAt = sentAt
@@ -88,24 +102,31 @@ public struct WireReport: Hashable, Sendable {
 
     /// The answer to a probe.
     public struct Echo: Hashable, Sendable {
+        /// The probe as it came.
         public var probe: Probe
         /// Milliseconds since 1970 by the answering side's clock.
         public var answeredAt: UInt64
 
+        /// An answer given at that time.
         public init(probe: Probe, answeredAt: UInt64) {
             self.probe = probe
             self.answeredAt = answeredAt
         }
     }
 
+    /// A probe of the sender; nil for none.
     public var probe: Probe?
+    /// The answer to the receiver's last probe; nil for none.
     public var echo: Echo?
+    /// What has arrived.
     public var receipts: [Receipt]
+    /// What the sender no longer offers.
     public var floors: [Floor]
 
     /// Receipts, and floors, of one report.
     public static let entriesMax = 256
 
+    /// A report that says nothing, unless told otherwise.
     public init(probe: Probe? = nil, echo: Echo? = nil, receipts: [Receipt] = [], floors: [Floor] = []) {
         self.probe = probe
         self.echo = echo

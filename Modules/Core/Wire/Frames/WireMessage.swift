@@ -10,8 +10,11 @@ public import MeshIdentity
 public enum WireMessage: Sendable {
     /// Who is there and what it understands; the first frame of a connection.
     case hello(WireHello)
+    /// Something happened.
     case envelope(AnySessionSyncEnvelope)
+    /// The full state.
     case snapshot(AnySessionSyncSnapshot)
+    /// A peer lacks something.
     case snapshotRequest(WireSnapshotRequest)
     /// What has arrived, and how the connection is.
     case report(WireReport)
@@ -21,6 +24,7 @@ public enum WireMessage: Sendable {
 
 /// Who is there and what it understands.
 public struct WireHello: Hashable, Sendable {
+    /// Who greets.
     public var peer: SessionPeer
     /// The frame versions that the peer reads.
     public var frameVersions: ClosedRange<UInt8>
@@ -34,6 +38,7 @@ public struct WireHello: Hashable, Sendable {
     /// that has begun anew from a greeting that comes twice. 0 when the peer does not say.
     public var connection: UInt64 = 0
 
+    /// A greeting of this library's versions, unless told otherwise.
     public init(
         peer: SessionPeer, frameVersions: ClosedRange<UInt8> = WireHello.supportedFrameVersions,
         protocolVersion: Int = SessionSyncProtocol.currentVersion, codecs: [UInt8] = [], dictionaries: [UInt32] = []
@@ -65,10 +70,12 @@ public struct WireHello: Hashable, Sendable {
 
 /// A peer lacks something and asks for the state.
 public struct WireSnapshotRequest: Hashable, Sendable {
+    /// The session of which the state is wanted.
     public var sessionID: UUID
     /// Who asks, when the link does not know.
     public var requester: SessionPeer?
 
+    /// A request for the state of one session.
     public init(sessionID: UUID, requester: SessionPeer? = nil) {
         self.sessionID = sessionID
         self.requester = requester
@@ -95,10 +102,12 @@ public struct WireGoodbye: Hashable, Sendable {
         public static let displaced = Reason(rawValue: 4)
     }
 
+    /// Why it ends; unknown reasons of later versions are kept.
     public var reason: Reason
     /// For people who read logs; at most 1024 bytes are sent.
     public var detail: String
 
+    /// A goodbye; `detail` is cut when it is too long.
     public init(_ reason: Reason, detail: String = "") {
         self.reason = reason
         self.detail = detail

@@ -8,6 +8,7 @@ public struct CompressionDictionary: Hashable, Sendable {
     /// The most useful ones last; at most 32 KiB, the window of deflate.
     public let bytes: [UInt8]
 
+    /// Bytes of a dictionary: as far back as deflate looks.
     public static let bytesMax = 32_768
 
     /// - Throws: `oversized` above 32 KiB, `invalidValue` when there is nothing in it.

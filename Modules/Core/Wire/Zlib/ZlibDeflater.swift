@@ -5,6 +5,7 @@ internal import CZlib
 /// Owns about 270 KB. One owner at a time; not for several threads at once.
 public final class ZlibDeflater {
     private let stream: UnsafeMutablePointer<z_stream>
+    /// From 1, fastest, to 9, smallest.
     public let level: Int
 
     /// - Parameter level: 1, fastest, to 9, smallest; other numbers are moved into that range.

@@ -4,9 +4,13 @@ import MeshWire
 public enum MailboxFrame {
     /// In `Sec-WebSocket-Protocol`.
     public static let subprotocol = "sessionmesh.mailbox.v1"
+    /// Bytes of the number that a device signs.
     public static let challengeByteCount = 32
+    /// UTF-8 bytes of the app's token.
     public static let tokenBytesMax = 4096
+    /// Devices that one follows.
     public static let followedMax = 320
+    /// UTF-8 bytes of a key on the lane `latest`.
     public static let keyBytesMax = 64
     /// Of what a device says of itself, and of a public key and a signature.
     public static let smallBytesMax = 128
@@ -37,6 +41,7 @@ public enum MailboxFrame {
 
 /// Why bytes are no frame.
 public struct MailboxError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What happened, in words for people.
     public let message: String
 
     package init(_ message: String) { self.message = message }

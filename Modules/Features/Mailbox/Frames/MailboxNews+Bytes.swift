@@ -7,6 +7,7 @@ extension MailboxNews {
     }
     private static let refusalBytesMax = 256
 
+    /// The message as it is sent.
     public var bytes: [UInt8] {
         var writer = WireWriter(capacity: 128)
         switch self {

@@ -8,9 +8,11 @@ public enum MailboxNews: Hashable, Sendable {
     case following
     /// What that device says of itself. Told of those that are followed and follow this one.
     case presence(of: MailboxID, [UInt8])
+    /// Something lies in the device's mailbox.
     case packet(MailboxPacket)
     /// A post has been kept, or was refused for a reason that another try does not change.
     case posted(UInt64, refusal: String?)
+    /// The answer to a device's heartbeat.
     case heartbeat
 }
 
@@ -18,12 +20,16 @@ public enum MailboxNews: Hashable, Sendable {
 public struct MailboxPacket: Hashable, Sendable {
     /// As the gateway says. What proves it is in the bytes.
     public var from: MailboxID
+    /// How the message is treated.
     public var lane: MailboxLane
+    /// On the lane `latest`; empty elsewhere.
     public var key: String
     /// On the lane `queue`.
     public var position: MailboxPosition?
+    /// What was posted; sealed by its sender.
     public var bytes: [UInt8]
 
+    /// What was found in a mailbox.
     public init(
         from: MailboxID, lane: MailboxLane, key: String = "", position: MailboxPosition? = nil, bytes: [UInt8]
     ) {

@@ -6,6 +6,7 @@ extension MailboxRequest {
         case follow, post, taken, heartbeat
     }
 
+    /// The message as it is sent.
     public var bytes: [UInt8] {
         var writer = WireWriter(capacity: 128)
         switch self {

@@ -5,9 +5,11 @@ public enum MailboxRequest: Hashable, Sendable {
     case open(MailboxOpening)
     /// Whom this device lets in and wants to hear of: all of them, in the place of those before.
     case follow([MailboxID])
+    /// Something for another device's mailbox.
     case post(MailboxPost)
     /// What came on the lane `queue` up to there has been handed on.
     case taken(MailboxPosition)
+    /// A sign of life.
     case heartbeat
 }
 
@@ -24,6 +26,7 @@ public struct MailboxOpening: Hashable, Sendable {
     /// Where this process is in its queue; nil where it does not know.
     public var after: MailboxPosition?
 
+    /// `after` is the last position that this device has handed on; nil for none.
     public init(
         token: String, publicKey: [UInt8], signature: [UInt8], will: [UInt8], after: MailboxPosition? = nil
     ) {
@@ -50,12 +53,16 @@ public enum MailboxLane: UInt8, Hashable, Sendable, CaseIterable {
 public struct MailboxPost: Hashable, Sendable {
     /// The gateway's answer names it; 0 where none is wanted. Of one connection each number is another.
     public var number: UInt64
+    /// Whose mailbox it is for.
     public var to: MailboxID
+    /// How the message is treated.
     public var lane: MailboxLane
     /// On the lane `latest`; empty elsewhere.
     public var key: String
+    /// Sealed for the receiver: the gateway reads nothing of it.
     public var bytes: [UInt8]
 
+    /// A message for one mailbox.
     public init(number: UInt64, to: MailboxID, lane: MailboxLane, key: String = "", bytes: [UInt8]) {
         (self.number, self.to, self.lane, self.key, self.bytes) = (number, to, lane, key, bytes)
     }
@@ -63,8 +70,11 @@ public struct MailboxPost: Hashable, Sendable {
 
 /// A place in a mailbox's queue.
 public struct MailboxPosition: Hashable, Sendable {
+    /// Another one where the store could not go on counting.
     public var epoch: UInt64
+    /// Counts the messages of one queue, from 1.
     public var sequence: UInt64
 
+    /// A place in one queue.
     public init(epoch: UInt64, sequence: UInt64) { (self.epoch, self.sequence) = (epoch, sequence) }
 }

@@ -19,7 +19,10 @@ package protocol ResumeSocket: Sendable {
 
 /// An event that is new and in its place.
 public struct ResumeMessage: Sendable {
+    /// The event's number in its session.
     public let sequence: UInt64
+    /// What the server sent, with the payload.
     public let frame: ServerFrame
+    /// New or replayed; of others no message is made.
     public let reception: Reception
 }

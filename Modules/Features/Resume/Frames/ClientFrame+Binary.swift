@@ -3,6 +3,9 @@ internal import MeshWire
 
 /// The operation in a byte, and its fields; nothing follows them.
 extension ClientFrame {
+    /// The frame's bytes.
+    ///
+    /// - Throws: what `JSONEncoder` throws; nothing for the binary form.
     public func encoded(as encoding: FrameEncoding) throws -> [UInt8] {
         switch encoding {
         case .json: [UInt8](try json())

@@ -2,10 +2,14 @@ public import Foundation
 
 /// What a client says to a gateway: a JSON text frame. Fields that a reader does not know are ignored.
 public enum ClientFrame: Hashable, Sendable {
+    /// A sign of life; `lastSeq` is the last event that the client needs no more.
     case heartbeat(lastSeq: UInt64?)
+    /// Begins a session.
     case identify(token: String, properties: ClientProperties)
+    /// Asks for the events of a session after `lastSeq`.
     case resume(token: String, sessionId: String, lastSeq: UInt64)
 
+    /// The frame of a handshake.
     public init(_ request: HandshakeRequest) {
         self =
             switch request.kind {
@@ -14,6 +18,7 @@ public enum ClientFrame: Hashable, Sendable {
             }
     }
 
+    /// The frame of a sign of life.
     public init(_ request: HeartbeatRequest) { self = .heartbeat(lastSeq: request.lastSeq) }
 
     /// - Throws: `FrameError` with `unknownOpcode` or `decodeError`.
@@ -27,6 +32,9 @@ public enum ClientFrame: Hashable, Sendable {
         }
     }
 
+    /// The frame as one JSON object.
+    ///
+    /// - Throws: what `JSONEncoder` throws.
     public func json() throws -> Data { try JSONEncoder().encode(self) }
 }
 

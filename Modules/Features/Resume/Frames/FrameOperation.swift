@@ -15,7 +15,9 @@ package enum FrameOperation: Int, Sendable {
 
 /// Why a frame cannot be read. A gateway closes with `closeCode`.
 public struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// With what a gateway closes for it.
     public let closeCode: CloseCode
+    /// What happened, in words for people.
     public let message: String
 
     package init(_ closeCode: CloseCode, _ message: String) {

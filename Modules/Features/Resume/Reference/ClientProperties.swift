@@ -2,13 +2,18 @@ import Foundation
 
 /// What a client tells of itself when it identifies.
 public struct ClientProperties: Codable, Hashable, Sendable {
+    /// The system, such as `iOS`.
     public let platform: String
+    /// The app's version.
     public let appVersion: String
+    /// The system's version.
     public let osVersion: String
+    /// What its person calls the device, where the system tells.
     public let deviceName: String
     /// Stable for an installation; the app's to make, since no system gives one away unasked.
     public let deviceId: String?
 
+    /// Every field as it is.
     public init(
         platform: String, appVersion: String, osVersion: String, deviceName: String, deviceId: String? = nil
     ) {

@@ -10,6 +10,7 @@ public enum IncomingEvent: Hashable, Sendable {
     case resumed(replayedCount: Int, currentSeq: UInt64)
     /// The handshake is refused, or the session has ended. A resumable one keeps its cursor.
     case invalidSession(reason: String?, resumable: Bool)
+    /// The server has heard the last sign of life.
     case heartbeatAck
     /// One event of the session's.
     case pushEvent(seq: UInt64)

@@ -1,9 +1,12 @@
 /// Where a session stands.
 public enum SessionState: Hashable, Sendable {
+    /// No connection, or none that a session goes on over.
     case disconnected
+    /// Connected; the handshake was sent, or is about to be.
     case handshaking
     /// Events of the client's absence are coming in: so many are expected, so many different ones have come.
     case replaying(expected: Int, received: Int)
+    /// Events come as they happen.
     case live(sessionId: String)
 }
 
@@ -11,12 +14,14 @@ public enum SessionState: Hashable, Sendable {
 public enum SessionEvent: Hashable, Sendable {
     /// Only when it is another one. A new subscriber gets the current one first.
     case stateChanged(SessionState)
+    /// Events of the client's absence begin to come. The end is ``replayFinished(replayedCount:)``.
     case replayStarted
     /// Follows every `replayStarted`. So many different events were replayed: all, unless `replayInterrupted` came just
     /// before.
     case replayFinished(replayedCount: Int)
     /// The replay ends without all that was promised.
     case replayInterrupted(ReplayInterruption)
+    /// The server has refused the session; where it is `resumable`, the cursor is kept.
     case sessionInvalidated(reason: String?, resumable: Bool)
     /// `clearSession()`: the next connection identifies afresh.
     case sessionCleared
@@ -32,10 +37,13 @@ public enum SessionEvent: Hashable, Sendable {
 
 /// Why a replay ended early. What is missing comes with the next resume, unless it says otherwise.
 public enum ReplayInterruption: String, Hashable, Sendable {
+    /// The connection was closed or replaced.
     case connectionClosed
     /// Nothing has come for `Configuration.replayTimeout`.
     case timedOut
+    /// The server has refused the session.
     case invalidated
+    /// `clearSession()` was called.
     case cleared
     /// The server no longer has all of it and said so: what is missing will not come.
     case incomplete
@@ -43,10 +51,13 @@ public enum ReplayInterruption: String, Hashable, Sendable {
 
 /// Why a session begins without the events before it.
 public enum FreshStart: String, Hashable, Sendable {
+    /// None was stored.
     case noSession
     /// The server refused the cursor.
     case rejected
+    /// `clearSession()` was called.
     case cleared
+    /// What was stored could not be read.
     case storageFailed
 }
 
@@ -58,7 +69,9 @@ public enum ReconnectReason: Hashable, Sendable {
     case gap(first: UInt64, last: UInt64)
     /// The transport's own words.
     case handshakeFailed(String)
+    /// Nothing has answered it for `Configuration.handshakeTimeout`.
     case handshakeTimedOut
+    /// The transport's own words.
     case heartbeatFailed(String)
     /// It wants this client elsewhere.
     case serverAsked

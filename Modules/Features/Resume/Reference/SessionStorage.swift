@@ -1,8 +1,11 @@
 /// A session of a server's, and the last of its events that this client needs no more.
 public struct SessionSnapshot: Codable, Hashable, Sendable {
+    /// The session, as the server named it.
     public let sessionId: String
+    /// The last event that the client needs no more.
     public let lastSeq: UInt64
 
+    /// A session and a place in it.
     public init(sessionId: String, lastSeq: UInt64) {
         self.sessionId = sessionId
         self.lastSeq = lastSeq
@@ -11,11 +14,13 @@ public struct SessionSnapshot: Codable, Hashable, Sendable {
 
 /// Where a session outlives its process, in steps that cannot fail. `ResumeStore` can, and replaces a session at once.
 public protocol SessionStorage: Sendable {
+    /// What was stored last; nil for nothing.
     func load() async -> SessionSnapshot?
     /// Begins a session, at `lastSeq` 0.
     func save(sessionId: String) async
     /// Moves forward only. Does nothing where no session is stored.
     func updateLastSeq(_ lastSeq: UInt64) async
+    /// Forgets the session.
     func clear() async
 }
 
@@ -23,6 +28,7 @@ public protocol SessionStorage: Sendable {
 public actor InMemorySessionStorage: SessionStorage {
     private var snapshot: SessionSnapshot?
 
+    /// A storage that holds `initial`.
     public init(initial: SessionSnapshot? = nil) { snapshot = initial }
 
     public func load() -> SessionSnapshot? { snapshot }

@@ -7,6 +7,7 @@ package import MeshBus
 public struct FileResumeStore: ResumeStore {
     private let file: PrivateFile<ResumeError>
 
+    /// The file's path, as it was given.
     public var path: String { file.path }
 
     /// - Throws: `ResumeError.Code.unavailable` for a path that names no file.

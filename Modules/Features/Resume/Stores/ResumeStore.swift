@@ -25,6 +25,7 @@ extension ResumeStore {
 public actor InMemoryResumeStore: ResumeStore {
     private var snapshot: SessionSnapshot?
 
+    /// A store that holds `initial`.
     public init(initial: SessionSnapshot? = nil) { snapshot = initial }
 
     public nonisolated var writeDelay: Duration { .zero }
@@ -37,6 +38,7 @@ public actor InMemoryResumeStore: ResumeStore {
 public struct SessionStorageAdapter: ResumeStore {
     private let storage: any SessionStorage
 
+    /// Puts a storage of the app's in the place of a store.
     public init(_ storage: any SessionStorage) { self.storage = storage }
 
     public var writeDelay: Duration { .zero }

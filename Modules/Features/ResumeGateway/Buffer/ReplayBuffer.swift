@@ -12,6 +12,7 @@
 public protocol ReplayBuffer: Sendable {
     /// - Returns: the event's number.
     func append(_ event: ReplayEvent, to stream: String) async throws -> ReplayPosition
+    /// What is held of a stream, which is there as soon as somebody asks.
     func standing(of stream: String) async throws -> ReplayStanding
     /// What comes after a position, at most so many; none when there is nothing newer.
     func page(of stream: String, after position: ReplayPosition, limit: Int) async throws -> ReplayPage
@@ -22,9 +23,12 @@ public protocol ReplayBuffer: Sendable {
 
 /// An app's event: what it is called, and its payload, which is JSON.
 public struct ReplayEvent: Hashable, Sendable {
+    /// Bytes of an event's payload: 64 KiB.
     public static let jsonBytesMax = 64 << 10
 
+    /// What the event is called.
     public let type: String
+    /// The event's payload.
     public let json: [UInt8]
 
     /// - Parameters:
@@ -63,24 +67,32 @@ public struct ReplayEvent: Hashable, Sendable {
         return isSpelled && (1...64).contains(type.utf8.count) && type != "READY" && type != "RESUMED"
     }
 
+    /// What the event counts for the limits of a buffer.
     public var byteCount: Int { type.utf8.count + json.count }
 }
 
 /// A place in a stream.
 public struct ReplayPosition: Hashable, Sendable {
+    /// Another one where the store could not go on counting.
     public var epoch: UInt64
+    /// Counts the events of one epoch, from 1.
     public var sequence: UInt64
 
+    /// A place in one stream.
     public init(epoch: UInt64, sequence: UInt64) {
         self.epoch = epoch
         self.sequence = sequence
     }
 }
 
+/// An event and its number.
 public struct ReplayEntry: Hashable, Sendable {
+    /// Counts the events of one epoch, from 1.
     public var sequence: UInt64
+    /// What was appended.
     public var event: ReplayEvent
 
+    /// An event under its number.
     public init(sequence: UInt64, event: ReplayEvent) {
         self.sequence = sequence
         self.event = event
@@ -89,12 +101,14 @@ public struct ReplayEntry: Hashable, Sendable {
 
 /// What is held of a stream.
 public struct ReplayStanding: Hashable, Sendable {
+    /// Another one where the store could not go on counting.
     public var epoch: UInt64
     /// The first that is held; the one after the newest where nothing is.
     public var oldest: UInt64
     /// 0 before the first event.
     public var newest: UInt64
 
+    /// What a store holds of one stream.
     public init(epoch: UInt64, oldest: UInt64, newest: UInt64) {
         self.epoch = epoch
         self.oldest = oldest
@@ -102,7 +116,9 @@ public struct ReplayStanding: Hashable, Sendable {
     }
 }
 
+/// What a store says to somebody who goes on at a position.
 public enum ReplayPage: Hashable, Sendable {
+    /// The next events, in order; none when there is nothing newer.
     case entries([ReplayEntry], ReplayStanding)
     /// Some of what comes next was trimmed.
     case gone(ReplayStanding)
@@ -110,11 +126,16 @@ public enum ReplayPage: Hashable, Sendable {
     case foreign(ReplayStanding)
 }
 
+/// An event that some process has appended.
 public struct ReplayNotice: Hashable, Sendable {
+    /// The stream that it was appended to.
     public var stream: String
+    /// The stream's epoch.
     public var epoch: UInt64
+    /// The event and its number.
     public var entry: ReplayEntry
 
+    /// For implementers of a ``ReplayBuffer``.
     public init(stream: String, epoch: UInt64, entry: ReplayEntry) {
         self.stream = stream
         self.epoch = epoch
@@ -125,12 +146,16 @@ public struct ReplayNotice: Hashable, Sendable {
 /// What a buffer keeps of each stream. What exceeds any of them goes, oldest first; the newest event stays until it is too
 /// old.
 public struct ReplayLimits: Hashable, Sendable {
+    /// Events.
     public var count: Int
+    /// Bytes of events.
     public var bytes: Int
+    /// How long an event is kept.
     public var age: Duration
     /// Of more streams the one that was used least recently goes as a whole.
     public var streams: Int
 
+    /// A thousand events, a megabyte and an hour of each stream, unless told otherwise.
     public init(count: Int = 1000, bytes: Int = 1 << 20, age: Duration = .seconds(3600), streams: Int = 100_000) {
         self.count = max(1, count)
         self.bytes = max(0, bytes)
@@ -139,12 +164,15 @@ public struct ReplayLimits: Hashable, Sendable {
     }
 }
 
+/// Why a buffer did not do what it was asked for. The message says what to do next.
 public struct ReplayBufferError: Error, Sendable, CustomStringConvertible {
+    /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         enum Value: String { case invalidEvent, invalidAddress, unavailable }
 
         let value: Value
 
+        /// The event's name or payload is none.
         public static let invalidEvent = Code(value: .invalidEvent)
         /// What was given names no store.
         public static let invalidAddress = Code(value: .invalidAddress)
@@ -154,10 +182,14 @@ public struct ReplayBufferError: Error, Sendable, CustomStringConvertible {
         public var description: String { value.rawValue }
     }
 
+    /// What went wrong, to branch on.
     public let code: Code
+    /// What happened, in words for people.
     public let message: String
+    /// The error underneath, where there is one.
     public let cause: (any Error)?
 
+    /// For implementers of a ``ReplayBuffer``.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

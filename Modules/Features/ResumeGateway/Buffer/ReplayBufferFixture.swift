@@ -7,6 +7,7 @@ public struct ReplayBufferFixture: Sendable {
     /// Why it cannot be examined on this machine; nil where it can.
     public let exemption: String?
 
+    /// A buffer that `make` makes.
     public init(exemption: String? = nil, make: @escaping ReplayBufferRules.Make) {
         self.exemption = exemption
         self.make = make

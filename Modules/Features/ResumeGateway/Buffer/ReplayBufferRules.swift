@@ -10,13 +10,16 @@ import MeshBus
 public struct ReplayBufferRules: Sendable {
     /// Two faces of one store, as two processes would have them, and a clock to move.
     public struct Subject: Sendable {
+        /// One process's face.
         public let first: any ReplayBuffer
+        /// Another process's face.
         public let second: any ReplayBuffer
         /// Lets that much time pass for the store.
         public let pass: @Sendable (Duration) async throws -> Void
         /// The store loses everything, as by a restart without a disk.
         public let lose: @Sendable () async throws -> Void
 
+        /// Two faces of one store that was just made.
         public init(
             first: any ReplayBuffer, second: any ReplayBuffer,
             pass: @escaping @Sendable (Duration) async throws -> Void,
@@ -26,16 +29,20 @@ public struct ReplayBufferRules: Sendable {
         }
     }
 
+    /// Makes an empty store of those limits.
     public typealias Make = @Sendable (ReplayLimits) async throws -> Subject
 
+    /// One thing that every buffer must keep.
     public struct Rule: Sendable {
         /// Stable.
         public let id: String
+        /// What must be, in a line.
         public let summary: String
         /// - Returns: what is wrong; nil when nothing is.
         public let examine: @Sendable (Make) async throws -> String?
     }
 
+    /// All rules, each independent of the others.
     public static let all: [Rule] = [
         Rule(id: "numbers", summary: "events are numbered from 1 without a gap, in each stream by itself") { make in
             let buffer = try await make(ReplayLimits()).first

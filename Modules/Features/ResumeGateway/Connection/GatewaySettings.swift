@@ -10,6 +10,7 @@ public struct GatewaySettings: Sendable {
     public var frameBytesMax = 4096
     /// Frames of a client's: so many at once, and so many a minute.
     public var framesAtOnce = 120
+    /// Frames of a client in a minute, beyond those at once.
     public var framesPerMinute = 120
     /// A resume that would replay more is refused: the client loads afresh.
     public var replayMax = 10_000
@@ -22,6 +23,7 @@ public struct GatewaySettings: Sendable {
     /// A connection to which nothing came for this long asks the buffer whether it has missed a notice.
     public var catchUpInterval = Duration.seconds(30)
 
+    /// The defaults.
     public init() {}
 }
 

@@ -3,7 +3,9 @@ public import Foundation
 /// What READY tells a client beside its session's id: fields of a JSON object, of which clients ignore those that they do not
 /// know. Tell here what a client needs before its first event, such as its user's id or the server's limits.
 public struct ReadyFields: Hashable, Sendable {
+    /// Bytes of the fields: 16 KiB.
     public static let jsonBytesMax = 16 << 10
+    /// Nothing but the session's id.
     public static let none = ReadyFields()
 
     /// Without the object's braces.

@@ -31,6 +31,7 @@ public struct MailboxCore: Sendable {
     private var views: [String: View] = [:]
     private var directives: [(key: Int, directive: MailboxDirective)] = []
 
+    /// A gateway without mailboxes. `proof` tells whether a signature is that of a public key.
     public init(_ settings: MailboxSettings = .init(), admission: GatewayAdmission = .init(), proof: @escaping Proof) {
         self.settings = settings
         prove = proof
@@ -38,9 +39,12 @@ public struct MailboxCore: Sendable {
             perSecond: admission.perSecond, atOnce: admission.atOnce, horizon: .seconds(60))
     }
 
+    /// Connections that are open.
     public var connectionCount: Int { connections.count }
+    /// Bytes that wait for sockets. O(connections).
     public var unsentBytes: Int { connections.values.reduce(0) { $0 + $1.unsentBytes } }
 
+    /// What is to be done since the last call, in order.
     public mutating func takeDirectives() -> [(key: Int, directive: MailboxDirective)] {
         defer { directives = [] }
         return directives
@@ -54,6 +58,7 @@ public struct MailboxCore: Sendable {
         with(key) { _ in }
     }
 
+    /// A message of a device has come.
     public mutating func receive(_ bytes: [UInt8], on key: Int, _ now: Duration) {
         guard let request = with(key, { $0.request(bytes, now) }) ?? nil else { return }
         switch request {
@@ -69,6 +74,7 @@ public struct MailboxCore: Sendable {
         }
     }
 
+    /// That many bytes of what was to be sent have left.
     public mutating func flushed(_ count: Int, on key: Int, _ now: Duration) { with(key) { $0.flushed(count, now) } }
 
     /// The socket has gone. Its last writes follow.
@@ -86,12 +92,14 @@ public struct MailboxCore: Sendable {
 
     private mutating func last(_ write: MailboxWrite, _ key: Int) { directives.append((key, .write(write))) }
 
+    /// Time has passed: call it about once a second. O(connections).
     public mutating func tick(_ now: Duration) {
         for key in connections.keys.sorted() { with(key) { $0.tick(now) } }
         for (name, view) in views.sorted(by: { $0.key < $1.key })
         where !view.isKnown || now - view.askedAt >= settings.catchUpInterval { ask(name, now) }
     }
 
+    /// Closes every connection, so that its device comes again elsewhere.
     public mutating func shutDown() {
         for key in connections.keys.sorted() { with(key) { $0.close(.unknownError, "this gateway ends") } }
     }
@@ -175,6 +183,7 @@ extension MailboxCore {
         }
     }
 
+    /// The answer to `locate`.
     public mutating func located(_ standing: ReplayStanding, on key: Int, _ now: Duration) {
         with(key) { connection in
             if case .open = connection.phase {
@@ -190,6 +199,7 @@ extension MailboxCore {
         }
     }
 
+    /// The answer to `read`.
     public mutating func read(_ page: ReplayPage, on key: Int, _ now: Duration) {
         with(key) { connection in
             // Delivery notices what is missing, and sends it again.

@@ -11,6 +11,7 @@ public struct MailboxSettings: Sendable {
     public var mailboxesPerUser = 64
     /// Frames of a device's: so many at once, and so many a second.
     public var framesAtOnce = 20_000
+    /// Frames of a device in a second, beyond those at once.
     public var framesPerSecond = 10_000
     /// How often a device may say whom it follows: so many times at once, and once a second. Each time asks the store of all that
     /// are new.
@@ -26,6 +27,7 @@ public struct MailboxSettings: Sendable {
     /// After so long without news the store is asked whether any was missed.
     public var catchUpInterval = Duration.seconds(30)
 
+    /// The defaults.
     public init() {}
 }
 
@@ -37,7 +39,9 @@ public enum MailboxDirective: Hashable, Sendable {
     case authenticate(token: String)
     /// Ask the store, for this connection: `located`, `found`, `read`.
     case locate(stream: String)
+    /// Ask the store for values by name, nil for all: `found`.
     case find(names: [String]?, stream: String)
+    /// Ask the store for events after a position: `read`.
     case read(stream: String, after: ReplayPosition, limit: Int)
     /// Ask the store, for all: `viewed`.
     case view(stream: String)
@@ -52,8 +56,11 @@ public enum MailboxDirective: Hashable, Sendable {
     case close(CloseCode, reason: String)
 }
 
+/// What a store is to write for a connection.
 public enum MailboxWrite: Hashable, Sendable {
+    /// A message for a queue; `number` is the post's, 0 where nobody waits for an answer.
     case append(ReplayEvent, stream: String, number: UInt64)
+    /// A value by name; `number` is the post's, 0 where nobody waits for an answer.
     case set([UInt8], name: String, stream: String, number: UInt64)
     /// The user's list of mailboxes; the first write of a connection.
     case enrol(mailbox: String, stream: String)
@@ -87,8 +94,11 @@ extension MailboxStore {
     }
 }
 
+/// What came of a write.
 public enum MailboxOutcome: Hashable, Sendable {
+    /// It is kept.
     case done
+    /// The stream has no room for it.
     case full
     /// It may have happened.
     case failed(String)

@@ -17,10 +17,14 @@ public protocol MailboxStore: ReplayBuffer {
     func words() -> AsyncStream<MailboxWord>
 }
 
+/// What happens to a stream beside its events.
 public enum MailboxWord: Hashable, Sendable {
+    /// A value of that name was set.
     case changed(name: String, stream: String)
+    /// Bytes that were passed and are not kept.
     case passed([UInt8], stream: String)
 
+    /// The stream that it happened to.
     public var stream: String {
         switch self {
         case .changed(_, let stream), .passed(_, let stream): stream
@@ -30,7 +34,9 @@ public enum MailboxWord: Hashable, Sendable {
 
 /// What a mailbox may hold beside its queue.
 public enum MailboxBounds {
+    /// Values of one stream.
     public static let valuesMax = 512
+    /// Bytes of all values of one stream: 2 MiB.
     public static let bytesMax = 2 << 20
 
     /// Of queues: a week, a thousand messages, four megabytes.

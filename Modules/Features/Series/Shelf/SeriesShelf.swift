@@ -455,6 +455,7 @@ extension SeriesShelf {
 
 /// How a series stands.
 public struct SeriesStatus: Hashable, Sendable {
+    /// Of the series.
     public let name: String
     /// Who records it.
     public let peerID: String

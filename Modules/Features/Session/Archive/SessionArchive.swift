@@ -17,8 +17,11 @@ import MeshWire
 /// that are due; the base and the head, which is everything else, are values. All bytes are `compact`. A value: whoever
 /// drives the engine owns it.
 public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
+    /// Where everything is kept. Its calls block: keep the archive off the main thread.
     public let store: any SessionStore
+    /// The session that is kept.
     public let sessionID: UUID
+    /// The feature that it belongs to.
     public let featureID: String
     /// What the names of everything that this archive stores begin with.
     let prefix: String

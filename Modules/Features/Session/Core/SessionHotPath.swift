@@ -21,6 +21,7 @@ where
     @usableFromInline let takeApplied: @Sendable (inout Engine, _ keepsEvents: Bool) -> AppliedBatch<Event>
     @usableFromInline let takeDirectives: @Sendable (inout Engine) -> SessionDirectives<State, Event>
 
+    /// Made where the app's types are known, so that what runs for each event is compiled for them.
     @inlinable
     public init() {
         receive = { Self.receive($1, into: &$0, $2) }

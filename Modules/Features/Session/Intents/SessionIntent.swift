@@ -5,6 +5,7 @@ public import MeshEngine
 public struct SessionIntent<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable, Identifiable {
     /// The id of the event that asked.
     public let id: UUID
+    /// What is to be done.
     public let intent: Intent
     /// The peer that asked.
     public let asker: String
@@ -14,6 +15,7 @@ public struct SessionIntent<Intent: Codable & Sendable, Answer: Codable & Sendab
     public let askedAt: Date
     /// It is not begun after this moment of the session's clock.
     public let lapsesAt: Date
+    /// How far it has come.
     public internal(set) var progress = SessionIntentProgress<Answer>.asked
 
     /// Neither done nor given up.
@@ -28,17 +30,22 @@ public struct SessionIntent<Intent: Codable & Sendable, Answer: Codable & Sendab
 extension SessionIntent: Equatable where Intent: Equatable, Answer: Equatable {}
 extension SessionIntent: Hashable where Intent: Hashable, Answer: Hashable {}
 
+/// How far an intent has come. It only moves forward.
 public enum SessionIntentProgress<Answer: Codable & Sendable>: Codable, Sendable {
+    /// Asked, and not begun.
     case asked
     /// The designated device has begun: it does not do so a second time.
     case begun
+    /// It has ended, in one way and for good.
     case settled(SessionIntentOutcome<Answer>)
 }
 
 extension SessionIntentProgress: Equatable where Answer: Equatable {}
 extension SessionIntentProgress: Hashable where Answer: Hashable {}
 
+/// How an intent ended.
 public enum SessionIntentOutcome<Answer: Codable & Sendable>: Codable, Sendable {
+    /// The handler returned this.
     case answered(Answer)
     /// The handler threw; the text is that of its error.
     case failed(String)
@@ -66,7 +73,9 @@ public enum SessionIntentStep<Intent: Codable & Sendable, Answer: Codable & Send
     case takeOver(term: UInt64)
     /// Asks that device; the event's id becomes the intent's.
     case ask(Intent, of: SessionSource, lapsesAt: Date)
+    /// The designated device begins with it.
     case begin(id: UUID)
+    /// It has ended.
     case settle(id: UUID, SessionIntentOutcome<Answer>)
 }
 

@@ -21,9 +21,12 @@ where
     State: Codable & Sendable & SessionIntentState, Event: Codable & Sendable & SessionIntentEvent,
     State.Intent == Event.Intent, State.Answer == Event.Answer
 {
+    /// The session that the intents are asked in.
     public typealias Session = SyncedSession<State, Event, Reducer, ConflictPolicy>
+    /// An intent, as the handler is given it.
     public typealias Entry = SessionIntent<State.Intent, State.Answer>
 
+    /// The session that is served.
     public let session: Session
     private let handler: @MainActor (Entry) async throws -> State.Answer
     /// Last said, so that it is said once.

@@ -18,6 +18,7 @@ import MeshIdentity
 /// Of each peer 16 intents are open at most, and 256 in all are kept: of the settled ones the oldest make room, and an intent
 /// for which there is none is not taken.
 public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Sendable>: Codable, Sendable {
+    /// An intent and how far it has come.
     public typealias Entry = SessionIntent<Intent, Answer>
 
     /// nil until a device that serves has taken over.
@@ -27,11 +28,14 @@ public struct SessionIntents<Intent: Codable & Sendable, Answer: Codable & Senda
     /// In the order in which they were asked.
     public private(set) var entries: [Entry] = []
 
+    /// Open intents of one peer. Of a further one nothing is taken.
     public static var openOfPeerMax: Int { 16 }
+    /// Intents that are kept, open and settled.
     public static var countMax: Int { 256 }
     /// Characters of the text of a handler's error.
     public static var errorTextMax: Int { 1024 }
 
+    /// No owner, and nothing asked.
     public init() {}
 
     /// Complexity: O(entries).
@@ -103,16 +107,22 @@ extension SessionIntents: Hashable where Intent: Hashable, Answer: Hashable {}
 
 /// A feature's state that has an owner and intents in it.
 public protocol SessionIntentState {
+    /// What devices ask of each other.
     associatedtype Intent: Codable & Sendable
+    /// What they answer.
     associatedtype Answer: Codable & Sendable
 
+    /// The owner, and what has been asked. The reducer changes it with `apply`.
     var intents: SessionIntents<Intent, Answer> { get }
 }
 
 /// A feature's event of which one case carries what happens to them: `case intents(SessionIntentStep<Intent, Answer>)`.
 public protocol SessionIntentEvent {
+    /// What devices ask of each other.
     associatedtype Intent: Codable & Sendable
+    /// What they answer.
     associatedtype Answer: Codable & Sendable
 
+    /// The event that carries a step; as a rule a case of that name.
     static func intents(_ step: SessionIntentStep<Intent, Answer>) -> Self
 }

@@ -9,6 +9,7 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
     /// Devices of one session, at most.
     public static let membersMax = 16
 
+    /// The session that is under way.
     public let sessionID: UUID
     /// One more than that of the session before, as far as its opener knew.
     public let number: UInt32
@@ -20,6 +21,7 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
     /// Who was invited once the group was there, in ascending order; nil is nobody.
     public let latecomers: [SessionSource]?
 
+    /// An invitation as its opener makes it: the lobby's own work.
     public init(
         sessionID: UUID, number: UInt32, openedAt: Date, members: [SessionSource], latecomers: [SessionSource] = []
     ) {
@@ -30,6 +32,7 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
         self.latecomers = latecomers.isEmpty ? nil : latecomers.sorted()
     }
 
+    /// Whether a device takes part, in whichever of its lives. O(members).
     public func includes(_ peerID: String) -> Bool { everybody.contains { $0.peerID == peerID } }
 
     var everybody: [SessionSource] { members + (latecomers ?? []) }

@@ -29,20 +29,25 @@ where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
     State: Codable & Sendable, Event: Codable & Sendable
 {
+    /// The sessions that the lobby opens.
     public typealias Session = SyncedSession<State, Event, Reducer, ConflictPolicy>
+    /// How they are set up.
     public typealias Configuration = SyncedSessionConfiguration<State, Event>
     /// Makes or opens the session of that id, with what the lobby adds to its configuration.
     public typealias Opening =
         @MainActor (_ sessionID: UUID, _ configure: (inout Configuration) -> Void) async throws -> Session
 
+    /// The feature; one lobby for each on a transport.
     @ObservationIgnored public let featureID: String
     /// As this device calls itself.
     @ObservationIgnored public let name: String
+    /// What connects the devices. The lobby neither starts nor closes it.
     @ObservationIgnored public let transport: any SessionSyncTransport
     /// The session that this device goes with; nil before the first.
     public internal(set) var invitation: SessionInvitation?
     /// nil where this device only watches, and before the first session.
     public internal(set) var session: Session?
+    /// What this device is to the session that is under way.
     public internal(set) var part = SessionPart.none
     /// What members were seen to show, where this device only watches.
     public internal(set) var sighting: SessionSighting<State>?
@@ -153,6 +158,7 @@ where
 public enum SessionPart: String, Hashable, Sendable, Codable {
     /// There is none.
     case none
+    /// It takes part: what its user taps counts.
     case member
     /// It shows the session and has no say in it.
     case spectator
@@ -160,9 +166,11 @@ public enum SessionPart: String, Hashable, Sendable, Codable {
 
 /// Another device that runs the same feature.
 public struct SessionDevice: Hashable, Sendable {
+    /// The `SessionPeer.id`.
     public let peerID: String
     /// As it calls itself, made fit for a screen.
     public let name: String
+    /// Whether the transport reaches it now.
     public internal(set) var isReachable: Bool
     /// Its app has closed the transport; otherwise one that cannot be reached may come back by itself.
     public internal(set) var hasLeft = false
@@ -174,8 +182,11 @@ public struct SessionDevice: Hashable, Sendable {
 
 /// A state that a member of a session was seen to show: no engine is needed for it.
 public struct SessionSighting<State: Sendable>: Sendable {
+    /// The session that was seen.
     public let sessionID: UUID
+    /// The feature's state, as that member had it.
     public let state: State
+    /// The member that showed it.
     public let peerID: String
     /// By this device's clock.
     public let seenAt: Date
@@ -184,11 +195,13 @@ public struct SessionSighting<State: Sendable>: Sendable {
     let eventCount: UInt64
 }
 
+/// What a lobby tells of besides its properties.
 public enum SessionLobbyChange: Hashable, Sendable {
     /// A device has come or gone, or takes part.
     case devices
     /// `sighting` is another one.
     case sighted
+    /// This device has opened a session, joined one, or watches one.
     case opened, joined, watching
     /// Another device's session takes the place of the one that was under way here.
     case superseded
@@ -196,11 +209,13 @@ public enum SessionLobbyChange: Hashable, Sendable {
     case storeFailed
 }
 
+/// Why a lobby did not do what it was asked for.
 public enum SessionLobbyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// No session is under way here, or it has ended.
     case takesNoPart
     /// It has never been heard of.
     case unknownDevice(String)
+    /// The session has as many members as it may; `limit` is their number.
     case full(limit: Int)
 
     public var description: String {

@@ -3,15 +3,20 @@
 
     /// Where a broker is, and what it wants to see of its clients.
     public struct MQTTBroker: Hashable, Sendable {
+        /// A host's name or address.
         public var host: String
+        /// The TCP port.
         public var port: UInt16
         /// TLS, with the broker's certificate checked. Content is sealed either way; TLS keeps topics from the network.
         public var usesTLS: Bool
+        /// As whom to log in; nil for nobody.
         public var user: String?
+        /// The user's password; nil for none. Without TLS it travels in the clear.
         public var password: String?
         /// PEM file of the authorities to believe; nil for the system's.
         public var authoritiesPath: String?
 
+        /// Port 8883 with TLS and 1883 without, unless told otherwise.
         public init(host: String, port: UInt16? = nil, usesTLS: Bool = false) {
             self.host = host
             self.port = port ?? (usesTLS ? 8883 : 1883)

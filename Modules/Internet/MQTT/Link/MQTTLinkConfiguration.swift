@@ -10,6 +10,7 @@
         public var identity: PeerIdentity
         /// Whom it talks to, and nobody else.
         public var trustedPeers: TrustedPeers
+        /// Where the peers meet.
         public var broker: MQTTBroker
         /// How long the broker keeps messages for this peer while it is away.
         public var sessionExpiry = Duration.seconds(7 * 86_400)
@@ -19,6 +20,7 @@
         /// Another client than libmosquitto's.
         public var makeClient: (@Sendable () throws -> any RelayClient)?
 
+        /// Everything else is a default until it is set.
         public init(identity: PeerIdentity, trustedPeers: TrustedPeers, broker: MQTTBroker) {
             self.identity = identity
             self.trustedPeers = trustedPeers

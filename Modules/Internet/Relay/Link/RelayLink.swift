@@ -19,6 +19,7 @@
             var tasks: [Task<Void, Never>] = []
         }
 
+        /// Whom the link connects, and nobody else.
         public let trustedPeers: TrustedPeers
         private let client: any RelayClient
         private let state: Locked<State>
@@ -44,6 +45,7 @@
                         own: try OwnKey(identity), limits: lanes.mapValues(\.bytes), answerTime: answerTime)))
         }
 
+        /// What the link has done so far.
         public var statistics: RelayLinkStatistics { state.withLock { $0.core.statistics } }
 
         /// Where the relay is, for people.
@@ -173,7 +175,9 @@
 
     /// What a link has done, in messages.
     public struct RelayLinkStatistics: Hashable, Sendable {
+        /// Messages given to the relay.
         public var packetsSent = 0
+        /// Messages of peers that were opened.
         public var packetsReceived = 0
         /// Not sealed by whom the topic names: refused.
         public var forged = 0
@@ -182,6 +186,7 @@
         /// From nobody who is trusted, or on keys that are no more: ignored.
         public var strangers = 0
 
+        /// Nothing yet.
         public init() {}
     }
 

@@ -2,19 +2,26 @@ public import MeshBus
 
 /// What came of examining one plugin.
 public struct ConformanceReport: Hashable, Sendable, Codable {
+    /// What came of one rule.
     public enum Outcome: String, Hashable, Sendable, Codable {
+        /// It was kept; it was not; it is not for this plugin.
         case passed, failed, skipped
     }
 
+    /// One rule and what came of it.
     public struct Row: Hashable, Sendable, Codable {
+        /// The plugin under examination.
         public let plugin: PluginID
         /// The rule's id.
         public let rule: String
+        /// What the rule says, in a line.
         public let summary: String
+        /// What came of the rule.
         public let outcome: Outcome
         /// Why it failed or was skipped; empty when it passed.
         public let detail: String
 
+        /// What came of one rule for one plugin.
         public init(plugin: PluginID, rule: String, summary: String, outcome: Outcome, detail: String) {
             self.plugin = plugin
             self.rule = rule
@@ -27,6 +34,7 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
     /// In the order of the rules.
     public let rows: [Row]
 
+    /// A report of these rows.
     public init(rows: [Row]) { self.rows = rows }
 
     /// One plugin's reports in one: a rule has failed if it has failed in one of them, and is skipped if it is in all.
@@ -41,8 +49,10 @@ public struct ConformanceReport: Hashable, Sendable, Codable {
 
     /// No rule failed.
     public var isConformant: Bool { !rows.contains { $0.outcome == .failed } }
+    /// The rows of rules that were not kept.
     public var failures: [Row] { rows.filter { $0.outcome == .failed } }
 
+    /// The row of one rule; nil where it was not examined.
     public subscript(rule id: String) -> Row? { rows.first { $0.rule == id } }
 }
 

@@ -12,6 +12,7 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
     /// - Throws: `ConformanceFailure` when the rule is broken; any other error breaks it too.
     public let check: @Sendable (Bench) async throws -> Void
 
+    /// A rule of that id, which never changes. `check` throws ``ConformanceFailure`` where the rule is not kept.
     public init(_ id: String, _ summary: String, check: @escaping @Sendable (Bench) async throws -> Void) {
         self.id = id
         self.summary = summary
@@ -30,6 +31,7 @@ public struct ConformanceRule<Bench: Sendable>: Sendable {
 public struct ConformanceFailure: Error, Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
+    /// The description says what was found, and what must be.
     public init(_ description: String) { self.description = description }
 }
 

@@ -24,8 +24,11 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     deinit { listener.cancel() }
 
+    /// All so far, in order.
     public var elements: [Element] { record.withLock { $0.elements } }
+    /// How many there are so far.
     public var count: Int { record.withLock { $0.elements.count } }
+    /// Whether the stream has ended.
     public var hasEnded: Bool { record.withLock { $0.hasEnded } }
 
     func stop() { listener.cancel() }

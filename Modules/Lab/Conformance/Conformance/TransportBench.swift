@@ -13,17 +13,23 @@ public import MeshTransport
 ///
 /// Every wait is bounded by the fixture's patience, so that a rule ends whatever the transport does.
 public struct TransportBench: Sendable {
+    /// The two ends under examination.
     public let pair: TransportPair
+    /// How many times a wait lets time pass before it gives up.
     public let patience: Int
     /// What the transports stand on, where that is a link that shows itself.
     public let links: LinkFixture?
     /// What the rule has made beside the pair, and what is to be closed with it.
     private let extras = Locked<[any SessionSyncTransport]>([])
+    /// The session of all messages that the bench makes.
     public let sessionID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 7))
 
+    /// The end that sends, as a rule.
     public var first: any SessionSyncTransport { pair.first }
+    /// The end that receives, as a rule.
     public var second: any SessionSyncTransport { pair.second }
 
+    /// A bench for one pair, which the caller closes.
     public init(pair: TransportPair, patience: Int, links: LinkFixture? = nil) {
         self.pair = pair
         self.patience = patience
@@ -130,6 +136,7 @@ extension TransportBench {
             causalTimestamp: Date(timeIntervalSince1970: 1_767_225_600), payloadType: "conformance.text")
     }
 
+    /// An envelope of the session; `source` is the first end's peer unless told otherwise.
     public func envelope(
         _ sequence: UInt64, feature: String = "workout", text: String = "event", from source: SessionPeer? = nil
     ) throws -> AnySessionSyncEnvelope {
@@ -137,6 +144,7 @@ extension TransportBench {
             SessionSyncEnvelope(metadata: metadata(sequence, feature: feature, from: source), payload: [text]))
     }
 
+    /// A snapshot of the session, by the first end's peer.
     public func snapshot(
         _ revision: UInt64, feature: String = "workout", text: String = "state"
     ) throws -> AnySessionSyncSnapshot {
@@ -160,18 +168,21 @@ extension TransportBench {
         for sequence in sequences { try await first.send(envelope(sequence, feature: feature), mode: mode, to: nil) }
     }
 
+    /// Sends the first end's newest snapshot to everybody.
     public func publish(_ revision: UInt64, feature: String = "workout") async throws {
         try await first.sendSnapshot(snapshot(revision, feature: feature), mode: .latestSnapshot, to: nil)
     }
 }
 
 extension Recorder where Element == AnySessionSyncEnvelope {
+    /// The sequences of a feature's envelopes, in the order of their arrival.
     public func sequences(feature: String = "workout") -> [UInt64] {
         elements.filter { $0.metadata.featureID == feature }.map(\.metadata.sequence)
     }
 }
 
 extension Recorder where Element == AnySessionSyncSnapshot {
+    /// The revisions of a feature's snapshots, in the order of their arrival.
     public func revisions(feature: String = "workout") -> [UInt64] {
         elements.filter { $0.metadata.featureID == feature }.map(\.revision)
     }

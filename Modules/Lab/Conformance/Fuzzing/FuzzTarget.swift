@@ -5,6 +5,7 @@ import MeshWire
 ///
 /// `Tools/Fuzzing` feeds these from libFuzzer, and the tests replay what it has found.
 public struct FuzzTarget: Sendable {
+    /// Unique among the targets, such as `frames`.
     public let name: String
     /// Must return for every input. `BrokenPromise`, a trap, a hang or an unbounded allocation is a find.
     public let run: @Sendable (UnsafeRawBufferPointer) throws -> Void
@@ -22,6 +23,7 @@ public struct FuzzTarget: Sendable {
 
 /// What a decoder did not keep.
 public struct BrokenPromise: Error, CustomStringConvertible {
+    /// The promise, in words.
     public let promise: String
 
     public var description: String { "broken promise: \(promise)" }

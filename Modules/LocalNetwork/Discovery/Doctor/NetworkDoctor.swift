@@ -6,7 +6,9 @@ internal import MeshBus
 /// interface, which must come back and which other responders answer. It changes nothing, needs no rights, and takes
 /// about a second.
 public struct NetworkDoctor: Sendable {
+    /// What a finding means for discovery.
     public enum Verdict: String, Hashable, Sendable, Codable {
+        /// Nothing stands in the way.
         case fine
         /// Discovery works in part, or may not work.
         case warning
@@ -18,6 +20,7 @@ public struct NetworkDoctor: Sendable {
     public struct Finding: Hashable, Sendable, Codable {
         /// The name of the check: `interface`, `address`, `route`, `port`, `multicast`, `neighbours`, `clock`.
         public var id: String
+        /// What the finding means for discovery.
         public var verdict: Verdict
         /// The interface that was looked at; nil when the check is about the machine.
         public var interface: String?

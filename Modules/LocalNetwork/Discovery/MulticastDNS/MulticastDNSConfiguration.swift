@@ -25,5 +25,6 @@ public struct MulticastDNSConfiguration: Hashable, Sendable {
     /// Answers to single askers on an interface in a second, with as many in reserve; more are dropped.
     public var unicastRepliesPerSecond = 32
 
+    /// The defaults.
     public init() {}
 }

@@ -1,12 +1,15 @@
 /// Where a packet came from and how.
 public struct MulticastDNSSource: Hashable, Sendable {
+    /// The sender's address.
     public var ip: IPAddress
+    /// The sender's port; 5353 of a responder.
     public var port: UInt16
     /// The interface on which it was received.
     public var interfaceIndex: UInt32
     /// It was sent to the group and not to this machine alone.
     public var wasMulticast: Bool
 
+    /// Where one packet came from.
     public init(ip: IPAddress, port: UInt16, interfaceIndex: UInt32, wasMulticast: Bool = true) {
         self.ip = ip
         self.port = port
@@ -27,21 +30,28 @@ public struct MulticastDNSDirectives: Sendable {
 
 /// A packet to send.
 public struct MulticastDNSPacket: Hashable, Sendable {
+    /// Where a packet goes.
     public enum Destination: Hashable, Sendable {
         /// 224.0.0.251 or ff02::fb, port 5353.
         case multicast(IPAddress.Family)
+        /// To one machine that asked.
         case unicast(IPAddress, port: UInt16)
     }
 
+    /// A whole DNS message.
     public var bytes: [UInt8]
     /// The interface on which to send it.
     public var interfaceIndex: UInt32
+    /// Where it goes.
     public var destination: Destination
 }
 
 /// What an observer of the discovery is told.
 public enum MulticastDNSEvent: Hashable, Sendable {
+    /// A service is there, or what it says of itself has changed.
     case found(FoundService)
+    /// A service has said goodbye, or has not been heard for the lifetime of its records.
     case lost(instance: String)
+    /// The own service has another name now, because a neighbour holds the one that it had.
     case renamed(to: String)
 }

@@ -2,10 +2,14 @@
 public struct NetworkInterface: Hashable, Sendable {
     /// The number by which the system knows it.
     public var index: UInt32
+    /// As the system calls it, such as `eth0`.
     public var name: String
+    /// Its own addresses.
     public var addresses: [InterfaceAddress]
+    /// Whether it reaches this machine only.
     public var isLoopback: Bool
 
+    /// An interface as the system tells of it.
     public init(index: UInt32, name: String, addresses: [InterfaceAddress], isLoopback: Bool = false) {
         self.index = index
         self.name = name
@@ -22,10 +26,12 @@ public struct NetworkInterface: Hashable, Sendable {
 
 /// An address of an interface and how much of it its network shares.
 public struct InterfaceAddress: Hashable, Sendable {
+    /// The address.
     public var ip: IPAddress
     /// In bits: 0 to 32, or 0 to 128.
     public let prefixLength: Int
 
+    /// An address and its network; the prefix is moved into its range.
     public init(ip: IPAddress, prefixLength: Int) {
         self.ip = ip
         self.prefixLength = min(max(prefixLength, 0), ip.family == .v4 ? 32 : 128)
@@ -50,9 +56,11 @@ public struct InterfaceAddress: Hashable, Sendable {
 extension IPAddress {
     /// The two families of the Internet Protocol; each has a multicast group of its own.
     public enum Family: UInt8, Hashable, Sendable, CaseIterable {
+        /// 32 bits, 224.0.0.251; 128 bits, ff02::fb.
         case v4, v6
     }
 
+    /// Which of the two it belongs to.
     public var family: Family {
         switch self {
         case .v4: .v4

@@ -14,6 +14,7 @@ public final class MulticastDNS: ServiceDiscovery {
     private let tally = Locked(DiscoveryStatistics())
     private let thread = DiscoveryThread()
 
+    /// Looks at no network before it is started.
     public init(type: ServiceType = .sessionMesh, options: MulticastDNSOptions = MulticastDNSOptions()) {
         self.type = type
         self.options = options
@@ -69,5 +70,6 @@ public struct MulticastDNSOptions: Hashable, Sendable {
     /// Another one than 5353 meets nobody but who chose the same.
     package var port = MulticastSocket.port
 
+    /// The defaults, on the interfaces of these names.
     public init(interfaces: Set<String>? = nil) { self.interfaces = interfaces }
 }

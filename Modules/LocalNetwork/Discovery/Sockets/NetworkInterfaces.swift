@@ -12,13 +12,16 @@
 public enum NetworkInterfaces {
     /// One of them and what it is good for.
     public struct Entry: Hashable, Sendable {
+        /// Its number, name and addresses.
         public var interface: NetworkInterface
         /// Switched on, and connected.
         public var isUp: Bool
+        /// Whether it takes packets to a group.
         public var carriesMulticast: Bool
         /// There is one other side only, as with a tunnel.
         public var isPointToPoint: Bool
 
+        /// An interface that is up and carries multicast, unless told otherwise.
         public init(
             _ interface: NetworkInterface, isUp: Bool = true, carriesMulticast: Bool = true,
             isPointToPoint: Bool = false

@@ -26,6 +26,7 @@
             var group: MultiThreadedEventLoopGroup
         }
 
+        /// What the link was made of.
         public let configuration: UDPLinkConfiguration
         public let lanes: [LinkLane: PayloadLimit] = [.stream: .udpStream, .datagram: .udpSealed]
         public var traits: LinkTraits {

@@ -18,9 +18,12 @@
         public var address: String?
         /// The only network interface, by its name, over which peers are dialed and let in; nil for every one.
         public var interface: String?
+        /// How much the link takes.
         public var bounds = UDPLinkBounds()
+        /// How long the link waits.
         public var times = UDPLinkTimes()
 
+        /// Bounds and times are the defaults until they are set.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, discovery: (any ServiceDiscovery)? = nil,
             manualPeers: [UDPManualPeer] = [], port: UInt16 = 0, address: String? = nil, interface: String? = nil
@@ -39,10 +42,12 @@
     public struct UDPManualPeer: Hashable, Sendable, CustomStringConvertible {
         /// A name or an address.
         public var host: String
+        /// The TCP port.
         public var port: UInt16
         /// Who must be there; nil for any trusted peer.
         public var id: PeerID?
 
+        /// A peer at a known place.
         public init(host: String, port: UInt16, id: PeerID? = nil) {
             self.host = host
             self.port = port
@@ -86,6 +91,7 @@
         /// How often nothing may be heard when something is due, before a connection is dead.
         public var missedHeartbeatsMax = 3
 
+        /// The defaults.
         public init() {}
     }
 
@@ -101,12 +107,14 @@
         public var stagger = Duration.milliseconds(250)
         /// Before dialing again, doubling from the first to the second, of which up to the half is left away at random.
         public var backoffMin = Duration.milliseconds(100)
+        /// The longest wait between two tries.
         public var backoffMax = Duration.seconds(30)
         /// After which the announced name is drawn anew.
         public var label = Duration.seconds(3600)
         /// For handing over what was taken when the link closes.
         public var closing = Duration.seconds(1)
 
+        /// The defaults.
         public init() {}
     }
 #endif

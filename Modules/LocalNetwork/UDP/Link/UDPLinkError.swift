@@ -13,6 +13,7 @@
 
     /// Why a link could not begin.
     public struct UDPLinkError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             private enum Value: String {
                 case alreadyStarted, portTaken, notPermitted, noSuchAddress, noSuchInterface, invalidIdentity
@@ -33,14 +34,18 @@
             public static let noSuchInterface = Code(value: .noSuchInterface)
             /// No certificate can be made of the identity.
             public static let invalidIdentity = Code(value: .invalidIdentity)
+            /// A call of the system failed; the message says which.
             public static let systemCallFailed = Code(value: .systemCallFailed)
 
             public var description: String { value.rawValue }
         }
 
+        /// What went wrong, to branch on.
         public let code: Code
+        /// What happened, in words for people.
         public let message: String
 
+        /// For callers that stand in for a link.
         public init(_ code: Code, _ message: String) {
             self.code = code
             self.message = message

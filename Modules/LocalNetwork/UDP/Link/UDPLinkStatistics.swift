@@ -3,6 +3,7 @@
     public struct UDPLinkStatistics: Hashable, Sendable {
         /// Connections that were told to the observer, and ended again.
         public internal(set) var connectedCount: UInt64 = 0
+        /// Those of them that have ended.
         public internal(set) var disconnectedCount: UInt64 = 0
         /// Tries to connect to an address.
         public internal(set) var dialCount: UInt64 = 0
@@ -21,8 +22,10 @@
         /// Of those, let go for a newer one.
         public internal(set) var fallbackDropped: UInt64 = 0
 
+        /// Nothing yet.
         public init() {}
 
+        /// Of all reasons together.
         public var refusalCount: UInt64 { refusals.values.reduce(0, +) }
     }
 #endif

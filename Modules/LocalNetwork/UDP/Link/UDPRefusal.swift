@@ -3,6 +3,7 @@
 
     /// A connection that was not let in, or did not let this peer in, and why.
     public struct UDPRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Why it was not let in. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             private enum Value: String {
                 case unknownPeer, wrongPeer, noCertificate, downgrade, handshakeFailed, slowHandshake,
@@ -21,6 +22,7 @@
             public static let noCertificate = Code(value: .noCertificate)
             /// It wants a version of TLS before 1.3.
             public static let downgrade = Code(value: .downgrade)
+            /// TLS came to no connection.
             public static let handshakeFailed = Code(value: .handshakeFailed)
             /// It has not proven who it is in time.
             public static let slowHandshake = Code(value: .slowHandshake)
@@ -30,6 +32,7 @@
             public static let tooManyConnections = Code(value: .tooManyConnections)
             /// It does not speak what this link speaks.
             public static let noProtocol = Code(value: .noProtocol)
+            /// It speaks no version of the link that is spoken here.
             public static let unsupportedVersion = Code(value: .unsupportedVersion)
             /// What it has sent makes no sense.
             public static let protocolError = Code(value: .protocolError)
@@ -45,6 +48,7 @@
             public var description: String { value.rawValue }
         }
 
+        /// Why it was not let in.
         public let code: Code
         /// Where it is: address and port.
         public let remote: String
@@ -52,6 +56,7 @@
         public let peerID: PeerID?
         /// Whether this side has dialed.
         public let isDialedHere: Bool
+        /// What happened, in words for people.
         public let message: String
 
         public var description: String {

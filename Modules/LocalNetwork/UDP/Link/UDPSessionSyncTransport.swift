@@ -25,6 +25,7 @@
     /// A peer's id is that of its key, so nobody can speak as somebody else.
     public final class UDPSessionSyncTransport: DeliveringTransport {
         public let delivery: LinkTransport
+        /// What moves the bytes; it has the statistics, and lets peers in and out.
         public let link: UDPLink
 
         /// The local peer's id is that of the identity.

@@ -17,10 +17,12 @@
     /// carries nothing else and that no link takes; then `PairingExchange` decides. There is one exchange at a time and one
     /// try: once the other side has said something, the window ends with that exchange, whatever comes of it.
     public final class UDPPairing: Sendable {
+        /// What the window was given.
         public let configuration: UDPPairingConfiguration
         private let hub = Locked<PairingHub?>(nil)
         private let hasRun = Locked(false)
 
+        /// A window that is not open yet.
         public init(_ configuration: UDPPairingConfiguration) { self.configuration = configuration }
 
         /// Where others reach this window; nil unless it is open.

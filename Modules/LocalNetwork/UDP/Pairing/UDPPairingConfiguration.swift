@@ -4,11 +4,13 @@
 
     /// What a `UDPPairing` is given.
     public struct UDPPairingConfiguration: Sendable {
+        /// This device's key, which the other is to trust.
         public var identity: PeerIdentity
         /// Where the peer goes when all is well.
         public var trustedPeers: TrustedPeers
         /// What the other person sees this device called.
         public var name: String
+        /// How the two prove that they are the ones their people mean.
         public var method: PairingExchange.Method
         /// Finds who pairs too; started and stopped by the window, so it serves one only, and no link. nil for none.
         public var discovery: (any ServiceDiscovery)?
@@ -23,6 +25,7 @@
         /// For a connection to prove its key and to say something.
         public var handshake = Duration.seconds(3)
 
+        /// Without `discovery` and without `manualPeer` the window only waits to be dialed.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, method: PairingExchange.Method,
             discovery: (any ServiceDiscovery)? = nil, manualPeer: UDPManualPeer? = nil, port: UInt16 = 0,
@@ -41,6 +44,7 @@
 
     /// Why nobody was paired.
     public struct UDPPairingError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
             private enum Value: String {
                 case timedOut, failed, disconnected, declined, cancelled, alreadyRun
@@ -56,6 +60,7 @@
             public static let disconnected = Code(value: .disconnected)
             /// A person has said no.
             public static let declined = Code(value: .declined)
+            /// The task that ran it was cancelled.
             public static let cancelled = Code(value: .cancelled)
             /// The window has been opened before.
             public static let alreadyRun = Code(value: .alreadyRun)
@@ -63,11 +68,14 @@
             public var description: String { value.rawValue }
         }
 
+        /// What went wrong, to branch on.
         public let code: Code
+        /// What happened, in words for people.
         public let message: String
         /// What the exchange has found.
         public let cause: PairingError?
 
+        /// For callers that stand in for a window.
         public init(_ code: Code, _ message: String, cause: PairingError? = nil) {
             self.code = code
             self.message = message

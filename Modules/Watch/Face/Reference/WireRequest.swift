@@ -9,8 +9,11 @@ public struct WireRequest: Codable, Sendable {
     public let typeName: String
     /// The request in JSON.
     public let payload: Data
+    /// Which reply belongs to it.
     public let requestID: UUID
+    /// Whether nobody waits for a reply.
     public let isFireAndForget: Bool
+    /// When it was made, by the sender's clock.
     public let timestamp: Date
 
     /// - Throws: what the encoder throws.

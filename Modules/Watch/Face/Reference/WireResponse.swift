@@ -3,16 +3,22 @@ public import MeshConnection
 
 /// A reply as WatchConnectivitySwift 5 puts it on the wire, in JSON.
 public struct WireResponse: Codable, Sendable {
+    /// What came of a request.
     public enum Outcome: Codable, Sendable {
         /// The response in JSON.
         case success(Data)
+        /// An error, as it was thrown.
         case failure(ConnectionError)
     }
 
+    /// What came of the request.
     public let outcome: Outcome
+    /// The request's.
     public let requestID: UUID
+    /// When it was made, by the answering side's clock.
     public let timestamp: Date
 
+    /// Every field as it is.
     public init(outcome: Outcome, requestID: UUID, timestamp: Date) {
         self.outcome = outcome
         self.requestID = requestID
@@ -31,6 +37,7 @@ public struct WireResponse: Codable, Sendable {
         success(try encoder.encode(response), requestID: requestID)
     }
 
+    /// A reply that says what went wrong, made now.
     public static func failure(_ error: ConnectionError, requestID: UUID) -> WireResponse {
         WireResponse(outcome: .failure(error), requestID: requestID, timestamp: Date())
     }

@@ -37,6 +37,7 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
     private let configuration = Locked(Configuration())
     private let calls = Locked(Calls())
 
+    /// A session that is activated, reachable and answers by itself.
     public override init() { super.init() }
 
     // MARK: What it does
@@ -62,22 +63,27 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
         get { configuration.withLock { $0.transferFileError } }
         set { configuration.withLock { $0.transferFileError = newValue } }
     }
+    /// Called with each message data, before its reply.
     public var onSendMessageData: (@Sendable (Data) -> Void)? {
         get { configuration.withLock { $0.onSendMessageData } }
         set { configuration.withLock { $0.onSendMessageData = newValue } }
     }
+    /// Called with each user info.
     public var onTransferUserInfo: (@Sendable ([String: Any]) -> Void)? {
         get { configuration.withLock { $0.onTransferUserInfo } }
         set { configuration.withLock { $0.onTransferUserInfo = newValue } }
     }
+    /// Called with each application context.
     public var onUpdateApplicationContext: (@Sendable ([String: Any]) -> Void)? {
         get { configuration.withLock { $0.onUpdateApplicationContext } }
         set { configuration.withLock { $0.onUpdateApplicationContext = newValue } }
     }
+    /// Called with each activation.
     public var onActivate: (@Sendable () -> Void)? {
         get { configuration.withLock { $0.onActivate } }
         set { configuration.withLock { $0.onActivate = newValue } }
     }
+    /// Called with each file and its metadata.
     public var onTransferFile: (@Sendable (URL, [String: Any]?) -> Void)? {
         get { configuration.withLock { $0.onTransferFile } }
         set { configuration.withLock { $0.onTransferFile = newValue } }
@@ -85,15 +91,25 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
 
     // MARK: What was called
 
+    /// How often `activate` was called.
     public var activateCallCount: Int { calls.withLock { $0.activate } }
+    /// How often `sendMessageData` was called.
     public var sendMessageDataCallCount: Int { calls.withLock { $0.sendMessageData } }
+    /// How often `transferUserInfo` was called.
     public var transferUserInfoCallCount: Int { calls.withLock { $0.transferUserInfo } }
+    /// How often `updateApplicationContext` was called.
     public var updateApplicationContextCallCount: Int { calls.withLock { $0.updateApplicationContext } }
+    /// How often `transferFile` was called.
     public var transferFileCallCount: Int { calls.withLock { $0.transferFile } }
+    /// The last argument of `sendMessageData`; nil before the first.
     public var lastSentMessageData: Data? { calls.withLock { $0.messageData } }
+    /// The last argument of `transferUserInfo`; nil before the first.
     public var lastTransferredUserInfo: [String: Any]? { calls.withLock { $0.userInfo } }
+    /// The last argument of `updateApplicationContext`; nil before the first.
     public var lastUpdatedApplicationContext: [String: Any]? { calls.withLock { $0.applicationContext } }
+    /// The last argument of `transferFile`; nil before the first.
     public var lastTransferredFileURL: URL? { calls.withLock { $0.fileURL } }
+    /// The metadata of the last `transferFile`; nil where it had none.
     public var lastTransferredFileMetadata: [String: Any]? { calls.withLock { $0.fileMetadata } }
 
     /// As at first, but for its callbacks, its delegate and what it says of the counterpart.
@@ -194,11 +210,13 @@ public final class MockWCSession: StandInSession, @unchecked Sendable {
     /// A message that wants no reply.
     public func simulateReceivedMessage(_ data: Data) { delegate.receive(messageData: data) }
 
+    /// Tells the delegate that a user info has come.
     public func simulateReceivedUserInfo(_ userInfo: [String: Any]) { delegate.receive(userInfo: userInfo) }
 
     /// Only the system makes such a file.
     public func simulateFileReceived(_ file: WCSessionFile) { delegate.receive(file: file) }
 
+    /// Tells the delegate that a file has arrived, or never will.
     public func simulateFileTransferFinished(_ transfer: WCSessionFileTransfer, error: (any Error)?) {
         delegate.finish(transfer: transfer, error: error)
     }

@@ -12,10 +12,13 @@ public import MeshRequests
 public final class PreviewWCSession: StandInSession, @unchecked Sendable {
     private let responses = Locked<[String: @Sendable () throws -> Data]>([:])
 
+    /// A session that is activated and reachable.
     public override init() { super.init() }
 
+    /// A session whose counterpart answers.
     public static var connected: PreviewWCSession { PreviewWCSession() }
 
+    /// A session whose counterpart cannot be reached.
     public static var disconnected: PreviewWCSession {
         let session = PreviewWCSession()
         session.isReachable = false
@@ -35,6 +38,7 @@ public final class PreviewWCSession: StandInSession, @unchecked Sendable {
         responses.withLock { $0[String(describing: requestType)] = { try JSONEncoder().encode(response) } }
     }
 
+    /// Forgets every answer that was set.
     public func clearMockResponses() { responses.withLock { $0 = [:] } }
 
     override func reply(to data: Data) -> Data {

@@ -42,6 +42,7 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
 
     // MARK: What the session says
 
+    /// How far the session has come. Setting it tells nobody.
     public var activationState: WCSessionActivationState {
         get { state.withLock { $0.activationState } }
         set { change { $0.activationState = newValue } }
@@ -80,10 +81,12 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         get { state.withLock { $0.delegate } }
         set { state.withLock { $0.delegate = newValue } }
     }
+    /// What `transferUserInfo` has left under way, or what was set.
     public var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] {
         get { state.withLock { $0.outstandingUserInfoTransfers } }
         set { state.withLock { $0.outstandingUserInfoTransfers = newValue } }
     }
+    /// What `transferFile` has left under way, or what was set.
     public var outstandingFileTransfers: [WCSessionFileTransfer] {
         get { state.withLock { $0.outstandingFileTransfers } }
         set { state.withLock { $0.outstandingFileTransfers = newValue } }
@@ -164,8 +167,10 @@ public class StandInSession: WCSessionProviding, @unchecked Sendable {
         delegate.receive(messageData: data, replyHandler: replyHandler)
     }
 
+    /// The counterpart takes messages, or no longer; the delegate is told.
     public func simulateReachabilityChange(_ reachable: Bool) { isReachable = reachable }
 
+    /// Tells the delegate that a context has come, and keeps it as the newest.
     public func simulateReceivedApplicationContext(_ context: [String: Any]) {
         receivedApplicationContext = context
         delegate.receive(applicationContext: context)

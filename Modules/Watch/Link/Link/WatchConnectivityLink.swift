@@ -38,6 +38,7 @@ public final class WatchConnectivityLink: TransportLink {
     /// Secured as Apple Platform Security says: paired out of band, and encrypted over Bluetooth (LE Secure) and Wi-Fi
     /// (IKEv2).
     public let traits = LinkTraits(expectedLatency: .interactive, isSecured: true)
+    /// The session below.
     public let session: any WCSessionProviding
 
     let names: LinkNames

@@ -9,6 +9,7 @@ public import Foundation
 /// Whoever shares a session with others: a link, a connection. Told by a `WatchSessionMultiplexer`, one thing at a time, on
 /// the thread on which the session calls its delegate, which is never the main thread.
 public protocol WatchSessionListener: AnyObject, Sendable {
+    /// Something has happened to the session, which stands so now.
     func session(_ event: WatchSessionEvent, _ state: WCSessionState)
     /// - Returns: whether it was for this listener. Then nobody else is asked, and the app's own delegate is not told.
     func take(_ content: WatchSessionContent) -> Bool
@@ -36,9 +37,11 @@ extension WatchSessionListener {
 public enum WatchSessionEvent: Sendable {
     /// - Parameter error: why it could not be activated; nil when it has been.
     case activated(error: (any Error)?)
+    /// The user takes another watch; nothing more is sent to this one.
     case becameInactive
     /// It is being activated anew, for another watch.
     case deactivated
+    /// The counterpart takes messages, or no longer.
     case reachabilityChanged
     /// A watch was paired, or its app installed; on watchOS the companion app.
     case counterpartChanged
@@ -50,10 +53,14 @@ public enum WatchSessionEvent: Sendable {
 public enum WatchSessionContent {
     /// - Parameter reply: not nil when the sender waits for an answer.
     case message([String: Any], reply: (([String: Any]) -> Void)?)
+    /// Message data; `reply` is nil where nobody waits for one.
     case data(Data, reply: ((Data) -> Void)?)
+    /// A user info.
     case userInfo([String: Any])
     /// The file is deleted when `take` returns: move it elsewhere before.
     case file(WCSessionFile)
+    /// A user info has arrived at the counterpart, or never will.
     case finishedUserInfo(WCSessionUserInfoTransfer, (any Error)?)
+    /// A file has arrived at the counterpart, or never will.
     case finishedFile(WCSessionFileTransfer, (any Error)?)
 }

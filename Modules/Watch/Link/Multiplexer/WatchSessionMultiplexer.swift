@@ -31,6 +31,7 @@ public final class WatchSessionMultiplexer: NSObject, Sendable {
     /// With it begin all names of this library: in user infos, in files' metadata and in application contexts.
     public static let prefix = "sessionmesh."
 
+    /// The session whose delegate it is.
     public let session: any WCSessionProviding
     /// The only one who writes the application context.
     public let context: ApplicationContextWriter
@@ -169,6 +170,7 @@ extension WatchSessionMultiplexer {
         shared.withLock { $0.early = left + $0.early }
     }
 
+    /// Tells a listener nothing more. One that is not attached is fine.
     public func detach(_ listener: any WatchSessionListener) {
         shared.withLock { $0.listeners.removeAll { $0.listener == nil || $0.listener === listener } }
     }
@@ -179,6 +181,7 @@ extension WatchSessionMultiplexer {
         if session.activationState != .activated { session.activate() }
     }
 
+    /// How the session is now.
     public var state: WCSessionState { WCSessionState(session) }
 
     /// How the session is, now and after each change. Every call is an independent stream, 64 states deep; the oldest make

@@ -14,6 +14,7 @@ public import Foundation
 ///   the app's. It goes by its session, so the `WCSession` that a delegate method is called with may be any.
 /// - Whatever changes without a call of the delegate should be told by `stateChanges()`.
 public protocol WCSessionProviding: AnyObject, Sendable {
+    /// How far the session has come.
     var activationState: WCSessionActivationState { get }
     /// Whether the counterpart takes messages now. May be wrong either way.
     var isReachable: Bool { get }
@@ -29,26 +30,34 @@ public protocol WCSessionProviding: AnyObject, Sendable {
         var isWatchAppInstalled: Bool { get }
     #endif
 
+    /// Who is told what happens; see above.
     var delegate: (any WCSessionDelegate)? { get set }
 
     /// Begins to activate the session; the delegate is told when that is done.
     func activate()
 
+    /// Sends a property list to the counterpart's app while it can be reached. Without `replyHandler` nobody waits
+    /// for a reply.
     func sendMessage(
         _ message: [String: Any], replyHandler: (([String: Any]) -> Void)?,
         errorHandler: ((any Error) -> Void)?)
+    /// Sends bytes to the counterpart's app while it can be reached. Without `replyHandler` nobody waits for a reply.
     func sendMessageData(
         _ data: Data, replyHandler: ((Data) -> Void)?, errorHandler: ((any Error) -> Void)?)
 
     /// May block its caller.
     func updateApplicationContext(_ applicationContext: [String: Any]) throws
 
+    /// Queues a property list, which arrives however long that takes, in order.
     @discardableResult
     func transferUserInfo(_ userInfo: [String: Any]) -> WCSessionUserInfoTransfer
+    /// User infos that have not arrived.
     var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] { get }
 
+    /// Queues a file, which must stay where it is until its transfer has finished.
     @discardableResult
     func transferFile(_ file: URL, metadata: [String: Any]?) -> WCSessionFileTransfer
+    /// Files that have not arrived.
     var outstandingFileTransfers: [WCSessionFileTransfer] { get }
 
     // What follows has a default.
@@ -95,13 +104,16 @@ extension WCSessionProviding {
 
 /// How a session is at one moment.
 public struct WCSessionState: Hashable, Sendable {
+    /// How far the session has come.
     public var activationState: WCSessionActivationState
+    /// Whether the counterpart takes messages now. May be wrong either way.
     public var isReachable: Bool
     /// On iOS; true elsewhere.
     public var isPaired: Bool
     /// On iOS; true elsewhere.
     public var isWatchAppInstalled: Bool
 
+    /// For stand-ins and tests.
     public init(
         activationState: WCSessionActivationState, isReachable: Bool, isPaired: Bool = true,
         isWatchAppInstalled: Bool = true
@@ -112,6 +124,7 @@ public struct WCSessionState: Hashable, Sendable {
         self.isWatchAppInstalled = isWatchAppInstalled
     }
 
+    /// What the session says of itself at this moment.
     public init(_ session: any WCSessionProviding) {
         self.init(activationState: session.activationState, isReachable: session.isReachable)
         #if !os(watchOS)

@@ -11,29 +11,49 @@ public let WCErrorDomain: String = "WCErrorDomain"
 ///
 /// Source: https://developer.apple.com/documentation/watchconnectivity/wcerror
 public struct WCError: Error, CustomNSError, Hashable, Sendable {
-    // More codes may come: switches over them need `@unknown default`, as with Apple's.
+    /// What went wrong, with the numbers of Apple's framework: 7001 to 7019. More may come: a `switch` over them needs
+    /// `@unknown default`, as with Apple's.
     #if compiler(>=6.3)
         @nonexhaustive(warn)
     #endif
     public enum Code: Int, Hashable, Sendable, CaseIterable {
+        /// 7001: none of the others.
         case genericError = 7001
+        /// 7002: the device has no WatchConnectivity.
         case sessionNotSupported
+        /// 7003: the session was activated without a delegate.
         case sessionMissingDelegate
+        /// 7004: the session is not activated.
         case sessionNotActivated
+        /// 7005: no watch is paired.
         case deviceNotPaired
+        /// 7006: the watch has not installed the app.
         case watchAppNotInstalled
+        /// 7007: the counterpart takes no messages now.
         case notReachable
+        /// 7008: an argument makes no sense.
         case invalidParameter
+        /// 7009: more bytes than the lane carries.
         case payloadTooLarge
+        /// 7010: something else than property list values.
         case payloadUnsupportedTypes
+        /// 7011: the counterpart did not reply.
         case messageReplyFailed
+        /// 7012: no reply came in time.
         case messageReplyTimedOut
+        /// 7013: the file cannot be read.
         case fileAccessDenied
+        /// 7014: it could not be delivered.
         case deliveryFailed
+        /// 7015: the other device has no room.
         case insufficientSpace
+        /// 7016: the phone's session is inactive, while its user takes another watch.
         case sessionInactive
+        /// 7017: the transfer took too long.
         case transferTimedOut
+        /// 7018: the phone has not installed the app.
         case companionAppNotInstalled
+        /// 7019: the watch app has no companion.
         case watchOnlyApp
 
         /// Lets `catch WCError.notReachable` match.
@@ -42,6 +62,7 @@ public struct WCError: Error, CustomNSError, Hashable, Sendable {
 
     private let bridged: NSError
 
+    /// An error with the description of its code, unless `userInfo` has another.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         let described = [NSLocalizedDescriptionKey: code.explanation].merging(userInfo) { $1 }
         bridged = NSError(domain: WCErrorDomain, code: code.rawValue, userInfo: described)
@@ -54,6 +75,7 @@ public struct WCError: Error, CustomNSError, Hashable, Sendable {
 
     /// `genericError` for codes that nobody has heard of.
     public var code: Code { Code(rawValue: bridged.code) ?? .genericError }
+    /// As of the `NSError`.
     public var userInfo: [String: Any] { bridged.userInfo }
     public var localizedDescription: String { bridged.localizedDescription }
 
@@ -63,24 +85,43 @@ public struct WCError: Error, CustomNSError, Hashable, Sendable {
 }
 
 extension WCError {
+    /// As ``Code/genericError``.
     public static var genericError: Code { .genericError }
+    /// As ``Code/sessionNotSupported``.
     public static var sessionNotSupported: Code { .sessionNotSupported }
+    /// As ``Code/sessionMissingDelegate``.
     public static var sessionMissingDelegate: Code { .sessionMissingDelegate }
+    /// As ``Code/sessionNotActivated``.
     public static var sessionNotActivated: Code { .sessionNotActivated }
+    /// As ``Code/deviceNotPaired``.
     public static var deviceNotPaired: Code { .deviceNotPaired }
+    /// As ``Code/watchAppNotInstalled``.
     public static var watchAppNotInstalled: Code { .watchAppNotInstalled }
+    /// As ``Code/notReachable``.
     public static var notReachable: Code { .notReachable }
+    /// As ``Code/invalidParameter``.
     public static var invalidParameter: Code { .invalidParameter }
+    /// As ``Code/payloadTooLarge``.
     public static var payloadTooLarge: Code { .payloadTooLarge }
+    /// As ``Code/payloadUnsupportedTypes``.
     public static var payloadUnsupportedTypes: Code { .payloadUnsupportedTypes }
+    /// As ``Code/messageReplyFailed``.
     public static var messageReplyFailed: Code { .messageReplyFailed }
+    /// As ``Code/messageReplyTimedOut``.
     public static var messageReplyTimedOut: Code { .messageReplyTimedOut }
+    /// As ``Code/fileAccessDenied``.
     public static var fileAccessDenied: Code { .fileAccessDenied }
+    /// As ``Code/deliveryFailed``.
     public static var deliveryFailed: Code { .deliveryFailed }
+    /// As ``Code/insufficientSpace``.
     public static var insufficientSpace: Code { .insufficientSpace }
+    /// As ``Code/sessionInactive``.
     public static var sessionInactive: Code { .sessionInactive }
+    /// As ``Code/transferTimedOut``.
     public static var transferTimedOut: Code { .transferTimedOut }
+    /// As ``Code/companionAppNotInstalled``.
     public static var companionAppNotInstalled: Code { .companionAppNotInstalled }
+    /// As ``Code/watchOnlyApp``.
     public static var watchOnlyApp: Code { .watchOnlyApp }
 }
 

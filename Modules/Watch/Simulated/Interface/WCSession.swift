@@ -7,6 +7,7 @@ public enum WCSessionActivationState: Int, Hashable, Sendable {
     case notActivated = 0
     /// The user is switching watches: what came from the old one is still delivered, nothing is sent.
     case inactive = 1
+    /// It sends and receives.
     case activated = 2
 }
 
@@ -29,9 +30,12 @@ open class WCSession: NSObject {
 
     private nonisolated(unsafe) static let unsupported = WCSession()
 
+    /// Whether this code is run by a `SimulatedDevice`.
     open class func isSupported() -> Bool { AppProcess.current != nil }
+    /// The session of the app that runs this code; for everybody else one that is never activated.
     open class var `default`: WCSession { AppProcess.current?.session ?? unsupported }
 
+    /// Who is told what happens. Held weakly, as by Apple's class.
     open var delegate: (any WCSessionDelegate)? {
         get { process?.read(nil) { $1.delegate } }
         set {
@@ -51,12 +55,14 @@ open class WCSession: NSObject {
     /// Begins to activate the session; the delegate is told when that is done. Without a delegate nothing happens.
     open func activate() { process?.write { $0.activate($1) } }
 
+    /// How far the session has come.
     open var activationState: WCSessionActivationState {
         process?.read(.notActivated) { $1.activation } ?? .notActivated
     }
 
     // MARK: The counterpart. False, nil and empty until the session has been activated.
 
+    /// Whether the counterpart takes messages now, as far as the system has noticed.
     open var isReachable: Bool { process?.read(false) { $1.isActive && $1.isReachable } ?? false }
     /// On iOS.
     open var isPaired: Bool { process?.read(false) { $0.isPaired($1) } ?? false }
@@ -136,6 +142,7 @@ open class WCSession: NSObject {
     /// On iOS: what is left of the day's 50.
     open var remainingComplicationUserInfoTransfers: Int { process?.read(0) { $0.complicationBudget($1) } ?? 0 }
 
+    /// User infos that have not arrived.
     open var outstandingUserInfoTransfers: [WCSessionUserInfoTransfer] {
         process?.read([]) { $0.outstandingUserInfos(of: $1) } ?? []
     }
@@ -154,6 +161,7 @@ open class WCSession: NSObject {
                 byteCount: offer.byteCount)
     }
 
+    /// Files that have not arrived.
     open var outstandingFileTransfers: [WCSessionFileTransfer] {
         process?.read([]) { $0.outstandingFiles(of: $1) } ?? []
     }

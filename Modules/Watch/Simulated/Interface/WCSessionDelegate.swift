@@ -8,6 +8,7 @@ public import Foundation
 ///
 /// Source: https://developer.apple.com/documentation/watchconnectivity/wcsessiondelegate
 public protocol WCSessionDelegate: NSObjectProtocol {
+    /// The session was activated, or could not be.
     func session(
         _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState,
         error: (any Error)?)
@@ -19,22 +20,31 @@ public protocol WCSessionDelegate: NSObjectProtocol {
     func sessionWatchStateDidChange(_ session: WCSession)
     /// On watchOS: `isCompanionAppInstalled` has changed.
     func sessionCompanionAppInstalledDidChange(_ session: WCSession)
+    /// The counterpart takes messages, or no longer.
     func sessionReachabilityDidChange(_ session: WCSession)
 
+    /// A message whose sender wants no reply.
     func session(_ session: WCSession, didReceiveMessage message: [String: Any])
+    /// A message whose sender waits for the reply.
     func session(
         _ session: WCSession, didReceiveMessage message: [String: Any],
         replyHandler: @escaping ([String: Any]) -> Void)
+    /// Bytes whose sender wants no reply.
     func session(_ session: WCSession, didReceiveMessageData messageData: Data)
+    /// Bytes whose sender waits for the reply.
     func session(
         _ session: WCSession, didReceiveMessageData messageData: Data, replyHandler: @escaping (Data) -> Void)
 
+    /// The newest context of the counterpart; older ones may never arrive.
     func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any])
 
+    /// A user info has arrived at the counterpart, or never will.
     func session(
         _ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?)
+    /// A user info of the counterpart; each arrives, in order.
     func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any])
 
+    /// A file has arrived at the counterpart, or never will.
     func session(_ session: WCSession, didFinish fileTransfer: WCSessionFileTransfer, error: (any Error)?)
     /// The file is deleted when this method returns: move it elsewhere before.
     func session(_ session: WCSession, didReceive file: WCSessionFile)

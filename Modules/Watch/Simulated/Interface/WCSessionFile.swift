@@ -13,6 +13,7 @@ open class WCSessionFile: NSObject {
         content = metadata
     }
 
+    /// What its sender says of it.
     open var metadata: [String: Any]? { content?.dictionary }
 }
 
@@ -22,6 +23,7 @@ open class WCSessionFile: NSObject {
 open class WCSessionFileTransfer: NSObject {
     let id: UInt64
     private let process: AppProcess?
+    /// What is on its way.
     public let file: WCSessionFile
     /// In bytes; moves in steps while the file is under way.
     public let progress: Progress

@@ -2,6 +2,7 @@ import MeshBus
 
 /// What an app on a device is doing.
 public enum SimulatedAppState: String, Hashable, Sendable {
+    /// The device lacks the app; it has the app, which does not run.
     case notInstalled, notRunning
     /// On screen. A phone's messages reach a watch app only here.
     case foreground
@@ -17,7 +18,9 @@ public struct SimulatedDevice: Sendable, Hashable, CustomStringConvertible {
     let index: Int
     let core: Locked<PairCore>
 
+    /// For traces: `phone`, `watch` and so on.
     public var name: String { core.withCore { $0.devices[index].name } }
+    /// Whether it is the pair's phone.
     public var isPhone: Bool { index == 0 }
     public var description: String { name }
 
@@ -30,6 +33,7 @@ public struct SimulatedDevice: Sendable, Hashable, CustomStringConvertible {
 // MARK: - The app's life
 
 extension SimulatedDevice {
+    /// What the app on the device is doing.
     public var state: SimulatedAppState { core.withCore { $0.devices[index].state } }
 
     /// Of the running app; nil if none is.
@@ -67,7 +71,9 @@ extension SimulatedDevice {
         return process.session
     }
 
+    /// The user opens the app. It must run already: see `launch`.
     public func enterForeground() { core.withCore { $0.setState(index, isForeground: true, isSuspended: false) } }
+    /// The user leaves the app, which runs on.
     public func enterBackground() { core.withCore { $0.setState(index, isForeground: false, isSuspended: false) } }
     /// The system stops the app in the background.
     public func suspend() { core.withCore { $0.setState(index, isForeground: false, isSuspended: true) } }
@@ -80,6 +86,9 @@ extension SimulatedDevice {
     /// Ends the app at once. Its session does nothing any more; what it has queued stays queued.
     public func kill() { core.withCore { $0.kill(index) }?() }
 
+    /// Kills the app and launches it again: a new process with a new session.
+    ///
+    /// - Returns: the new session; nil where no app is installed.
     @discardableResult
     public func relaunch(inForeground: Bool = true) -> WCSession? {
         kill()

@@ -8,8 +8,11 @@ public struct SimulatedWatchConditions: Hashable, Sendable {
     public var messageLatency: ClosedRange<Duration> = .milliseconds(20) ... .milliseconds(80)
     /// For a user info, and for a file beside its bytes. One at a time.
     public var transferLatency: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
+    /// How fast a file moves.
     public var fileBytesPerSecond = 1_000_000
+    /// Until a context is at the other device.
     public var contextLatency: ClosedRange<Duration> = .milliseconds(50) ... .seconds(1)
+    /// Until a session that was asked to activate is active.
     public var activationDelay: ClosedRange<Duration> = .milliseconds(5) ... .milliseconds(100)
     /// Until an app that the system launches is running.
     public var launchDelay: ClosedRange<Duration> = .milliseconds(200) ... .milliseconds(800)

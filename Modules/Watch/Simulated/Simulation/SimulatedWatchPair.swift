@@ -21,7 +21,9 @@ import MeshBus
 /// It keeps at most 100,000 transfers of each kind and direction, and 10,000 messages; what exceeds that ends in an error.
 /// The simulation, and its folder, end when the pair goes.
 public final class SimulatedWatchPair: Sendable {
+    /// What everything that happens follows from.
     public let seed: UInt64
+    /// The one phone.
     public let phone: SimulatedDevice
     /// The first is the one that the phone talks to at first.
     public let watches: [SimulatedDevice]
@@ -96,6 +98,7 @@ public final class SimulatedWatchPair: Sendable {
         set { core.withCore { $0.conditions = newValue } }
     }
 
+    /// Counts since the start.
     public var statistics: SimulatedWatchStatistics { core.withCore { $0.statistics } }
     /// The newest entries, up to the limit.
     public var trace: [SimulatedWatchTraceEntry] { core.withCore { $0.trace.entries } }

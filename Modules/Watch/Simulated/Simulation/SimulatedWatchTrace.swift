@@ -2,18 +2,26 @@ import MeshBus
 
 /// What happened in a simulated pair, in order; two runs of one seed give the same.
 public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConvertible {
+    /// A way of Apple's framework.
     public enum Lane: String, Hashable, Sendable {
+        /// `sendMessage` and `sendMessageData`, their replies, `transferUserInfo`, `transferFile`,
+        /// `updateApplicationContext`.
         case message, reply, userInfo, file, context
     }
 
+    /// What happened on a device.
     public enum Event: Hashable, Sendable {
+        /// The app is doing something else now.
         case state(SimulatedAppState)
         /// The app died while its delegate was being called.
         case crashed
+        /// The session was activated, or not.
         case activation(WCSessionActivationState, error: WCError.Code?)
+        /// `isReachable` has changed.
         case reachability(Bool)
         /// Handed to the system. Ids count what is handed to it, of all lanes and devices.
         case sent(Lane, id: UInt64, byteCount: Int)
+        /// The system did not take it.
         case refused(Lane, WCError.Code)
         /// A context that is what was sent last, or what the counterpart has.
         case identicalContext
@@ -21,9 +29,11 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
         case arrived(Lane, id: UInt64)
         /// The app was told.
         case delivered(Lane, id: UInt64)
+        /// It is gone, and nobody was told.
         case lost(Lane, id: UInt64)
         /// The sender was told.
         case finished(Lane, id: UInt64, error: WCError.Code?)
+        /// The sender has cancelled it.
         case cancelled(Lane, id: UInt64)
     }
 
@@ -31,6 +41,7 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
     public let time: Duration
     /// Of the device where it happened.
     public let device: String
+    /// What happened.
     public let event: Event
 
     public var description: String { "\(time) \(device): \(text)" }
@@ -57,10 +68,15 @@ public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConverti
 
 /// Counts since the pair's start.
 public struct SimulatedWatchStatistics: Hashable, Sendable {
+    /// Messages that a delegate was given.
     public var messagesDelivered = 0
+    /// Replies that a handler was given.
     public var repliesDelivered = 0
+    /// User infos that a delegate was given.
     public var userInfosDelivered = 0
+    /// Files that a delegate was given.
     public var filesDelivered = 0
+    /// Contexts that a delegate was given.
     public var contextsDelivered = 0
     /// Deaths of an app while its delegate was being handed a user info or a file: as many are delivered twice at most.
     public var crashesWhileDelivering = 0
@@ -71,6 +87,7 @@ public struct SimulatedWatchStatistics: Hashable, Sendable {
     /// How often it blocked the main thread.
     public var mainThreadBlocks = 0
 
+    /// Nothing yet.
     public init() {}
 }
 

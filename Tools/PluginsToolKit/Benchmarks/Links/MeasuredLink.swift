@@ -6,9 +6,11 @@ public import MeshTransport
 public struct MeasuredLink: Sendable {
     /// What joins two processes.
     public enum Channel: String, Sendable {
+        /// Two pipes; a Unix socket.
         case pipes, unixSocket
     }
 
+    /// How the two ends are made.
     public enum Form: Sendable {
         /// The tool starts itself once more, with the channel as its standard input and output. Called in both processes
         /// with the descriptors to read from and to write to; must return a transport that has begun.
@@ -17,12 +19,14 @@ public struct MeasuredLink: Sendable {
             makeEnd:
                 @Sendable (_ localPeer: SessionPeer, _ input: Int32, _ output: Int32) async throws
                 -> any SessionSyncTransport)
-        /// The transports may speak for other peers than those that are asked for, as links do whose ids are those of keys.
+        /// Both ends in this process. They may speak for other peers than those that are asked for, as links do whose ids are
+        /// those of keys.
         case oneProcess(makeEnds: @Sendable (_ first: SessionPeer, _ second: SessionPeer) async throws -> Ends)
     }
 
     /// Two ends in one process.
     public struct Ends: Sendable {
+        /// One end.
         public let first: any SessionSyncTransport
         /// The same as `first` where own sends come back.
         public let second: any SessionSyncTransport
@@ -31,6 +35,7 @@ public struct MeasuredLink: Sendable {
         /// Lets what was sent arrive.
         public let pump: @Sendable () -> Void
 
+        /// Two ends that have begun.
         public init(
             first: any SessionSyncTransport, second: any SessionSyncTransport,
             mode: SessionDeliveryMode = .realtimeBestEffort, pump: @escaping @Sendable () -> Void = {}
@@ -44,8 +49,10 @@ public struct MeasuredLink: Sendable {
 
     /// What the row is called, such as `pipe`. Unique.
     public let id: String
+    /// How the two ends are made.
     public let form: Form
 
+    /// A transport of that id.
     public init(id: String, form: Form) {
         self.id = id
         self.form = form

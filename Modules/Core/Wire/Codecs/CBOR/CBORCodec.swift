@@ -10,6 +10,7 @@ public import MeshIdentity
 /// A message is checked as a whole, and its values are located, before any of it is decoded. That takes 8 bytes of memory
 /// a value, 16 a map, for the time of the call.
 public struct CBORCodec: PayloadCodec {
+    /// Number 3, `cbor`.
     public static let id = PayloadCodecID(number: 3, name: "cbor")
     public var id: PayloadCodecID { Self.id }
 

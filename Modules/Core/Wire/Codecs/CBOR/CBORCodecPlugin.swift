@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers `CBORCodec`.
 public struct CBORCodecPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

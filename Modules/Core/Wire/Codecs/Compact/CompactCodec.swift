@@ -5,6 +5,7 @@ public import MeshIdentity
 /// Types that conform to `WireCodable` take the direct path: fields by number, no Codable. All others go through
 /// Codable: fields by name, each name once a message. A reader accepts both. See Docs/WireFormat.md for the bytes.
 public struct CompactCodec: PayloadCodec {
+    /// Whether equal values have to give equal bytes.
     public enum Mode: Hashable, Sendable {
         /// Sets and dictionaries in the order in which they lie in memory.
         case fast
@@ -12,9 +13,11 @@ public struct CompactCodec: PayloadCodec {
         case deterministic
     }
 
+    /// Number 2, `compact`.
     public static let id = PayloadCodecID(number: 2, name: "compact")
     public var id: PayloadCodecID { Self.id }
 
+    /// Whether equal values give equal bytes.
     public let mode: Mode
     /// Levels of records and lists that are written and read; beyond it both throw `WireError.Code.tooDeep`.
     public let depthMax: Int

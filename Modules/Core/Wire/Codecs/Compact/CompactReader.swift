@@ -102,6 +102,9 @@ extension CompactReader {
         return kind
     }
 
+    /// Reads an integer of any width.
+    ///
+    /// - Throws: `invalidValue` above `Int64.max`, `typeMismatch` for what is no integer, `truncated`.
     @inlinable @inline(__always)
     public mutating func readInt(_ kind: WireKind) throws(WireError) -> Int64 {
         if _fastPath(kind == .int) { return try bytes.readSignedVarint() }
@@ -150,6 +153,9 @@ extension CompactReader {
 // MARK: - Other scalars
 
 extension CompactReader {
+    /// Reads a Boolean, which is its kind.
+    ///
+    /// - Throws: `typeMismatch`.
     @inlinable @inline(__always)
     public mutating func readBool(_ kind: WireKind) throws(WireError) -> Bool {
         if kind == .true { return true }
@@ -157,6 +163,9 @@ extension CompactReader {
         throw .mismatch(kind, wanted: "a Boolean")
     }
 
+    /// Reads a number as 64 bits; an integer or a `Float` is taken too, where nothing is lost by it.
+    ///
+    /// - Throws: `typeMismatch`, `invalidValue`, `truncated`.
     @inlinable @inline(__always)
     public mutating func readDouble(_ kind: WireKind) throws(WireError) -> Double {
         if _fastPath(kind == .double) { return try bytes.readDouble() }
@@ -175,6 +184,9 @@ extension CompactReader {
         }
     }
 
+    /// Reads a number as 32 bits.
+    ///
+    /// - Throws: `invalidValue` for a finite number that is too large for a `Float`, `typeMismatch`, `truncated`.
     @inlinable @inline(__always)
     public mutating func readFloat(_ kind: WireKind) throws(WireError) -> Float {
         if _fastPath(kind == .float) { return Float(bitPattern: try bytes.readUInt32()) }
@@ -184,6 +196,9 @@ extension CompactReader {
         return value
     }
 
+    /// Reads 16 bytes, or the text of a UUID.
+    ///
+    /// - Throws: `typeMismatch`, `invalidValue`, `corrupted`, `truncated`.
     @inlinable @inline(__always)
     public mutating func readUUID(_ kind: WireKind) throws(WireError) -> UUID {
         if _fastPath(kind == .uuid) { return try bytes.readUUID() }
@@ -203,6 +218,9 @@ extension CompactReader {
 // MARK: - Texts and bytes
 
 extension CompactReader {
+    /// Reads UTF-8, or what an earlier text of the message repeats.
+    ///
+    /// - Throws: `typeMismatch`, `corrupted`, `truncated`.
     public mutating func readString(_ kind: WireKind) throws(WireError) -> String {
         switch kind {
         case .string:

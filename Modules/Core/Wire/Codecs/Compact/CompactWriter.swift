@@ -83,18 +83,21 @@ extension CompactWriter {
         }
     }
 
+    /// Writes that there is no value.
     @inlinable @inline(__always)
     public mutating func writeNil(as head: WireHead) {
         bytes.reserve(Self.headBytesMax)
         writeHead(head, .nil)
     }
 
+    /// Writes a Boolean, which is its kind and takes no byte more.
     @inlinable @inline(__always)
     public mutating func write(_ value: Bool, as head: WireHead) {
         bytes.reserve(Self.headBytesMax)
         writeHead(head, value ? .true : .false)
     }
 
+    /// Writes 8 bytes.
     @inlinable @inline(__always)
     public mutating func write(_ value: Double, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 8)
@@ -102,6 +105,7 @@ extension CompactWriter {
         bytes.append(value.bitPattern.littleEndian)
     }
 
+    /// Writes 4 bytes.
     @inlinable @inline(__always)
     public mutating func write(_ value: Float, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 4)
@@ -109,6 +113,7 @@ extension CompactWriter {
         bytes.append(value.bitPattern.littleEndian)
     }
 
+    /// Writes an integer, zigzag-folded as a varint: 1 to 10 bytes.
     @inlinable @inline(__always)
     public mutating func write(_ value: Int64, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 10)
@@ -116,6 +121,7 @@ extension CompactWriter {
         bytes.appendVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
     }
 
+    /// Writes an integer; one that `Int64` holds is written as that.
     @inlinable @inline(__always)
     public mutating func write(_ value: UInt64, as head: WireHead) {
         if _fastPath(value <= UInt64(Int64.max)) { return write(Int64(bitPattern: value), as: head) }
@@ -143,6 +149,7 @@ extension CompactWriter {
         bytes.append(high.littleEndian)
     }
 
+    /// Writes 16 bytes.
     @inlinable @inline(__always)
     public mutating func write(_ value: UUID, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 16)
@@ -186,6 +193,7 @@ extension CompactWriter {
         bytes.writeRaw(text)
     }
 
+    /// Writes the length and the bytes.
     public mutating func write(_ value: UnsafeRawBufferPointer, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 10 + value.count)
         writeHead(head, .bytes)
@@ -229,6 +237,7 @@ extension CompactWriter {
         descend()
     }
 
+    /// Ends the list that was opened last.
     @inlinable @inline(__always)
     public mutating func closeList() { ascend() }
 

@@ -36,7 +36,11 @@ public protocol WireCodable: WireValue {
     /// Names and numbers (1 to 2²⁸) of the fields.
     associatedtype WireKeys: CodingKey & RawRepresentable<Int>
 
+    /// Writes the fields, in ascending order of their numbers.
     func encode(into fields: inout WireFieldWriter<WireKeys>)
+    /// Reads the fields, in the order in which they were written.
+    ///
+    /// - Throws: ``WireError``, as the reads do.
     init(from fields: inout WireFieldReader<WireKeys>) throws(WireError)
 }
 
@@ -50,6 +54,9 @@ extension WireCodable {
         writer.closeRecord()
     }
 
+    /// Reads a record and its fields.
+    ///
+    /// - Throws: `typeMismatch` for what is no record, or what `init(from:)` throws.
     @inlinable
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
         let outer = try reader.enterRecord(kind)

@@ -25,8 +25,11 @@ extension WireKind {
     @inlinable public static var list: WireKind { WireKind(rawValue: 6) }
     @inlinable static var extended: WireKind { WireKind(rawValue: 7) }
 
+    /// No value; nothing follows.
     @inlinable public static var `nil`: WireKind { WireKind(rawValue: 8) }
+    /// False; nothing follows.
     @inlinable public static var `false`: WireKind { WireKind(rawValue: 9) }
+    /// True; nothing follows.
     @inlinable public static var `true`: WireKind { WireKind(rawValue: 10) }
     /// Four bytes, IEEE 754.
     @inlinable public static var float: WireKind { WireKind(rawValue: 11) }
@@ -49,16 +52,23 @@ extension WireKind {
 
     /// Blocks: a count and that many numbers of one width, without kinds.
     @inlinable public static var doubles: WireKind { WireKind(rawValue: 24) }
+    /// Four bytes each, IEEE 754.
     @inlinable public static var floats: WireKind { WireKind(rawValue: 25) }
+    /// One byte each, two's complement.
     @inlinable public static var int8s: WireKind { WireKind(rawValue: 26) }
+    /// Two bytes each, two's complement.
     @inlinable public static var int16s: WireKind { WireKind(rawValue: 27) }
+    /// Two bytes each.
     @inlinable public static var uint16s: WireKind { WireKind(rawValue: 28) }
+    /// Four bytes each, two's complement.
     @inlinable public static var int32s: WireKind { WireKind(rawValue: 29) }
+    /// Four bytes each.
     @inlinable public static var uint32s: WireKind { WireKind(rawValue: 30) }
     /// Zigzag-folded LEB128 each.
     @inlinable public static var ints: WireKind { WireKind(rawValue: 31) }
     /// LEB128 each.
     @inlinable public static var uints: WireKind { WireKind(rawValue: 32) }
+    /// Sixteen bytes each.
     @inlinable public static var uuids: WireKind { WireKind(rawValue: 33) }
 }
 

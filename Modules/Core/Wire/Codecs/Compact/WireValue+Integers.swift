@@ -2,6 +2,7 @@
 
 /// The integers, whose conformances differ only in how an array of them is written.
 public protocol WireInteger: WireValue, FixedWidthInteger {
+    /// As what an array of these integers is written.
     static var wireListKind: WireKind { get }
 }
 
@@ -17,6 +18,9 @@ extension WireInteger {
         }
     }
 
+    /// Reads an integer of any width.
+    ///
+    /// - Throws: `invalidValue` for one that does not fit.
     @inlinable @inline(__always)
     public init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError) {
         self = try reader.readInteger(kind)
@@ -27,6 +31,9 @@ extension WireInteger {
         writer.writeIntegers(values, wireListKind, as: head)
     }
 
+    /// Reads an array, as integers of any width.
+    ///
+    /// - Throws: `invalidValue` for an element that does not fit.
     @inlinable
     public static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self] {
         if kind == wireListKind { return try reader.readIntegers(kind) }

@@ -8,12 +8,16 @@ public protocol WireValue {
     /// What an absent field reads as; nil when it is an error.
     static var wireAbsent: Self? { get }
 
+    /// Writes the value and what stands before it.
+    ///
+    /// - Parameter head: the field or the place in a list that it is written as.
     func write(to writer: inout CompactWriter, as head: WireHead)
     /// - Parameter kind: what was written, which the reader has just passed.
     init(wire kind: WireKind, from reader: inout CompactReader) throws(WireError)
 
     /// Arrays of fixed-width numbers are written as one block.
     static func writeList(_ values: [Self], to writer: inout CompactWriter, as head: WireHead)
+    /// Reads an array that `writeList` has written, or a list of single values.
     static func readList(_ kind: WireKind, from reader: inout CompactReader) throws(WireError) -> [Self]
 }
 

@@ -12,9 +12,11 @@ public import MeshIdentity
 /// Equal values give equal bytes as long as no set, and no dictionary with other keys than strings and integers, is in
 /// them.
 public struct JSONCodec: PayloadCodec {
+    /// Number 1, `json`.
     public static let id = PayloadCodecID(number: 1, name: "json")
     public var id: PayloadCodecID { Self.id }
 
+    /// It has no settings.
     public init() {}
 
     /// - Throws: `EncodingError`, or what the value's `encode(to:)` throws.

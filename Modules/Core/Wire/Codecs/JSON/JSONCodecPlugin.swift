@@ -2,6 +2,7 @@ public import MeshBus
 
 /// Registers `JSONCodec`.
 public struct JSONCodecPlugin: Plugin {
+    /// It has no settings.
     public init() {}
 
     public var descriptor: PluginDescriptor {

@@ -41,8 +41,10 @@ public enum CodecConformance {
 
 /// What a codec rule works with.
 public struct CodecBench: Sendable {
+    /// The codec under examination.
     public let codec: any PayloadCodec
 
+    /// A bench for one codec.
     public init(codec: any PayloadCodec) { self.codec = codec }
 
     /// The value after it has been written and read.
@@ -50,6 +52,9 @@ public struct CodecBench: Sendable {
         try codec.decode(Value.self, from: codec.encode(value))
     }
 
+    /// Requires that a value comes back equal.
+    ///
+    /// - Throws: ``ConformanceFailure``, or what the codec throws.
     public func requireSurvives<Value: Codable & Equatable>(_ value: Value) throws {
         try requireEqual(travelled(value), value, "\(Value.self) after a round trip")
     }

@@ -27,6 +27,7 @@ public final class InMemoryLinks: Sendable {
         var connected: Set<Pair> = []
     }
 
+    /// What each link offers.
     public let lanes: [LinkLane: PayloadLimit]
     /// Who each proves to be to the others; nil where they prove nothing.
     public let peerIDs: [String]?
@@ -35,6 +36,7 @@ public final class InMemoryLinks: Sendable {
     private let calls = CallQueue()
     fileprivate static let keptMax = 4096
 
+    /// Links that prove nothing of who they are.
     public convenience init(
         count: Int = 2, lanes: [LinkLane: PayloadLimit] = [.stream: .memoryStream, .datagram: .memoryDatagram]
     ) {
@@ -49,6 +51,7 @@ public final class InMemoryLinks: Sendable {
         state = Locked(State(ends: Array(repeating: End(), count: count)))
     }
 
+    /// All of them, in the order of their addresses.
     public var links: [any TransportLink] { (0..<count).map { InMemoryLink(self, index: $0) } }
 
     /// Connects all that are open, and those that open later.
@@ -71,11 +74,14 @@ public final class InMemoryLinks: Sendable {
 }
 
 extension PayloadLimit {
+    /// What a stream in memory carries.
     public static let memoryStream = PayloadLimit(
         id: "memory.stream", bytes: 262_144, summary: "A packet of InMemoryLinks on the lane stream", source: "chosen")
+    /// What a datagram in memory carries.
     public static let memoryDatagram = PayloadLimit(
         id: "memory.datagram", bytes: 1200, summary: "A packet of InMemoryLinks on the lane datagram",
         source: "what fits every network's MTU")
+    /// What a lane that keeps carries.
     public static let memoryKept = PayloadLimit(
         id: "memory.kept", bytes: 65_536, summary: "A packet of InMemoryLinks on a lane that keeps it",
         source: "chosen; as WatchConnectivity's payloads")

@@ -18,6 +18,7 @@ public final class ManualClock: DeliveryClock {
 
     private let state = Locked(State())
 
+    /// Begins on the first of January 2026, with no time passed.
     public init() {}
 
     public var elapsed: Duration { Duration(nanoseconds: state.withLock { $0.elapsed }) }
