@@ -58,7 +58,8 @@ struct MeasuredLinksPlugin: Plugin {
                 MeasuredLink(
                     id: "gateway",
                     form: .oneProcess { _, _ in
-                        let gateway = try await LabGateway.start()
+                        // The way itself, not how much of it one device is granted.
+                        let gateway = try await LabGateway.start(framesPerSecond: 1_000_000)
                         let (first, second) = try gateway.startedPair()
                         return MeasuredLink.Ends(first: first, second: second, mode: .reliableEventually) {
                             withExtendedLifetime(gateway) {}

@@ -12,6 +12,7 @@
         private let loop: any EventLoop
         private let app: GatewayApp
         private let store: any MailboxStore
+        private let watch: (@Sendable (MailboxActivity) -> Void)?
         private let start = ContinuousClock.now
         private var core: MailboxCore
         private var sockets: [Int: WebSocket] = [:]
@@ -20,8 +21,10 @@
         private var isShuttingDown = false
 
         init(_ settings: GatewayServerSettings, _ app: GatewayApp, _ store: any MailboxStore, on loop: any EventLoop) {
-            (self.loop, self.app, self.store) = (loop, app, store)
-            core = MailboxCore(settings.mailbox, admission: settings.admission) { key, signature, signed in
+            (self.loop, self.app, self.store, watch) = (loop, app, store, settings.onMailboxActivity)
+            var mailbox = settings.mailbox
+            mailbox.tellsActivity = watch != nil
+            core = MailboxCore(mailbox, admission: settings.admission) { key, signature, signed in
                 PeerID(signer: key, of: signed, signature: signature).flatMap { MailboxID(bytes: $0.bytes) }
             }
         }
@@ -124,6 +127,7 @@
                 ask(
                     nil, { [store] in try await store.values(MailboxCore.viewedNames, of: stream) },
                     { core, values, now in core.viewed(values, of: stream, now) })
+            case .tell(let activity): watch?(activity)
             case .pass(let bytes, let stream):
                 ask(nil, { [store] in try await store.pass(bytes, to: stream) }, { _, _, _ in })
             }

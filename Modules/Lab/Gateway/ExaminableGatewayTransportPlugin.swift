@@ -61,6 +61,13 @@
 
         private init(_ server: GatewayServer) { self.server = server }
 
+        /// - Parameter framesPerSecond: what a device is granted.
+        package static func start(framesPerSecond: Int) async throws -> LabGateway {
+            var settings = GatewayServerSettings()
+            settings.mailbox.framesPerSecond = framesPerSecond
+            return try await start(settings)
+        }
+
         package static func start(
             _ settings: GatewayServerSettings = .init(), store: any MailboxStore = MemoryMailboxStore()
         ) async throws -> LabGateway {

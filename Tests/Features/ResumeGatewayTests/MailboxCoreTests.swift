@@ -14,6 +14,7 @@ struct MailboxCoreTests {
         var now = Duration.seconds(1)
         var news: [Int: [MailboxNews]] = [:]
         var closed: [Int: CloseCode] = [:]
+        var told: [MailboxActivity] = []
         var paused: Set<Int> = []
         var writes: [MailboxWrite] = []
         /// Whether the store answers writes.
@@ -62,6 +63,7 @@ struct MailboxCoreTests {
             switch directive {
             case .send(let bytes): if let news = try? MailboxNews(bytes) { self.news[key, default: []].append(news) }
             case .close(let code, _): closed[key] = code
+            case .tell(let activity): told.append(activity)
             case .pause: paused.insert(key)
             case .resume: paused.remove(key)
             case .authenticate(let token): core.authenticated(token == "nobody" ? nil : token, on: key, now)
@@ -189,6 +191,27 @@ struct MailboxCoreTests {
         #expect(gateway.packets(2).isEmpty && gateway.refusals(1).count == 1)
     }
 
+    @Test(arguments: [true, false])
+    func `Whoever watches is told who sends how much to whom, and of refusals`(isWatched: Bool) throws {
+        var settings = MailboxSettings()
+        settings.tellsActivity = isWatched
+        var (gateway, phone, watch) = try Self.pair(settings)
+        for lane in [MailboxLane.datagram, .queue, .latest] {
+            gateway.say(.post(MailboxPost(number: 7, to: watch, lane: lane, bytes: [8, 9])), 1)
+        }
+        gateway.say(.post(MailboxPost(number: 8, to: watch, lane: .presence, bytes: [9])), 1)
+        gateway.core.remove(2)
+        gateway.carryOut()
+        let posted = [MailboxLane.datagram, .queue, .latest].map {
+            MailboxActivity.posted(from: phone, to: watch, lane: $0, byteCount: 2, refusal: nil)
+        }
+        let refused = MailboxActivity.posted(
+            from: phone, to: watch, lane: .presence, byteCount: 1,
+            refusal: "a device says of itself alone whether it is there")
+        #expect(
+            gateway.told == (isWatched ? [.opened(phone), .opened(watch)] + posted + [refused, .closed(watch)] : []))
+    }
+
     @Test func `Who is let in a moment later is asked for once more before it is refused`() throws {
         var gateway = Gateway()
         let (phone, watch) = (try Self.id(1), try Self.id(2))
@@ -266,6 +289,25 @@ struct MailboxCoreTests {
         for write in gateway.writes.suffix(8).prefix(4) { gateway.perform(write, 1) }
         gateway.carryOut()
         #expect(gateway.paused.isEmpty)
+    }
+
+    @Test func `A device that says much in a short time is not read from for a while, and loses nothing`() throws {
+        var settings = MailboxSettings()
+        (settings.framesAtOnce, settings.framesPerSecond) = (20, 10)
+        var (gateway, _, watch) = try Self.pair(settings)
+        func post(_ number: UInt64) {
+            gateway.say(.post(MailboxPost(number: number, to: watch, lane: .queue, bytes: [9])), 1)
+        }
+        for number in 2...30 as ClosedRange<UInt64> { post(number) }
+        #expect(gateway.paused == [1] && gateway.closed.isEmpty)
+        #expect(gateway.packets(2).count == 29)
+        gateway.wait(.seconds(1))
+        #expect(gateway.paused.isEmpty)
+        for number in 31...39 as ClosedRange<UInt64> { post(number) }
+        #expect(gateway.paused.isEmpty && gateway.packets(2).count == 38)
+        // From a socket that pays no heed.
+        for number in 40...70 as ClosedRange<UInt64> { post(number) }
+        #expect(gateway.closed == [1: .rateLimited])
     }
 
     @Test func `A device that follows others all the time is closed, and asks the store no more`() throws {

@@ -52,6 +52,11 @@
         @Flag(help: "Says where it serves as a JSON object on a line of standard output.")
         var json = false
 
+        @Flag(help: "Shows in a browser of this machine who sends how much to whom; what they say is sealed.")
+        var inspect = false
+
+        @OptionGroup var inspection: InspectOptions
+
         func run() async throws {
             #if WebSocket
                 let (stops, stop) = AsyncStream<Int32>.makeStream()
@@ -59,12 +64,22 @@
                 defer { watch.cancel() }
                 let secret = secret
                 let app = GatewayApp { token, _ in Self.user(of: token, secret: secret) }
+                var settings = settings
+                #if Inspector
+                    let inspection = inspect ? try await GatewayInspection(inspection) : nil
+                    settings.onMailboxActivity = inspection?.watch
+                #else
+                    if inspect { throw ToolError.needsInspector }
+                #endif
                 let server = try await GatewayServer.start(
                     settings, app: app, buffer: try await Self.buffer(redis), mailboxes: try await Self.mailboxes(redis)
                 )
                 try tell(server)
                 for await _ in stops { break }
                 await server.shutDown()
+                #if Inspector
+                    await inspection?.inspector.stop()
+                #endif
             #else
                 throw ValidationError("mesh was built without the trait WebSocket; build with it to serve")
             #endif

@@ -42,7 +42,12 @@ struct MailboxConnection: Sendable {
     var taken: MailboxPosition?
     var takenIsWritten = true
     var writeCount = 0
-    var isPaused = false
+    /// Nothing is read from the device: the store has much to write, or the device has said much in a short time.
+    private var isPaused = false
+    private var isBehind = false
+    private var isHasty = false
+    /// Frames beyond what the device is granted, since it was.
+    private var hastyCount = 0
     private(set) var directives: [MailboxDirective] = []
     private let settings: MailboxSettings
     private var openDue: Duration
@@ -90,9 +95,15 @@ struct MailboxConnection: Sendable {
     mutating func write(_ write: MailboxWrite) {
         writeCount += 1
         direct(.write(write))
-        guard writeCount >= settings.writesMax, !isPaused else { return }
-        isPaused = true
-        direct(.pause)
+        guard writeCount >= settings.writesMax else { return }
+        isBehind = true
+        pauseOrResume()
+    }
+
+    private mutating func pauseOrResume() {
+        guard isPaused != (isBehind || isHasty) else { return }
+        isPaused.toggle()
+        direct(isPaused ? .pause : .resume)
     }
 
     mutating func holdBack(_ post: MailboxPost, max: Int) -> Bool {
@@ -142,17 +153,23 @@ struct MailboxConnection: Sendable {
     /// One of them has been answered.
     mutating func hasWritten() {
         writeCount -= 1
-        guard isPaused, writeCount <= settings.writesMax / 2 else { return }
-        isPaused = false
-        direct(.resume)
+        guard writeCount <= settings.writesMax / 2 else { return }
+        isBehind = false
+        pauseOrResume()
     }
 
     /// - Returns: nil where the device is closed for what it says.
     mutating func request(_ bytes: [UInt8], _ now: Duration) -> MailboxRequest? {
         guard !isClosed else { return nil }
-        guard frames.take(now) == nil else {
-            close(.rateLimited, "at most \(settings.framesPerSecond) frames a second")
-            return nil
+        if frames.take(now) != nil {
+            isHasty = true
+            hastyCount += 1
+            pauseOrResume()
+            // What was read before the pause still comes; more than that is no device of ours.
+            guard hastyCount <= settings.framesAtOnce else {
+                close(.rateLimited, "at most \(settings.framesPerSecond) frames a second")
+                return nil
+            }
         }
         do throws(MailboxError) {
             heardAt = now
@@ -234,6 +251,10 @@ extension MailboxConnection {
     mutating func tick(_ now: Duration) {
         guard !isClosed else { return }
         if !isOpen, openDue <= now { return close(.notAuthenticated, "open your mailbox in time") }
+        if isHasty {
+            (isHasty, hastyCount) = (false, 0)
+            pauseOrResume()
+        }
         if now - heardAt >= settings.heartbeatInterval * 2 { return close(.unknownError, "no heartbeat") }
         if let since = stalledSince, now - since >= settings.stallTimeout {
             return close(.unknownError, "this device reads too slowly")

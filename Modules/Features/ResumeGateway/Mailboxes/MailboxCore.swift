@@ -81,6 +81,7 @@ public struct MailboxCore: Sendable {
     public mutating func remove(_ key: Int) {
         guard let connection = connections.removeValue(forKey: key) else { return }
         for name in connection.following { unfollow(name, key) }
+        if connection.isOpen, let id = connection.id { tell(.closed(id), key) }
         guard holders[connection.name] == key else { return }
         holders[connection.name] = nil
         if let taken = connection.taken, !connection.takenIsWritten {
@@ -88,6 +89,10 @@ public struct MailboxCore: Sendable {
         }
         guard !connection.isReplaced else { return }
         last(.set(connection.will, name: MailboxValue.presence, stream: connection.name, number: 0), key)
+    }
+
+    private mutating func tell(_ activity: @autoclosure () -> MailboxActivity, _ key: Int) {
+        if settings.tellsActivity { directives.append((key, .tell(activity()))) }
     }
 
     private mutating func last(_ write: MailboxWrite, _ key: Int) { directives.append((key, .write(write))) }
@@ -185,6 +190,7 @@ extension MailboxCore {
 
     /// The answer to `locate`.
     public mutating func located(_ standing: ReplayStanding, on key: Int, _ now: Duration) {
+        var hasOpened: MailboxID?
         with(key) { connection in
             if case .open = connection.phase {
                 connection.writeAgain()
@@ -196,7 +202,9 @@ extension MailboxCore {
             connection.begin(
                 at: standing.place(opening.after) ?? standing.place(stored) ?? standing.first, standing, now)
             connection.sendLatest(values)
+            hasOpened = connection.id
         }
+        if let hasOpened { tell(.opened(hasOpened), key) }
     }
 
     /// The answer to `read`.
@@ -371,6 +379,8 @@ extension MailboxCore {
             return refuse(post, key, "that mailbox is not followed by this device")
         }
         guard view.admitted.contains(connection.name) else { return doubt(post, view.askedAt, key, now) }
+        tell(
+            .posted(from: own, to: post.to, lane: post.lane, byteCount: post.bytes.count, refusal: nil), key)
         switch post.lane {
         case .hello, .datagram:
             let packet = MailboxNews.packet(MailboxPacket(from: own, lane: post.lane, bytes: post.bytes)).bytes
@@ -413,6 +423,10 @@ extension MailboxCore {
     }
 
     private mutating func refuse(_ post: MailboxPost, _ key: Int, _ reason: String) {
+        if let own = connections[key]?.id {
+            tell(
+                .posted(from: own, to: post.to, lane: post.lane, byteCount: post.bytes.count, refusal: reason), key)
+        }
         guard post.number != 0 else { return }
         with(key) { $0.send(.posted(post.number, refusal: reason)) }
     }

@@ -9,7 +9,8 @@ public struct MailboxSettings: Sendable {
     public var openTimeout = Duration.seconds(10)
     /// Mailboxes of one user, over all gateways; those that were not opened for the store's idle time do not count.
     public var mailboxesPerUser = 64
-    /// Frames of a device's: so many at once, and so many a second.
+    /// Frames of a device's: so many at once, and so many a second. Beyond them nothing is read from it for up to a second; one
+    /// of which as many come all the same is closed.
     public var framesAtOnce = 20_000
     /// Frames of a device in a second, beyond those at once.
     public var framesPerSecond = 10_000
@@ -26,6 +27,9 @@ public struct MailboxSettings: Sendable {
     public var pageEntries = 32
     /// After so long without news the store is asked whether any was missed.
     public var catchUpInterval = Duration.seconds(30)
+
+    /// Whether `MailboxDirective.tell` says what passes.
+    public var tellsActivity = false
 
     /// The defaults.
     public init() {}
@@ -52,6 +56,8 @@ public enum MailboxDirective: Hashable, Sendable {
     case pass([UInt8], stream: String)
     /// Reads no more from the socket, or does again.
     case pause, resume
+    /// For whoever watches; only where the settings say so.
+    case tell(MailboxActivity)
     /// Nothing follows.
     case close(CloseCode, reason: String)
 }

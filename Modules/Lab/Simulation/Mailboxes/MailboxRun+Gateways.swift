@@ -16,7 +16,7 @@ extension MailboxRun {
                 pipes[key]?.writes.append(write)
                 if pipes[key]?.writes.count == 1 { enter(.write(key: key), within: storeDelay) }
             // A socket that is not read: what comes next stays in it.
-            case .pause, .resume: break
+            case .pause, .resume, .tell: break
             case .authenticate: enter(.answer(key: key, directive), within: 20)
             case .locate, .find, .read, .view, .pass: enter(.answer(key: key, directive), within: storeDelay)
             }
