@@ -30,9 +30,9 @@ where
     Reducer: SessionSyncReducer<State, Event>, ConflictPolicy: SessionConflictPolicy<State, Event>,
     State: Codable & Sendable, Event: Codable & Sendable
 {
-    /// The session. What carries another id is refused with ``SessionSyncError/sessionMismatch``.
+    /// The session. What carries another id is refused with `SessionSyncError.sessionMismatch`.
     public let sessionID: UUID
-    /// The feature. What carries another id is refused with ``SessionSyncError/featureMismatch``.
+    /// The feature. What carries another id is refused with `SessionSyncError.featureMismatch`.
     public let featureID: String
     /// The `SessionPeer.id` under which local events are submitted.
     public let localPeerID: String
