@@ -50,7 +50,7 @@
             }
         }
 
-        /// - Parameter mailboxes: where those of devices are kept; without it there are none.
+        /// - Parameter store: where those of devices are kept; without it there are none.
         /// - Throws: `WebSocketError`.
         public static func start(
             _ settings: GatewayServerSettings = .init(), app: GatewayApp, buffer: any ReplayBuffer,

@@ -42,7 +42,7 @@ public protocol SessionSyncTransport: Sendable {
     /// Hands over a snapshot, as `send` does an envelope.
     ///
     /// - Parameter peer: the receiver; nil sends to every known peer.
-    /// - Throws: ``SessionSyncError``, as `send`.
+    /// - Throws: `SessionSyncError`, as `send`.
     func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     /// Asks for a current snapshot; the answer arrives through `receiveSnapshots`.
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws

@@ -43,7 +43,7 @@ extension DeliveringTransport {
         try await delivery.send(envelopes, mode: mode, to: peer)
     }
 
-    /// See ``LinkTransport/send(_:mode:to:options:)``.
+    /// See `LinkTransport`.
     public func send(
         _ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?, options: DeliveryOptions
     ) async throws {

@@ -138,7 +138,7 @@ extension LinkTransport {
     /// Sends one envelope with a priority and a time to live.
     ///
     /// - Parameter peer: the receiver; nil sends to every known peer.
-    /// - Throws: ``SessionSyncError``, as `send` without options.
+    /// - Throws: `SessionSyncError`, as `send` without options.
     public func send(
         _ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?, options: DeliveryOptions
     ) async throws {

@@ -115,7 +115,7 @@ where
     /// Begins a session of this device and those that are connected, in place of one that is under way: that is how a
     /// device takes over. Every device that hears of it goes along.
     ///
-    /// - Returns: once the session is there, or `storeError` says why not.
+    /// Returns once the session is there, or `storeError` says why not.
     public func open() async {
         if life == nil { await beginLife() }
         let number = (invitation?.number ?? 0).addingReportingOverflow(1)
