@@ -30,19 +30,19 @@ public struct SessionPeerDeviceClass: Hashable, Sendable, RawRepresentable, Coda
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// A phone.
+    /// One that people carry and tap, such as an iPhone.
     public static let phone = SessionPeerDeviceClass(rawValue: "phone")
-    /// A watch.
+    /// One on a wrist, such as an Apple Watch.
     public static let watch = SessionPeerDeviceClass(rawValue: "watch")
-    /// A tablet.
+    /// One of a tablet's size, such as an iPad.
     public static let tablet = SessionPeerDeviceClass(rawValue: "tablet")
     /// A computer with a screen: a desktop, a notebook, a terminal.
     public static let desktop = SessionPeerDeviceClass(rawValue: "desktop")
-    /// A television.
+    /// One that shows on a television, such as an Apple TV.
     public static let television = SessionPeerDeviceClass(rawValue: "television")
-    /// A headset.
+    /// One that is worn on the head, such as an Apple Vision Pro.
     public static let headset = SessionPeerDeviceClass(rawValue: "headset")
-    /// A server.
+    /// One without a screen, which others reach over a network.
     public static let server = SessionPeerDeviceClass(rawValue: "server")
     /// Any other kind, and the one of a peer that does not say.
     public static let unknown = SessionPeerDeviceClass(rawValue: "unknown")
