@@ -418,7 +418,7 @@ let modules: [Module] = [
             "MeshIdentity",
             "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
             "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage", "MeshResumeGateway",
-            "MeshDiagnostics",
+            "MeshMailbox", "MeshDiagnostics",
         ],
         needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport, gatewayTransport, relay, inspector]
             + gatewayServer + webSocket,

@@ -7,9 +7,18 @@ public struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible
 
     /// - Returns: nil for any other count than 32.
     public init?(bytes: some Collection<UInt8>) {
+        // Called from other modules, where generic code costs a call for each byte.
+        let id = bytes.withContiguousStorageIfAvailable { MailboxID(UnsafeRawBufferPointer($0)) }
+        guard let id = id ?? Array(bytes).withUnsafeBytes({ MailboxID($0) }) else { return nil }
+        self = id
+    }
+
+    private init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count == Self.byteCount else { return nil }
         var words = SIMD4<UInt64>()
-        for (index, byte) in bytes.enumerated() { words[index >> 3] = words[index >> 3] << 8 | UInt64(byte) }
+        for index in 0..<4 {
+            words[index] = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
+        }
         self.words = words
     }
 

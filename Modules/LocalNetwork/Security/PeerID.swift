@@ -16,10 +16,18 @@
 
         /// - Parameter bytes: 32 of them; nil for any other count.
         public init?(bytes: some Collection<UInt8>) {
+            // Called from other modules, where generic code costs a call for each byte.
+            let id = bytes.withContiguousStorageIfAvailable { PeerID(UnsafeRawBufferPointer($0)) }
+            guard let id = id ?? Array(bytes).withUnsafeBytes({ PeerID($0) }) else { return nil }
+            self = id
+        }
+
+        private init?(_ bytes: UnsafeRawBufferPointer) {
             guard bytes.count == Self.byteCount else { return nil }
-            var rest = bytes.makeIterator()
-            func word() -> UInt64 { (0..<8).reduce(0) { word, _ in word << 8 | UInt64(rest.next() ?? 0) } }
-            words = (word(), word(), word(), word())
+            func word(_ index: Int) -> UInt64 {
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
+            }
+            words = (word(0), word(1), word(2), word(3))
         }
 
         /// - Parameter hex: 64 hexadecimal digits, upper or lower case; nil for anything else.
@@ -27,17 +35,24 @@
 
         /// - Parameter digits: 64 hexadecimal ones in ASCII, upper or lower case; nil for anything else.
         package init?(digits: some Collection<UInt8>) {
+            let id = digits.withContiguousStorageIfAvailable { PeerID(digits: $0) }
+            guard let id = id ?? Array(digits).withUnsafeBufferPointer({ PeerID(digits: $0) }) else { return nil }
+            self = id
+        }
+
+        private init?(digits: UnsafeBufferPointer<UInt8>) {
             guard digits.count == 2 * Self.byteCount else { return nil }
-            var rest = digits.makeIterator()
-            func word() -> UInt64? {
+            func word(_ index: Int) -> UInt64? {
                 var word: UInt64 = 0
-                for _ in 0..<16 {
-                    guard let digit = rest.next().flatMap(Self.value) else { return nil }
-                    word = word << 4 | UInt64(digit)
+                for digit in digits[16 * index..<16 * index + 16] {
+                    guard let value = Self.value(of: digit) else { return nil }
+                    word = word << 4 | UInt64(value)
                 }
                 return word
             }
-            guard let first = word(), let second = word(), let third = word(), let fourth = word() else { return nil }
+            guard let first = word(0), let second = word(1), let third = word(2), let fourth = word(3) else {
+                return nil
+            }
             words = (first, second, third, fourth)
         }
 

@@ -130,19 +130,30 @@ import Testing
     @Test(arguments: [true, false])
     func `Who says farewell has left; whose connection ends without it has not`(saysFarewell: Bool) throws {
         let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
-        var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
-        let now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
+        var cores = ["left", "right"].map { DeliveryCore(localPeer: peer($0), settings: settings, outbox: 1) }
+        var now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
         var changes: [SessionPeerReachability] = []
-        // Who comes back has not left any more.
-        for hasLeft in [saysFarewell, false] {
-            core.connected("link", as: nil, now)
-            try core.receive(
-                WireFrame(.hello(WireHello(peer: peer("right"), codecs: [2]))), on: .stream, from: "link", now)
-            if hasLeft {
-                try core.receive(WireFrame(.goodbye(WireGoodbye(.closing))), on: .stream, from: "link", now)
+        func exchange() throws {
+            for _ in 0..<20 {
+                now.elapsed += 50_000_000
+                for side in 0...1 {
+                    cores[side].tick(now)
+                    while let next = cores[side].nextFrame(for: "link", now) {
+                        try cores[1 - side].receive(next.frame, on: .stream, from: "link", now)
+                    }
+                }
             }
-            core.disconnected("link", reason: nil, now)
-            changes += core.takeDirectives().arrivals.compactMap {
+        }
+        // Who comes back has not left any more.
+        for leaves in [saysFarewell, false] {
+            for side in 0...1 { cores[side].connected("link", as: nil, now) }
+            try exchange()
+            if leaves {
+                cores[1].say(.goodbye(WireGoodbye(.closing)), at: "link")
+                try exchange()
+            }
+            for side in 0...1 { cores[side].disconnected("link", reason: nil, now) }
+            changes += cores[0].takeDirectives().arrivals.compactMap {
                 if case .reachability(let change) = $0 { change } else { nil }
             }
         }

@@ -78,7 +78,7 @@
                 for await _ in stops { break }
                 await server.shutDown()
                 #if Inspector
-                    await inspection?.inspector.stop()
+                    await inspection?.stop()
                 #endif
             #else
                 throw ValidationError("mesh was built without the trait WebSocket; build with it to serve")

@@ -2,6 +2,7 @@
     import Foundation
     import MeshDiagnostics
     import MeshInspector
+    import MeshMailbox
     import MeshResumeGateway
     import MeshToolOutput
 
@@ -14,6 +15,8 @@
             inspector = try await options.start()
             ToolOutput.remark("The inspector is at \(inspector.address)")
         }
+
+        func stop() async { await inspector.stop() }
 
         var watch: @Sendable (MailboxActivity) -> Void {
             { [inspector] activity in inspector.add(DiagnosticsEntry(activity, at: Date())) }
