@@ -9,6 +9,11 @@ struct KeyPeer: Hashable, Sendable {
         var prints: Set<UInt64>
     }
 
+    struct Letter: Hashable, Sendable {
+        var nonce: UInt64
+        var names: [KeyMessage.Version]
+    }
+
     /// A large value on its way there, one piece at a time.
     struct Upload: Hashable, Sendable {
         var name: KeyMessage.Version
@@ -45,6 +50,9 @@ struct KeyPeer: Hashable, Sendable {
     /// On its way, by name and by message.
     private(set) var sent: [String: StateVersion] = [:]
     private(set) var letters: [UInt64: [KeyMessage.Version]] = [:]
+    /// Taken back, and perhaps on their way all the same: what confirms them late counts. At most `KeyLimits.lettersMax`, of
+    /// which the oldest go.
+    private var late: [Letter] = []
     var upload: Upload?
     var download: Download?
     var confirmed: [String: StateVersion] = [:]
@@ -57,6 +65,8 @@ struct KeyPeer: Hashable, Sendable {
     var progress = KeyProgress()
 
     var isWaiting: Bool { isAsked || !sent.isEmpty || upload?.isInFlight ?? false }
+    /// What is still to be answered or confirmed: changes with each answer that brings something about.
+    var standing: [Int] { [isAsked ? 1 : 0, due.count + sent.count, upload?.offset ?? 0] }
 
     mutating func enqueue(_ key: String, _ version: StateVersion) {
         guard sent[key] != version, refused[key] != version else { return }
@@ -82,17 +92,27 @@ struct KeyPeer: Hashable, Sendable {
 
     /// The items of a message are durable there.
     mutating func confirm(_ nonce: UInt64, isHeld: (KeyMessage.Version) -> Bool) {
-        for name in letters.removeValue(forKey: nonce) ?? [] {
+        for name in takeLetter(nonce) {
             if sent[name.key] == name.version { sent[name.key] = nil }
             guard refused[name.key] != name.version, isHeld(name) else { continue }
+            due.remove(name.key)
             confirmed[name.key] = name.version
             progress.confirmed += 1
         }
+        // Of the others nothing is awaited any more of which newer ones were sent, or older ones confirmed.
+        letters = letters.filter { $0.value.contains { sent[$0.key] == $0.version } }
+    }
+
+    private mutating func takeLetter(_ nonce: UInt64) -> [KeyMessage.Version] {
+        if let names = letters.removeValue(forKey: nonce) { return names }
+        return late.firstIndex { $0.nonce == nonce }.map { late.remove(at: $0).names } ?? []
     }
 
     /// What is on its way counts as lost.
     mutating func takeBack() {
         for key in sent.keys { due.insert(key) }
+        late += letters.map(Letter.init).sorted { $0.nonce < $1.nonce }
+        late.removeFirst(max(late.count - KeyLimits.lettersMax, 0))
         (sent, letters) = ([:], [:])
         upload?.isInFlight = false
     }

@@ -152,8 +152,10 @@ extension KeyReplica {
     }
 
     private func confirm(_ message: KeyMessage, by peer: inout KeyPeer) {
+        let standing = peer.standing
+        // What brings nothing about may answer what was sent long ago: where that takes longer than the delay, the delay grows.
+        defer { if peer.standing != standing { (peer.retryAt, peer.retryDelay) = (nil, .seconds(2)) } }
         if message.answers != nil { peer.isAsked = message.isPartial }
-        if message.digests == nil { (peer.retryAt, peer.retryDelay) = (nil, .seconds(2)) }
         for name in message.refused {
             if entries[name.key] != nil { peer.refused[name.key] = name.version }
             if peer.upload?.name == name { peer.dequeue(name.key) }

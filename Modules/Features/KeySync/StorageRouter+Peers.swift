@@ -41,7 +41,7 @@ extension StorageRouter {
         listeners.cancel()
         // What is not written is pending until it has been compared.
         try? persist(includingPeers: true)
-        (connection, route, replica.peers, shelf) = (nil, nil, [:], KeyShelf())
+        (connection, route, replica.peers, shelf, plannedRetry) = (nil, nil, [:], KeyShelf(), nil)
         showStatuses()
     }
 
@@ -128,13 +128,14 @@ extension StorageRouter {
     private func planRetry(_ connection: any SessionConnection) {
         replica.tick(at: connection.clock.elapsed)
         let times = replica.peers.values.filter { $0.isReachable && $0.isWaiting }.compactMap(\.retryAt)
-        guard let next = times.min(), !isRetryPlanned else { return }
-        isRetryPlanned = true
-        connection.clock.wake(at: next) { [weak self] in Task { await self?.retry() } }
+        // One that is planned for later, when peers had been silent for long, must not hold up the next.
+        guard let next = times.min(), plannedRetry.map({ next < $0 }) ?? true else { return }
+        plannedRetry = next
+        connection.clock.wake(at: next) { [weak self] in Task { await self?.retry(next) } }
     }
 
-    private func retry() async {
-        isRetryPlanned = false
+    private func retry(_ planned: Duration) async {
+        if plannedRetry == planned { plannedRetry = nil }
         if let connection { replica.tick(at: connection.clock.elapsed) }
         await pump()
     }

@@ -29,7 +29,8 @@ public actor StorageRouter {
     var isPumping = false
     /// Something has come up since the pump last looked.
     var isPumpAsked = false
-    var isRetryPlanned = false
+    /// When what is unanswered is looked at next.
+    var plannedRetry: Duration?
     var isKeepingPlanned = false
     /// Where the store has what is known of peers.
     var shelf = KeyShelf()

@@ -26,6 +26,8 @@ final class SimulatedDisk: SessionStore {
     private struct State {
         var contents = StoreContents()
         var fate = Fate.succeeds
+        /// Commits before it is due.
+        var commitsBefore = 0
         var isOff = false
     }
 
@@ -47,7 +49,10 @@ final class SimulatedDisk: SessionStore {
         set { state.withLock { $0.contents = newValue } }
     }
 
-    func prepare(_ fate: Fate) { state.withLock { $0.fate = fate } }
+    /// - Parameter commits: so many succeed first.
+    func prepare(_ fate: Fate, after commits: Int = 0) {
+        state.withLock { ($0.fate, $0.commitsBefore) = (fate, commits) }
+    }
 
     /// The power is gone.
     var isOff: Bool { state.withLock { $0.isOff } }
@@ -57,6 +62,10 @@ final class SimulatedDisk: SessionStore {
     func commit(_ batch: StoreBatch) throws {
         try state.withLock { state in
             guard !state.isOff else { throw StorageError(.unavailable, "the power is gone") }
+            guard state.commitsBefore == 0 else {
+                state.commitsBefore -= 1
+                return try state.contents.commit(batch)
+            }
             let fate = state.fate
             state.fate = .succeeds
             if fate.isWritten { try state.contents.commit(batch) }

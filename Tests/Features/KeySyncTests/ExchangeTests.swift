@@ -171,4 +171,37 @@ import Testing
             return
         }
     }
+
+    /// What is sent arrives after `latency`; returns how many messages there were in an hour, and when the last one was sent.
+    private static func exchange(_ world: inout KeyWorld, latency: Int) -> (messages: Int, last: Int) {
+        var (messages, last) = (0, 0)
+        var underWay: [(due: Int, letter: KeyWorld.Letter)] = []
+        for second in 0..<3600 {
+            world.now = .seconds(second)
+            while let next = underWay.first, next.due <= second {
+                underWay.removeFirst()
+                world.letters.insert(next.letter, at: 0)
+                world.deliver(0)
+            }
+            for id in ["phone", "watch"] {
+                world.replicas[id]?.tick(at: world.now)
+                world.post(id)
+            }
+            guard !world.letters.isEmpty else { continue }
+            (messages, last) = (messages + world.letters.count, second)
+            underWay += world.letters.map { (second + latency, $0) }
+            world.letters = []
+        }
+        return (messages, last)
+    }
+
+    @Test("Where an answer takes longer than the first repetition, repeating ends", arguments: [1, 5, 30, 90])
+    func repeatingEnds(latency: Int) {
+        var world = Self.world(3000)
+        for id in ["phone", "watch"] { world.meet(id) }
+        let (messages, last) = Self.exchange(&world, latency: latency)
+        #expect(Self.isEqual(world))
+        #expect(world.rules.keys.allSatisfy { world.replicas["phone"]?.status(of: $0) ?? .synced == .synced })
+        #expect(last <= 40 * latency && messages < 200, "\(messages) messages, the last after \(last) s")
+    }
 }

@@ -136,10 +136,10 @@ struct WatchKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     }
 
     func text(_ number: UInt32) -> String {
-        "\(number) " + String(repeating: "·", count: kind == .large ? 30_000 : Int(number % 60))
+        "\(number) " + String(repeating: ".", count: kind == .large ? 60_000 : Int(number % 60))
     }
 
-    func number(_ text: String) -> UInt32 { text.split(separator: " ").first.flatMap { UInt32($0) } ?? .max }
+    func number(_ text: String) -> UInt32 { UInt32(text.prefix { $0 != " " }) ?? .max }
 
     var description: String { "\(kind).\(index)" }
 

@@ -89,6 +89,7 @@ final class KeyWatchRun {
         meet()
         for disk in disks.withLock({ $0 }) { disk.prepare(.succeeds) }
         while returns.contains(where: { $0 != nil }) { advance(by: Self.step) }
+        refuseWhatComes()
         return settle() ?? sendManually()
     }
 
@@ -96,9 +97,11 @@ final class KeyWatchRun {
     private func launch() {
         let first = Int(random.upTo(1))
         devices[first].launch()
-        let isSoon = random.happens(rate: 0.8)
-        returns[1 - first] = isSoon ? .milliseconds(Int64(random.upTo(5000))) : longAbsence()
-        if random.happens(rate: 0.2) { returns[1 - first] = .zero }
+        switch random.upTo(9) {
+        case 0...1: returns[1 - first] = .zero
+        case 2...7: returns[1 - first] = .milliseconds(Int64(random.upTo(5000)))
+        default: leave(1 - first)
+        }
         for _ in 0..<random.upTo(4) {
             advance(by: .milliseconds(Int64(random.upTo(500))))
             write()
@@ -107,6 +110,14 @@ final class KeyWatchRun {
 
     private func longAbsence() -> Duration {
         .seconds(Int64(isOfDays ? 86_400 + random.upTo(2 * 86_400) : 120 + random.upTo(600)))
+    }
+
+    /// What the transport has taken over and the keys' own commit is refused: only their repetition brings it.
+    private func refuseWhatComes() {
+        advance(by: .seconds(2))
+        let (writer, reader) = random.happens(rate: 0.5) ? (0, 1) : (1, 0)
+        note("refused arrival", reader, nil) { disks.withLock { $0[reader] }.prepare(.isRefused, after: 1) }
+        write(on: writer)
     }
 
     private func settle() -> String? {
@@ -172,7 +183,10 @@ final class KeyWatchRun {
             devices[$0].state == .foreground && apps.withLock { $0 }[$0]?.isReady == true
         }
         guard !seen.isEmpty else { return }
-        let index = seen[Int(random.upTo(UInt64(seen.count - 1)))]
+        write(on: seen[Int(random.upTo(UInt64(seen.count - 1)))])
+    }
+
+    private func write(on index: Int) {
         changeCount += 1
         var changes: [WatchKey: UInt32?] = [:]
         for _ in 0...random.upTo(random.happens(rate: 0.2) ? 6 : 0) {
@@ -247,13 +261,23 @@ final class KeyWatchRun {
         case 0...3: note("background", index, time) { device.enterBackground() }
         case 4...6: note("suspension", index, time) { device.suspend() }
         case 7...10: note("kill", index, time) { device.kill() }
-        case 11: note(isOfDays ? "absent for days" : "absent", index, longAbsence()) { device.kill() }
+        case 11: leave(index)
         case 12...15: part(for: .milliseconds(Int64(200 + random.upTo(15_000))), "apart")
         case 16: part(for: longAbsence(), isOfDays ? "apart for days" : "apart for minutes")
         case 17: disks.withLock { $0[index] }.prepare(.isCutShort(isWritten: random.happens(rate: 0.5)))
         case 18: note("refused commit", index, nil) { disks.withLock { $0[index] }.prepare(.isRefused) }
         default: loseStore(index, after: time)
         }
+    }
+
+    /// One is absent for long. For minutes it may be in reach all the same, where the system launches its app for what comes;
+    /// for days it is switched off.
+    private func leave(_ index: Int) {
+        let absence = longAbsence()
+        note(isOfDays ? "absent for days" : "absent", index, absence) { devices[index].kill() }
+        guard isOfDays || random.happens(rate: 0.5) else { return }
+        pair.watch.isInRange = false
+        meeting = max(meeting ?? .zero, pair.elapsed + absence)
     }
 
     private func part(for duration: Duration, _ kind: String) {
