@@ -105,7 +105,8 @@ public struct LinkPacket: Hashable, Sendable {
 
 /// Whom a link tells what happens. Implemented by the transport; safe to call from any thread.
 public protocol LinkObserver: AnyObject, Sendable {
-    /// There is somebody: lanes that the platform keeps work from now on.
+    /// There is somebody: lanes that the platform keeps work from now on. Comes before whatever arrives on them: what
+    /// arrives from an address that was neither found nor connected is let go.
     func found(_ address: LinkAddress)
     /// Live lanes work from now on, and begin anew: nothing of an earlier connection arrives on them any more. Where
     /// connections begin on other threads than those that send, give each an address of its own, so that no packet for one

@@ -112,28 +112,24 @@ extension DeliveryCore {
     private mutating func nextLatest(
         _ index: Int, isLive: Bool, _ now: DeliveryTime
     ) -> Outgoing? {
-        guard peers[index].hasLatestDue else { return nil }
-        // Where there is nothing but a queue, every snapshot goes through it.
-        let lane: LinkLane? =
-            settings.lanes.contains(.latest) ? .latest : settings.reliableLane == nil ? settings.keptLane : nil
-        let isKept = lane != nil
-        guard let lane = lane ?? (isLive ? settings.reliableLane : nil) else { return nil }
+        guard peers[index].hasLatestDue, let lane = latestLane(index) ?? (isLive ? settings.reliableLane : nil) else {
+            return nil
+        }
+        let patience = latestPatience(index)
         for feature in publishedOrder + peers[index].latestOrder
         where published[feature] != nil
             || peers[index].latest[feature] != nil
         {
             let progress = peers[index].latest[feature] ?? LatestProgress()
             guard let offer = offer(feature, progress, index), offer.version > progress.acknowledged else { continue }
-            let isOverdue =
-                settings.isLossy && progress.sentAt + peers[index].standing.roundTrip.timeout() <= now.elapsed
+            let isOverdue = patience.map { progress.sentAt + $0 <= now.elapsed } ?? false
             guard offer.version > progress.sent || isOverdue else { continue }
+            // A lane that keeps it may lose it all the same, with either side's process: only the peer's word counts.
             peers[index].offerLatest(feature) {
                 $0.sent = offer.version
                 $0.sentAt = now.elapsed
-                // The platform keeps it from here on.
-                if isKept { $0.acknowledged = offer.version }
             }
-            if settings.isLossy { wake(by: now.elapsed + peers[index].standing.roundTrip.timeout()) }
+            if let patience { wake(by: now.elapsed + patience) }
             let mark = WireMark(outbox: outbox, sequence: offer.version, first: offer.version, isLatest: true)
             return Outgoing(
                 frame: WireFrame(.snapshot(offer.snapshot), mark: mark), lane: lane, key: feature, isBulk: true)

@@ -57,6 +57,10 @@ struct DeliveryCore: Sendable {
         /// Frames that are now or never, on a live connection.
         var immediateLane: LinkLane? { lanes.contains(.datagram) ? .datagram : lanes.contains(.stream) ? .stream : nil }
         var keptLane: LinkLane? { lanes.contains(.queue) ? .queue : nil }
+        /// Newest snapshots, to be kept for a peer. Where there is nothing but a queue, they go through it.
+        var latestLane: LinkLane? {
+            lanes.contains(.latest) ? .latest : reliableLane == nil ? keptLane : nil
+        }
         var isLossy: Bool { reliableLane == .datagram }
     }
 
@@ -150,6 +154,7 @@ extension DeliveryCore {
             dropExpired(index, now)
             probe(index, now)
             resendOverdue(index, now)
+            reofferLatest(index, now)
             if !peers[index].stalled.isEmpty { passOnStalled(index, now) }
             if peers[index].reportAt <= now.elapsed { markWritable(index) } else { wake(by: peers[index].reportAt) }
         }
@@ -203,6 +208,27 @@ extension DeliveryCore {
         if !isReachable { directives.hasRoom = true }
     }
 
+    /// How long what was sent last of a feature may go unacknowledged before it is offered again; nil where nobody answers
+    /// or nothing is lost. A lane that keeps the newest is slower than a round trip, and what it has is replaced.
+    func latestPatience(_ index: Int) -> UInt64? {
+        guard peers[index].address != nil, !isUnheard(index) else { return nil }
+        let timeout = peers[index].standing.roundTrip.timeout()
+        if latestLane(index) != nil { return max(settings.heartbeat, timeout) }
+        return settings.isLossy ? timeout : nil
+    }
+
+    /// Guests have live lanes only.
+    func latestLane(_ index: Int) -> LinkLane? { peers[index].isGuest ? nil : settings.latestLane }
+
+    private mutating func reofferLatest(_ index: Int, _ now: DeliveryTime) {
+        guard let patience = latestPatience(index) else { return }
+        for (_, progress) in peers[index].latest where progress.sent > progress.acknowledged {
+            let due = progress.sentAt + patience
+            if due <= now.elapsed { peers[index].hasLatestDue = true } else { wake(by: due) }
+        }
+        if peers[index].hasLatestDue { markWritable(index) }
+    }
+
     /// Finds what was lost on a lossy lane by the time that has passed since it was sent.
     private mutating func resendOverdue(_ index: Int, _ now: DeliveryTime) {
         guard settings.isLossy, let address = peers[index].address, !isUnheard(index) else { return }
@@ -212,18 +238,10 @@ extension DeliveryCore {
         for channel in peers[index].channels.indices where peers[index].channels[channel].underWayCount > 0 {
             count += peers[index].channels[channel].giveUp(sentBefore: now.elapsed - timeout)
         }
-        for (_, progress) in peers[index].latest where progress.sent > progress.acknowledged {
-            if progress.sentAt + timeout <= now.elapsed { peers[index].hasLatestDue = true }
-        }
         if count > 0 { report(.retransmitted(count: count, peerID: peers[index].peer.id)) }
-        if count > 0 || peers[index].hasLatestDue || peers[index].channels.contains(where: { $0.needsFloor }) {
-            directives.writable.append(address)
-        }
-        if peers[index].hasUnderWay || peers[index].latest.values.contains(where: { $0.sent > $0.acknowledged })
-            || peers[index].channels.contains(where: { $0.needsFloor })
-        {
-            wake(by: now.elapsed + timeout / 2)
-        }
+        let needsFloor = peers[index].channels.contains { $0.needsFloor }
+        if count > 0 || needsFloor { directives.writable.append(address) }
+        if peers[index].hasUnderWay || needsFloor { wake(by: now.elapsed + timeout / 2) }
     }
 
     mutating func dropExpired(_ index: Int, _ now: DeliveryTime) {

@@ -100,6 +100,29 @@
             #expect(network.partings(0) == 0 && network.partings(1) == 0)
         }
 
+        /// A relay may hand over what it has kept of a peer before that peer's presence. Delivery lets go what comes from
+        /// somebody whom the link has not found, and the relay does not repeat it.
+        @Test(arguments: [LinkLane.queue, .latest])
+        func `A peer whose presence has not come is found by what it has sealed, and that is passed on`(lane: LinkLane)
+            throws
+        {
+            var network = try Network()
+            let key = try #require(PeerKey(network.cores[1].own.compressedPublicKey, of: network.id(1)))
+            network.cores[0].learn(key, of: network.id(1))
+            let message = try network.cores[0].seal(
+                LinkPacket(lane: lane, bytes: [1], key: "feature"), to: network.id(1))
+            var forged = message
+            forged.bytes[forged.bytes.count - 1] ^= 1
+            network.publish(forged)
+            network.run()
+            #expect(!network.told[1].contains(.found(network.id(0))))
+            network.publish(message)
+            network.run()
+            #expect(network.told[1].suffix(2) == [.found(network.id(0)), .received([1], lane, network.id(0))])
+            network.meet()
+            #expect(network.told[1].count { $0 == .found(network.id(0)) } == 1)
+        }
+
         @Test func `A will that fires while the peer lives parts nobody, and the peer says again that it is there`()
             throws
         {

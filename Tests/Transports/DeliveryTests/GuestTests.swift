@@ -65,6 +65,24 @@ private let bestEffort = SessionDeliveryMode.realtimeBestEffort
         #expect(envelopes.all.count == (isGuest ? 1 : 3))
     }
 
+    @Test(arguments: [true, false])
+    func `A guest gets newest snapshots on a live lane where others have one that keeps them`(isGuest: Bool) throws {
+        let now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
+        var core = DeliveryCore(
+            localPeer: peer("left"), settings: .init(lanes: [.datagram, .queue, .latest], codec: 2, codecs: [2]),
+            outbox: 1)
+        _ = core.admit(guests: ["right"], to: Guests.Scope(sessionID: sessionID, featureID: "workout"))
+        core.connected("link", as: "right", isGuest: isGuest, now)
+        try core.receive(
+            WireFrame(.hello(WireHello(peer: peer("right"), codecs: [2]))), on: .datagram, from: "link", now)
+        _ = try core.send(.init(message: .snapshot(snapshot(1)), byteCount: 1), mode: .latestSnapshot, to: nil, now)
+        var lanes: [LinkLane] = []
+        while let next = core.nextFrame(for: "link", now) {
+            if case .snapshot = next.frame.message { lanes.append(next.lane) }
+        }
+        #expect(lanes == [isGuest ? .datagram : .latest])
+    }
+
     @Test(arguments: [reliable, bestEffort], [true, false])
     func `A guest is sent only its session's messages, and everybody else all`(
         mode: SessionDeliveryMode, isGuest: Bool

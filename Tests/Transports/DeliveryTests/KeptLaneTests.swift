@@ -196,6 +196,63 @@ import Testing
         #expect(await log.sequences(3) == [1, 2, 3])
     }
 
+    /// It was handed to the platform, and gone with the life of either side before the other had it.
+    @Test func `A newest snapshot that was handed over and lost is offered again once the peer answers`() async throws {
+        let wire = KeptWire([.datagram, .queue, .latest])
+        let clock = ManualClock()
+        let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
+        clock.advance(by: .seconds(1))
+        #expect(left.knownPeers.map(\.id) == ["right"])
+        wire.losesLatest = true
+        try await left.sendSnapshot(snapshot(1), mode: .latestSnapshot, to: nil)
+        wire.losesLatest = false
+        clock.advance(by: .seconds(60))
+        #expect(right.latestPeerSnapshot(featureID: "workout") == nil)
+        wire.connect()
+        clock.advance(by: .seconds(1))
+        #expect(right.latestPeerSnapshot(featureID: "workout")?.revision == 1)
+    }
+
+    @Test func `A newest snapshot that a platform loses while the peer answers is offered again before long`()
+        async throws
+    {
+        let wire = KeptWire([.datagram, .queue, .latest])
+        let clock = ManualClock()
+        let (left, right) = (try wire.launch("left", clock), try wire.launch("right", clock))
+        wire.connect()
+        clock.advance(by: .seconds(1))
+        wire.losesLatest = true
+        try await left.sendSnapshot(snapshot(1), mode: .latestSnapshot, to: nil)
+        wire.losesLatest = false
+        clock.advance(by: .seconds(10))
+        #expect(right.latestPeerSnapshot(featureID: "workout")?.revision == 1)
+    }
+
+    @Test func `A newest snapshot is handed to the platform once while nobody answers, and never after its receipt`()
+        async throws
+    {
+        let wire = KeptWire([.datagram, .queue, .latest])
+        let clock = ManualClock()
+        let left = try wire.launch("left", clock)
+        let earlier = try wire.launch("right", clock)
+        clock.advance(by: .seconds(1))
+        wire.kill("right", earlier)
+        try await left.sendSnapshot(snapshot(1), mode: .latestSnapshot, to: nil)
+        clock.advance(by: .seconds(600))
+        #expect(wire.snapshotCount == 1)
+        let right = try wire.launch("right", clock)
+        clock.advance(by: .seconds(1))
+        #expect(right.latestPeerSnapshot(featureID: "workout")?.revision == 1)
+        let count = wire.snapshotCount
+        for _ in 0..<3 {
+            wire.connect()
+            clock.advance(by: .seconds(60))
+            wire.disconnect()
+            clock.advance(by: .seconds(60))
+        }
+        #expect(wire.snapshotCount == count)
+    }
+
     @Test func `Closing waits for what was accepted while a connection greets, until the greetings are in vain`()
         async throws
     {
@@ -230,7 +287,9 @@ private final class KeptWire: Sendable {
         var isDeaf = false
         var tellsUndelivered = false
         var holdsBack = false
+        var losesLatest = false
         var queuedCount = 0
+        var snapshotCount = 0
     }
 
     private let state = Locked(State())
@@ -254,7 +313,14 @@ private final class KeptWire: Sendable {
         get { state.withLock { $0.holdsBack } }
         set { state.withLock { $0.holdsBack = newValue } }
     }
+    /// What is handed over on the lane `latest` comes to nobody.
+    var losesLatest: Bool {
+        get { state.withLock { $0.losesLatest } }
+        set { state.withLock { $0.losesLatest = newValue } }
+    }
     var queuedCount: Int { state.withLock { $0.queuedCount } }
+    /// Handed over on the lane `latest`, greetings not among them.
+    var snapshotCount: Int { state.withLock { $0.snapshotCount } }
 
     func loseHeldBack() {
         state.withLock { state in
@@ -328,6 +394,8 @@ private final class KeptWire: Sendable {
                 state.ends[other]?.queue.append(packet)
                 return .success(nil)
             case .latest:
+                if packet.key != KeptConnection.greetingKey { state.snapshotCount += 1 }
+                guard !state.losesLatest else { return .success(nil) }
                 state.ends[other]?.latest[packet.key] = packet
                 return .success(state.ends[other]?.observer)
             default:

@@ -7,8 +7,8 @@
     ///
     /// Guests meet live only: they are let in and looked for as trusted peers are, and nothing is kept for them.
     ///
-    /// Safe to use from any thread. Two threads work for it: the client's, which calls the observer, and a task that lets
-    /// time pass for the core every quarter of a second.
+    /// Safe to use from any thread. Two threads work for it: the client's, and a task that lets time pass for the core every
+    /// quarter of a second. Whoever has something for the observer calls it, one at a time and in the core's order.
     public final class RelayLink: GuestAdmittingLink {
         public let lanes: [LinkLane: PayloadLimit]
         public let traits = LinkTraits(expectedLatency: .realtime, discoversPeers: false, isSecured: true)
@@ -17,6 +17,15 @@
             var core: RelayLinkCore
             var observer: (any LinkObserver)?
             var tasks: [Task<Void, Never>] = []
+            /// Somebody performs directives, and will perform those that come meanwhile.
+            var isPerforming = false
+
+            /// - Returns: nil when there is nothing to do, and somebody else may begin.
+            mutating func next() -> (directives: [RelayLinkCore.Directive], observer: (any LinkObserver)?)? {
+                let directives = core.takeDirectives()
+                isPerforming = !directives.isEmpty
+                return isPerforming ? (directives, observer) : nil
+            }
         }
 
         public let trustedPeers: TrustedPeers
@@ -112,11 +121,14 @@
 
     extension RelayLink {
         fileprivate func perform(_ body: (inout RelayLinkCore, Duration) -> Void) {
-            let (directives, observer) = state.withLock { state in
+            var work = state.withLock { state in
                 body(&state.core, now)
-                return (state.core.takeDirectives(), state.observer)
+                return state.isPerforming ? nil : state.next()
             }
-            for directive in directives { perform(directive, observer) }
+            while let (directives, observer) = work {
+                for directive in directives { perform(directive, observer) }
+                work = state.withLock { $0.next() }
+            }
         }
 
         private func perform(_ directive: RelayLinkCore.Directive, _ observer: (any LinkObserver)?) {

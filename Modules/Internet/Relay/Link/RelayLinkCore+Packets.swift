@@ -76,6 +76,8 @@
                     return
                 }
                 statistics.packetsReceived += 1
+                // Its presence may come later than what it has sealed before.
+                if peers[id]?.key == nil, let key = KeptSeal.senderKey(of: bytes, from: id) { learn(key, of: id) }
                 tell(.received(opened, lane, id))
             } catch .replayed {
                 // Relays repeat by themselves, too: what is retained at each subscription, the rest after each lost connection.

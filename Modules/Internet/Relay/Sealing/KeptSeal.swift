@@ -26,6 +26,11 @@
         static let purpose = "kept"
         static let exporterContext = Array("kept messages".utf8)
 
+        /// Whose key a message that opens was sealed with.
+        static func senderKey(of message: UnsafeRawBufferPointer, from id: PeerID) -> PeerKey? {
+            PeerKey(message.dropFirst().prefix(SealSuite.pointByteCount), of: id)
+        }
+
         static func nonce(_ counter: UInt64) throws -> ChaChaPoly.Nonce {
             try ChaChaPoly.Nonce(data: [0, 0, 0, 0] + bytes(of: counter))
         }
