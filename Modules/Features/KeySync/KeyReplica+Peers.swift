@@ -29,18 +29,26 @@ extension KeyReplica {
 
     /// What waits too long is asked and sent again: after 2 s, 4 s, … 5 min.
     mutating func tick(at now: Duration) {
-        for (id, var peer) in peers where peer.isReachable && peer.isWaiting && !breaks(.noRetry) {
-            guard let retryAt = peer.retryAt else {
-                peers[id]?.retryAt = now + peer.retryDelay
-                continue
-            }
-            guard retryAt <= now else { continue }
+        planRetries(at: now)
+        for (id, var peer) in peers {
+            guard let retryAt = peer.retryAt, retryAt <= now else { continue }
             peer.retryDelay = min(peer.retryDelay * 2, .seconds(300))
             peer.retryAt = now + peer.retryDelay
             peer.takeBack()
             if peer.isAsked { (peer.isAsked, peer.isToBeAsked) = (false, true) }
             peers[id] = peer
         }
+    }
+
+    /// Gives what waits a time. One that was planned for what has been answered since is not for what is sent next.
+    /// - Returns: the first; nil where nothing waits.
+    @discardableResult
+    mutating func planRetries(at now: Duration) -> Duration? {
+        for (id, peer) in peers {
+            let waits = peer.isReachable && peer.isWaiting && !breaks(.noRetry)
+            peers[id]?.retryAt = waits ? peer.retryAt ?? now + peer.retryDelay : nil
+        }
+        return peers.values.compactMap(\.retryAt).min()
     }
 
     // MARK: - Sending
@@ -66,6 +74,17 @@ extension KeyReplica {
             peer.listing = KeyPeer.Listing(nonce: message.nonce, prints: Set(message.prints))
         }
         return message
+    }
+
+    /// A message could not be handed over. What it confirms goes with the next one; what else it said comes up again when the
+    /// peer is asked, as it is by time.
+    mutating func takeBack(_ message: KeyMessage, from id: String) {
+        guard var peer = peers[id] else { return }
+        peer.report = message.taken + peer.report
+        peer.refusals = message.refused + peer.refusals
+        peer.pieceMark = peer.pieceMark ?? message.pieceMark
+        peer.isAsked = true
+        peers[id] = peer
     }
 
     private func rank(_ key: String) -> KeyQueue.Rank {

@@ -116,6 +116,7 @@ extension StorageRouter {
                     try await connection.transport.send(
                         AnySessionSyncEnvelope(envelope), mode: .reliableEventually, to: peer)
                 } catch {
+                    replica.takeBack(message, from: peer.id)
                     connection.diagnostics.publish(
                         .deliveryFailed(
                             requestType: KeyMessage.featureID, error: ConnectionError(error), willRetry: true))
@@ -126,10 +127,9 @@ extension StorageRouter {
     }
 
     private func planRetry(_ connection: any SessionConnection) {
-        replica.tick(at: connection.clock.elapsed)
-        let times = replica.peers.values.filter { $0.isReachable && $0.isWaiting }.compactMap(\.retryAt)
         // One that is planned for later, when peers had been silent for long, must not hold up the next.
-        guard let next = times.min(), plannedRetry.map({ next < $0 }) ?? true else { return }
+        guard let next = replica.planRetries(at: connection.clock.elapsed), plannedRetry.map({ next < $0 }) ?? true
+        else { return }
         plannedRetry = next
         connection.clock.wake(at: next) { [weak self] in Task { await self?.retry(next) } }
     }

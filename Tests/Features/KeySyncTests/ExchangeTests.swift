@@ -172,6 +172,41 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `A message that could not be handed over is made up for`(isTakenBack: Bool) throws {
+        // Of one bucket, so that what both have is listed.
+        let other = try #require(
+            (0..<10_000).map { "other\($0)" }.first { KeyDigest.bucket(of: $0) == KeyDigest.bucket(of: "a") })
+        var world = KeyWorld(rules: [other: KeyRule()])
+        world.meetAndSettle()
+        world.set("phone", "a", "same")
+        world.settle()
+        for id in ["phone", "watch"] { world.replicas[id]?.forget(KeyWorld.other(id)) }
+        world.set("phone", other, "new")
+        world.meet("phone")
+        world.deliver(0)
+        world.deliver(0)
+        let comparison = world.letters.removeFirst()
+        #expect(comparison.message.compared != nil && world.letters.isEmpty)
+        if isTakenBack { world.replicas["phone"]?.takeBack(comparison.message, from: "watch") }
+        world.settle()
+        #expect(world.text("watch", other) == "new")
+        #expect(world.replicas["watch"]?.status(of: "a") == (isTakenBack ? .synced : .pending))
+    }
+
+    @Test func `What is sent after an answer is sent again by a time of its own`() {
+        var world = KeyWorld()
+        world.meetAndSettle()
+        world.set("phone", "a", "first")
+        #expect(world.replicas["phone"]?.planRetries(at: world.now) == world.now + .seconds(2))
+        world.deliverAll()
+        world.now += .seconds(100)
+        #expect(world.replicas["phone"]?.planRetries(at: world.now) == nil)
+        world.set("phone", "a", "second")
+        #expect(world.replicas["phone"]?.planRetries(at: world.now) == world.now + .seconds(2))
+        #expect(world.letters.count == 1)
+    }
+
     /// What is sent arrives after `latency`; returns how many messages there were in an hour, and when the last one was sent.
     private static func exchange(_ world: inout KeyWorld, latency: Int) -> (messages: Int, last: Int) {
         var (messages, last) = (0, 0)
