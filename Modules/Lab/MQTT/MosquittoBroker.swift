@@ -3,8 +3,7 @@
     import MeshBus
     package import MeshMQTTTransport
 
-    /// A real Mosquitto on a free port of the loopback address, for tests and the conformance rules. Ended when it is let go,
-    /// and by a watcher when this process ends before that, however it ends.
+    /// A real Mosquitto on a free port of the loopback address, for tests and the conformance rules. Ended when it is let go.
     package final class MosquittoBroker: Sendable {
         package struct Failure: Error, CustomStringConvertible {
             package let description: String
@@ -13,10 +12,13 @@
         /// Whether there is one to start on this machine.
         package static var isInstalled: Bool { program != nil }
 
+        /// Whether rules are to be examined with one: where MESH_MQTT_BROKER is set (Docs/MQTT.md says why).
+        package static var isWanted: Bool { isInstalled && getenv("MESH_MQTT_BROKER") != nil }
+
         package let port: UInt16
         package let folder: URL
         private let settings: [String]
-        private let running = Locked<(broker: Process, watcher: Process)?>(nil)
+        private let process = Locked<Process?>(nil)
 
         /// - Parameter settings: lines of mosquitto.conf beside listener and access.
         /// - Throws: `Failure` where there is no Mosquitto, or it does not start.
@@ -54,8 +56,7 @@
             process.standardError = output
             process.standardInput = FileHandle.nullDevice
             try Self.withoutBlockedSignals { try process.run() }
-            let watcher = try watch(process)
-            running.withLock { $0 = (process, watcher) }
+            self.process.withLock { $0 = process }
             while !Self.answers(at: port) {
                 guard process.isRunning else {
                     let said = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
@@ -81,31 +82,9 @@
         }
 
         private func end(_ signal: Int32) {
-            guard let (process, watcher) = running.withLock({ $0.take() }) else { return }
-            // First: once the broker is gone, its number may be somebody else's.
-            Self.end(watcher, SIGKILL)
-            Self.end(process, signal)
-        }
-
-        private static func end(_ process: Process, _ signal: Int32) {
-            guard process.isRunning else { return }
+            guard let process = process.withLock({ $0.take() }), process.isRunning else { return }
             _ = Foundation.kill(process.processIdentifier, signal)
             process.waitUntilExit()
-        }
-
-        /// Its input ends with this process.
-        private func watch(_ broker: Process) throws -> Process {
-            let watcher = Process()
-            watcher.executableURL = URL(filePath: "/bin/sh")
-            watcher.arguments = [
-                "-c", "cat >/dev/null; kill -KILL \"$1\"; rm -rf \"$2\"", "watcher", "\(broker.processIdentifier)",
-                folder.path,
-            ]
-            watcher.standardInput = Pipe()
-            watcher.standardOutput = FileHandle.nullDevice
-            watcher.standardError = FileHandle.nullDevice
-            try watcher.run()
-            return watcher
         }
 
         private static let program = [
