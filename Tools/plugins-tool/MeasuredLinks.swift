@@ -46,10 +46,7 @@ struct MeasuredLinksPlugin: Plugin {
             registry.add(
                 MeasuredLink(
                     id: "tls",
-                    form: .oneProcess { _, _ in
-                        let (first, second) = try InMemoryNetwork().startedPair()
-                        return MeasuredLink.Ends(first: first, second: second, mode: .reliableEventually)
-                    }), to: .measuredLinks)
+                    form: .oneProcess { _, _ in try begun(InMemoryNetwork().pair()) }), to: .measuredLinks)
             registry.add(DatagramBenchmark.benchmarkCase, to: .benchmarks)
             registry.add(SealingBenchmark.benchmarkCase, to: .benchmarks)
         #endif
@@ -60,12 +57,17 @@ struct MeasuredLinksPlugin: Plugin {
                     form: .oneProcess { _, _ in
                         // The way itself, not how much of it one device is granted.
                         let gateway = try await LabGateway.start(framesPerSecond: 1_000_000)
-                        let (first, second) = try gateway.startedPair()
-                        return MeasuredLink.Ends(first: first, second: second, mode: .reliableEventually) {
-                            withExtendedLifetime(gateway) {}
-                        }
+                        return try begun(gateway.pair()) { withExtendedLifetime(gateway) {} }
                     }), to: .measuredLinks)
         #endif
+    }
+
+    /// Two that may lose what is now or never.
+    private func begun(
+        _ pair: [some DeliveringTransport], pump: @escaping @Sendable () -> Void = {}
+    ) throws -> MeasuredLink.Ends {
+        for transport in pair { try transport.delivery.start() }
+        return MeasuredLink.Ends(first: pair[0], second: pair[1], mode: .reliableEventually, pump: pump)
     }
 
     private func pipe(

@@ -80,8 +80,9 @@ extension KeyReplica {
     /// peer is asked, as it is by time.
     mutating func takeBack(_ message: KeyMessage, from id: String) {
         guard var peer = peers[id] else { return }
-        peer.report = message.taken + peer.report
-        peer.refusals = message.refused + peer.refusals
+        // A peer that keeps the rules waits for no more confirmations than that, and repeats what is refused.
+        peer.report = (message.taken + peer.report).suffix(2 * KeyLimits.lettersMax)
+        peer.refusals = (message.refused + peer.refusals).suffix(KeyLimits.listMax)
         peer.pieceMark = peer.pieceMark ?? message.pieceMark
         peer.isAsked = true
         peers[id] = peer

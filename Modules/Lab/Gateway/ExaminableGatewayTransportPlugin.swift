@@ -94,13 +94,11 @@
             }
         }
 
-        /// Two paired peers that have begun.
-        package func startedPair() throws -> (GatewaySessionSyncTransport, GatewaySessionSyncTransport) {
-            let pair = try configurations([PeerIdentity(), PeerIdentity()]).map {
+        /// Two that are paired and have not begun.
+        package func pair() throws -> [GatewaySessionSyncTransport] {
+            try configurations([PeerIdentity(), PeerIdentity()]).map {
                 try GatewaySessionSyncTransport(configuration: $0)
             }
-            for transport in pair { try transport.start() }
-            return (pair[0], pair[1])
         }
     }
 

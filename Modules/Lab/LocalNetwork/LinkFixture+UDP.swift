@@ -35,13 +35,9 @@
             }
         }
 
-        /// Two paired peers that have begun: what is to arrive goes over TLS.
-        package func startedPair() throws -> (UDPSessionSyncTransport, UDPSessionSyncTransport) {
-            let pair = try configurations([PeerIdentity(), PeerIdentity()]).map {
-                try UDPSessionSyncTransport(configuration: $0)
-            }
-            for transport in pair { try transport.start() }
-            return (pair[0], pair[1])
+        /// Two that are paired and have not begun: what is to arrive goes over TLS.
+        package func pair() throws -> [UDPSessionSyncTransport] {
+            try configurations([PeerIdentity(), PeerIdentity()]).map { try UDPSessionSyncTransport(configuration: $0) }
         }
     }
 #endif

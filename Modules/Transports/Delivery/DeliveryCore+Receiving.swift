@@ -110,7 +110,7 @@ extension DeliveryCore {
             report(.displaced(peerID: localPeer.id))
         } else if goodbye.reason != .closing {
             report(.rejected(peerID: peerID, reason: "the peer ended the connection: \(goodbye.detail)"))
-        } else if let index = peerID.flatMap({ peerIndex[$0] }) {
+        } else if let index = peerID.flatMap({ peerIndex[$0] }), peers[index].address == address {
             peers[index].hasLeft = true
         }
         let isLive = connections[address]?.isLive ?? false

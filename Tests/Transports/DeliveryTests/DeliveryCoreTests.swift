@@ -161,6 +161,32 @@ import Testing
         #expect(changes.map(\.hasLeft) == [false, saysFarewell, false, false])
     }
 
+    @Test func `A farewell at a place that the peer has left for another says nothing of the peer`() throws {
+        let settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
+        var cores = ["left", "right"].map { DeliveryCore(localPeer: peer($0), settings: settings, outbox: 1) }
+        var now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
+        func exchange(at address: LinkAddress) throws {
+            for side in 0...1 { cores[side].connected(address, as: nil, now) }
+            for _ in 0..<20 {
+                now.elapsed += 50_000_000
+                for side in 0...1 {
+                    cores[side].tick(now)
+                    while let next = cores[side].nextFrame(for: address, now) {
+                        try cores[1 - side].receive(next.frame, on: .stream, from: address, now)
+                    }
+                }
+            }
+        }
+        try exchange(at: "first")
+        try exchange(at: "second")
+        try cores[0].receive(WireFrame(.goodbye(WireGoodbye(.closing))), on: .stream, from: "first", now)
+        cores[0].disconnected("second", reason: nil, now)
+        let last = cores[0].takeDirectives().arrivals.compactMap {
+            if case .reachability(let change) = $0 { change } else { nil }
+        }.last
+        #expect(last?.isReachable == false && last?.hasLeft == false)
+    }
+
     /// Each feature in order, each message at most once, and missing are only those that were withdrawn.
     private func check(_ world: CoreWorld, _ seed: UInt64) {
         for (feature, accepted) in world.accepted.sorted(by: { $0.key < $1.key }) {
