@@ -21,9 +21,9 @@ extension KeyReplica {
         guard let peer = peers[id] else { return nil }
         var digest = KeyDigest()
         var isWhole = [Bool](repeating: true, count: KeyLimits.bucketCount)
-        for (key, entry) in entries where isShareable(key) {
-            digest.add(key, entry.version)
-            if peer.confirmed[key] != entry.version { isWhole[KeyDigest.bucket(of: key)] = false }
+        for place in table.records.indices where isShareable(place) {
+            digest.add(table.records[place])
+            if !peer.isConfirmed(place) { isWhole[table.records[place].bucket] = false }
         }
         return KeptPeer(
             id: id, order: peer.order, digests: zip(digest.buckets, isWhole).map { $1 ? $0 : 0 },
@@ -33,14 +33,16 @@ extension KeyReplica {
     /// To be called once the rules are known. What a peer's digests do not prove is pending until it has been compared.
     mutating func restore(_ kept: [KeptPeer]) {
         guard !breaks(.forgetsPeers) else { return }
+        guard !kept.isEmpty else { return }
+        let shared = table.records.indices.filter(isShareable)
         var digest = KeyDigest()
-        for (key, entry) in entries where isShareable(key) { digest.add(key, entry.version) }
+        for place in shared { digest.add(table.records[place]) }
         for known in kept.prefix(KeyLimits.peersMax) {
             var peer = KeyPeer()
             (peer.order, peer.download) = (known.order, breaks(.forgetsPieces) ? nil : known.download)
-            for (key, entry) in entries where isShareable(key) {
-                let bucket = KeyDigest.bucket(of: key)
-                if digest.buckets[bucket] == known.digests[bucket] { peer.confirmed[key] = entry.version }
+            for place in shared {
+                let bucket = table.records[place].bucket
+                if digest.buckets[bucket] == known.digests[bucket] { peer.confirm(place) }
             }
             peers[known.id] = peer
         }

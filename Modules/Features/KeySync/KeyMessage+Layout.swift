@@ -22,7 +22,9 @@ extension KeyMessage: Codable {
     func packed() -> [UInt8] {
         var writer = WireWriter(capacity: 4096 + items.reduce(0) { $0 + $1.byteCount })
         let names = versions + refused + [piece?.name, pieceMark?.name].compactMap { $0 }
-        var table = KeyAuthors(names.map(\.version.author) + items.map(\.entry.version.author))
+        var table = KeyAuthors()
+        for name in names { table.insert(name.version.author) }
+        for item in items { table.insert(item.entry.version.author) }
         table.write(to: &writer)
         writer.writeVarint(nonce)
         let flags: [Bool] = [
@@ -100,8 +102,8 @@ extension KeyMessage: Codable {
 
 /// What the store keeps of one key.
 extension StateEntry {
-    func stored() -> [UInt8] {
-        var writer = WireWriter(capacity: 64 + (bytes?.count ?? 0))
+    func stored(by writer: inout WireWriter) -> [UInt8] {
+        writer.reset()
         writer.write(1 as UInt8)
         writer.write(version.stamp.rawValue)
         writer.write(version.author)
@@ -128,18 +130,21 @@ extension StateEntry {
 
 /// Authors are written once and then meant by their places; stamps by their distance from the one before.
 private struct KeyAuthors {
-    private let names: [String]
-    private let places: [String: Int]
+    private var names: [String] = []
+    private var places: [String: Int] = [:]
     private var stamp: UInt64 = 0
 
-    init(_ authors: [String]) {
-        names = Set(authors).sorted()
-        places = Dictionary(uniqueKeysWithValues: zip(names, names.indices))
+    init() {}
+
+    mutating func insert(_ author: String) {
+        // Mostly it is the one before.
+        guard names.last != author, places[author] == nil else { return }
+        places[author] = names.count
+        names.append(author)
     }
 
     init(from reader: inout WireReader) throws(WireError) {
         names = try reader.readList { reader throws(WireError) in try reader.readString() }
-        places = [:]
     }
 
     func write(to writer: inout WireWriter) { writer.writeList(names) { $0.write($1) } }

@@ -65,24 +65,34 @@ struct KeyMessage: Hashable, Sendable {
     /// Whether a peer that keeps the rules can have sent it.
     var isSound: Bool {
         let counts = [buckets.count, wants.count, versions.count, items.count, refused.count]
-        let named = versions + refused + items.map(\.name) + [piece?.name, pieceMark?.name].compactMap { $0 }
         return counts.allSatisfy { $0 <= KeyLimits.listMax }
             && max(prints.count, wantedPrints.count, taken.count, remaining) <= KeyLimits.keysMax && remaining >= 0
             && digests.map { $0.count == KeyLimits.bucketCount } ?? true
             && buckets.allSatisfy { (0..<KeyLimits.bucketCount).contains($0) }
             && wants.allSatisfy { $0.utf8.count <= KeyLimits.nameBytesMax }
-            && named.allSatisfy {
-                $0.key.utf8.count <= KeyLimits.nameBytesMax
-                    && $0.version.author.utf8.count <= KeyLimits.authorBytesMax && $0.version.stamp.isPlausible
-            }
-            && items.allSatisfy { $0.entry.bytes?.count ?? 0 <= KeyLimits.valueBytesMax }
-            && piece?.isSound ?? true
+            && versions.allSatisfy(\.isSound) && refused.allSatisfy(\.isSound) && items.allSatisfy(\.isSound)
+            && piece?.isSound ?? true && pieceMark?.name.isSound ?? true
+    }
+}
+
+extension KeyMessage.Version {
+    var isSound: Bool { Self.isSound(key, version) }
+
+    fileprivate static func isSound(_ key: String, _ version: StateVersion) -> Bool {
+        key.utf8.count <= KeyLimits.nameBytesMax && version.author.utf8.count <= KeyLimits.authorBytesMax
+            && version.stamp.isPlausible
+    }
+}
+
+extension KeyMessage.Item {
+    var isSound: Bool {
+        KeyMessage.Version.isSound(key, entry.version) && entry.bytes?.count ?? 0 <= KeyLimits.valueBytesMax
     }
 }
 
 extension KeyMessage.Piece {
     var isSound: Bool {
-        (1...KeyLimits.valueBytesMax).contains(total) && (0..<total).contains(offset) && !bytes.isEmpty
+        name.isSound && (1...KeyLimits.valueBytesMax).contains(total) && (0..<total).contains(offset) && !bytes.isEmpty
             && bytes.count <= total - offset
     }
 }
@@ -91,29 +101,24 @@ extension KeyMessage.Piece {
 struct KeyDigest {
     private(set) var buckets = [UInt64](repeating: 0, count: KeyLimits.bucketCount)
 
-    static func bucket(of key: String) -> Int { Int(hash(key.utf8) & 0xff) }
-
-    mutating func add(_ key: String, _ version: StateVersion) {
-        let (name, hash) = Self.hashes(key, version)
-        buckets[Int(name & 0xff)] &+= hash
-    }
+    mutating func add(_ record: KeyTable.Record) { buckets[record.bucket] &+= record.versionHash }
 
     /// 48 bits that tell a key in one version from all others, of which the lowest eight are the bucket's number.
-    static func print(_ key: String, _ version: StateVersion) -> UInt64 {
-        let (name, hash) = hashes(key, version)
-        return (hash & 0xffff_ffff_ff00) | (name & 0xff)
+    static func print(_ versionHash: UInt64, in bucket: Int) -> UInt64 {
+        (versionHash & 0xffff_ffff_ff00) | UInt64(bucket)
     }
+
+    static func bucket(of key: String) -> Int { bucket(ofPrint: hash(key.utf8)) }
 
     static func bucket(ofPrint print: UInt64) -> Int { Int(print & 0xff) }
 
-    private static func hashes(_ key: String, _ version: StateVersion) -> (name: UInt64, all: UInt64) {
-        let name = hash(key.utf8)
-        let hash = (hash(version.author.utf8, from: name) ^ version.stamp.rawValue) &* 0x9e37_79b9_7f4a_7c15
-        return (name, hash ^ (hash >> 31))
+    static func hash(_ version: StateVersion, of nameHash: UInt64) -> UInt64 {
+        let hash = (hash(version.author.utf8, from: nameHash) ^ version.stamp.rawValue) &* 0x9e37_79b9_7f4a_7c15
+        return hash ^ (hash >> 31)
     }
 
     /// FNV-1a, mixed once more (Fowler, Noll, Vo; the finalizer of SplitMix64).
-    private static func hash(_ bytes: String.UTF8View, from seed: UInt64 = 0xcbf2_9ce4_8422_2325) -> UInt64 {
+    static func hash(_ bytes: String.UTF8View, from seed: UInt64 = 0xcbf2_9ce4_8422_2325) -> UInt64 {
         var hash = seed
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         hash = (hash ^ (hash >> 30)) &* 0xbf58_476d_1ce4_e5b9

@@ -9,14 +9,20 @@ struct KeyPeer: Hashable, Sendable {
         var prints: Set<UInt64>
     }
 
+    /// A key's place, in one version.
+    struct Sent: Hashable, Sendable {
+        var place: Int
+        var version: StateVersion
+    }
+
     struct Letter: Hashable, Sendable {
         var nonce: UInt64
-        var names: [KeyMessage.Version]
+        var items: [Sent]
     }
 
     /// A large value on its way there, one piece at a time.
     struct Upload: Hashable, Sendable {
-        var name: KeyMessage.Version
+        var item: Sent
         var offset = 0
         var isInFlight = false
     }
@@ -46,17 +52,15 @@ struct KeyPeer: Hashable, Sendable {
     /// What differs there from here, and is to be told.
     var answer: KeyMessage?
     var listing: Listing?
-    private(set) var due = KeyQueue()
-    /// On its way, by name and by message.
-    private(set) var sent: [String: StateVersion] = [:]
-    private(set) var letters: [UInt64: [KeyMessage.Version]] = [:]
+    private var marks = KeyMarks()
+    private var queue = KeyQueue()
+    /// Messages with items on their way.
+    private(set) var letters: [UInt64: [Sent]] = [:]
     /// Taken back, and perhaps on their way all the same: what confirms them late counts. At most `KeyLimits.lettersMax`, of
     /// which the oldest go.
     private var late: [Letter] = []
     var upload: Upload?
     var download: Download?
-    var confirmed: [String: StateVersion] = [:]
-    var refused: [String: StateVersion] = [:]
     var report: [UInt64] = []
     var pieceMark: KeyMessage.PieceMark?
     var refusals: [KeyMessage.Version] = []
@@ -64,99 +68,128 @@ struct KeyPeer: Hashable, Sendable {
     var retryDelay = Duration.seconds(2)
     var progress = KeyProgress()
 
-    var isWaiting: Bool { isAsked || !sent.isEmpty || upload?.isInFlight ?? false }
+    var isWaiting: Bool { isAsked || !letters.isEmpty || upload?.isInFlight ?? false }
+    /// Keys that are still to go, or under way.
+    var waitingCount: Int { marks.dueCount + marks.sentCount }
+    /// Keys that are still to go.
+    var dueCount: Int { marks.dueCount }
     /// What is still to be answered or confirmed: changes with each answer that brings something about.
-    var standing: [Int] { [isAsked ? 1 : 0, due.count + sent.count, upload?.offset ?? 0] }
+    var standing: [Int] { [isAsked ? 1 : 0, waitingCount, letters.count, upload?.offset ?? 0] }
 
-    mutating func enqueue(_ key: String, _ version: StateVersion) {
-        guard sent[key] != version, refused[key] != version else { return }
-        if due.isEmpty, sent.isEmpty { progress.confirmed = 0 }
-        confirmed[key] = nil
-        due.insert(key)
+    /// Whether the peer has what is there now.
+    func isConfirmed(_ place: Int) -> Bool { marks[place].contains(.confirmed) }
+
+    /// Whether the peer does not take what is there now.
+    func isRefused(_ place: Int) -> Bool { marks[place].contains(.refused) }
+
+    mutating func confirm(_ place: Int) { marks[place].insert(.confirmed) }
+
+    mutating func refuse(_ place: Int) { marks[place].insert(.refused) }
+
+    /// Another version is there, of which the peer has said nothing yet.
+    mutating func replace(_ place: Int) {
+        marks[place].formIntersection(.due)
+        if upload?.item.place == place { upload = nil }
     }
 
-    mutating func dequeue(_ key: String) {
-        due.remove(key)
-        if upload?.name.key == key { upload = nil }
+    mutating func enqueue(_ place: Int) {
+        let present = marks[place]
+        guard present.isDisjoint(with: [.sent, .refused]), present != .due else { return }
+        if waitingCount == 0 { progress.confirmed = 0 }
+        marks[place] = .due
+        queue.order = nil
     }
 
-    mutating func order(_ rank: (String) -> KeyQueue.Rank) -> [String] { due.ordered(by: rank) }
+    mutating func dequeue(_ place: Int) {
+        marks[place].remove(.due)
+        if upload?.item.place == place { upload = nil }
+    }
 
-    mutating func send(_ items: [KeyMessage.Item], in nonce: UInt64) {
-        letters[nonce] = items.map(\.name)
-        for item in items {
-            due.remove(item.key)
-            sent[item.key] = item.entry.version
-        }
+    /// What is to be sent, in an order that is found once for all of it.
+    mutating func order(_ sort: ([Int]) -> [Int]) -> [Int] {
+        let order = queue.order?.filter { marks[$0].contains(.due) } ?? sort(marks.due)
+        queue.order = order
+        return order
+    }
+
+    mutating func send(_ items: [Sent], in nonce: UInt64) {
+        letters[nonce] = items
+        for item in items { marks[item.place] = marks[item.place].subtracting(.due).union(.sent) }
     }
 
     /// The items of a message are durable there.
-    mutating func confirm(_ nonce: UInt64, isHeld: (KeyMessage.Version) -> Bool) {
-        for name in takeLetter(nonce) {
-            if sent[name.key] == name.version { sent[name.key] = nil }
-            guard refused[name.key] != name.version, isHeld(name) else { continue }
-            due.remove(name.key)
-            confirmed[name.key] = name.version
+    /// - Parameter isPresent: whether that version is still the one that is here.
+    mutating func confirm(_ nonce: UInt64, isPresent: (Sent) -> Bool) {
+        for item in takeLetter(nonce) where isPresent(item) {
+            marks[item.place].remove(.sent)
+            guard !isRefused(item.place) else { continue }
+            marks[item.place] = .confirmed
             progress.confirmed += 1
         }
         // Of the others nothing is awaited any more of which newer ones were sent, or older ones confirmed.
-        letters = letters.filter { $0.value.contains { sent[$0.key] == $0.version } }
+        letters = letters.filter { $0.value.contains { marks[$0.place].contains(.sent) && isPresent($0) } }
     }
 
-    private mutating func takeLetter(_ nonce: UInt64) -> [KeyMessage.Version] {
-        if let names = letters.removeValue(forKey: nonce) { return names }
-        return late.firstIndex { $0.nonce == nonce }.map { late.remove(at: $0).names } ?? []
+    private mutating func takeLetter(_ nonce: UInt64) -> [Sent] {
+        if let items = letters.removeValue(forKey: nonce) { return items }
+        return late.firstIndex { $0.nonce == nonce }.map { late.remove(at: $0).items } ?? []
     }
 
     /// What is on its way counts as lost.
     mutating func takeBack() {
-        for key in sent.keys { due.insert(key) }
+        marks.takeBack()
+        queue.order = nil
         late += letters.map(Letter.init).sorted { $0.nonce < $1.nonce }
         late.removeFirst(max(late.count - KeyLimits.lettersMax, 0))
-        (sent, letters) = ([:], [:])
+        letters = [:]
         upload?.isInFlight = false
     }
 }
 
-/// Names to be sent, in an order that is found once for all of them.
-struct KeyQueue: Hashable, Sendable {
-    /// The most urgent first; then by size in steps of 4 KiB, so that a large value does not keep the others from going;
-    /// then bucket by bucket, so that of what has arrived when a link is lost few buckets differ.
-    struct Rank: Hashable, Comparable {
-        var urgency: Int
-        var size: Int
-        var bucket: Int
-        var key: String
+/// What is known of a peer's keys, by their places: always of the version that is here now.
+struct KeyMarks: Hashable, Sendable {
+    struct Mark: OptionSet, Hashable, Sendable {
+        let rawValue: UInt8
+        /// It is to be sent; it is on its way; the peer has it; the peer does not take it.
+        static let due = Mark(rawValue: 1)
+        static let sent = Mark(rawValue: 2)
+        static let confirmed = Mark(rawValue: 4)
+        static let refused = Mark(rawValue: 8)
+    }
 
-        static func < (left: Rank, right: Rank) -> Bool {
-            if left.urgency != right.urgency { return left.urgency < right.urgency }
-            if left.size != right.size { return left.size < right.size }
-            if left.bucket != right.bucket { return left.bucket < right.bucket }
-            return left.key < right.key
+    private var marks: [Mark] = []
+    private(set) var dueCount = 0
+    private(set) var sentCount = 0
+
+    subscript(place: Int) -> Mark {
+        get { place < marks.count ? marks[place] : [] }
+        set {
+            let present = self[place]
+            guard newValue != present else { return }
+            if place >= marks.count { marks += Array(repeating: [], count: place + 1 - marks.count) }
+            marks[place] = newValue
+            dueCount += (newValue.contains(.due) ? 1 : 0) - (present.contains(.due) ? 1 : 0)
+            sentCount += (newValue.contains(.sent) ? 1 : 0) - (present.contains(.sent) ? 1 : 0)
         }
     }
 
-    private var keys: Set<String> = []
-    private var order: [String]?
+    var due: [Int] { dueCount == 0 ? [] : marks.indices.filter { marks[$0].contains(.due) } }
 
-    var isEmpty: Bool { keys.isEmpty }
-    var count: Int { keys.count }
-
-    mutating func insert(_ key: String) {
-        if keys.insert(key).inserted { order = nil }
+    mutating func takeBack() {
+        guard sentCount > 0 else { return }
+        for place in marks.indices where marks[place].contains(.sent) {
+            marks[place] = marks[place].subtracting(.sent).union(.due)
+        }
+        (dueCount, sentCount) = (dueCount + sentCount, 0)
     }
+}
 
-    mutating func remove(_ key: String) { keys.remove(key) }
+/// An order that was found, of which some may be gone since. It says nothing that the marks do not.
+private struct KeyQueue: Hashable, Sendable {
+    var order: [Int]?
 
-    /// The names in order.
-    mutating func ordered(by rank: (String) -> Rank) -> [String] {
-        let order = order?.filter(keys.contains) ?? keys.map(rank).sorted().map(\.key)
-        self.order = order
-        return order
-    }
-
-    static func == (left: Self, right: Self) -> Bool { left.keys == right.keys }
-    func hash(into hasher: inout Hasher) { hasher.combine(keys) }
+    static func == (left: Self, right: Self) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
 }
 
 /// How far the exchange of keys with the peers is.

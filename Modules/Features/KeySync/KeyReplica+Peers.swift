@@ -63,13 +63,13 @@ extension KeyReplica {
             return KeyMessage(nonce: drawNonce(), digests: digest().buckets)
         }
         var message = peer.answer ?? KeyMessage(nonce: 0)
-        fill(&message, for: &peer)
+        let sent = fill(&message, for: &peer)
         (message.taken, message.refused, message.pieceMark) = (peer.report, peer.refusals, peer.pieceMark)
         guard message != KeyMessage(nonce: 0) else { return nil }
         (peer.answer, peer.report, peer.refusals, peer.pieceMark) = (nil, [], [], nil)
         message.nonce = drawNonce()
-        message.remaining = min(peer.due.count - message.items.count, KeyLimits.keysMax)
-        if !message.items.isEmpty { peer.send(message.items, in: message.nonce) }
+        message.remaining = min(peer.dueCount - sent.count, KeyLimits.keysMax)
+        if !sent.isEmpty { peer.send(sent, in: message.nonce) }
         if message.answers != nil, !message.buckets.isEmpty {
             peer.listing = KeyPeer.Listing(nonce: message.nonce, prints: Set(message.prints))
         }
@@ -88,47 +88,66 @@ extension KeyReplica {
         peers[id] = peer
     }
 
-    private func rank(_ key: String) -> KeyQueue.Rank {
-        let size = entries[key].map { Self.size(key, $0) } ?? 0
-        return KeyQueue.Rank(
-            urgency: -rule(key).priority, size: size >> 12, bucket: KeyDigest.bucket(of: key), key: key)
+    /// The most urgent first; then by size in steps of 4 KiB, so that a large value does not keep the others from going; then
+    /// bucket by bucket, so that of what has arrived when a link is lost few buckets differ.
+    private func sort(_ places: [Int]) -> [Int] {
+        struct Rank {
+            var priority: Int
+            /// Size and bucket.
+            var weight: Int
+            var place: Int
+        }
+        let ranks = places.map { place in
+            let weight = (table.records[place].byteCount >> 12) << 8 | table.records[place].bucket
+            return Rank(priority: table.records[place].rule.priority, weight: weight, place: place)
+        }
+        let order = ranks.sorted { left, right in
+            if left.priority != right.priority { return left.priority > right.priority }
+            return left.weight != right.weight ? left.weight < right.weight : left.place < right.place
+        }
+        return order.map(\.place)
     }
 
-    private func fill(_ message: inout KeyMessage, for peer: inout KeyPeer) {
-        guard peer.letters.count < KeyLimits.lettersMax, !peer.due.isEmpty else { return }
-        var room = configuration.messageBytes
-        for key in peer.order(rank) {
-            guard let entry = entries[key], refusal(key) == nil, peer.confirmed[key] != entry.version, !breaks(.oneWay)
+    /// - Returns: the items.
+    private func fill(_ message: inout KeyMessage, for peer: inout KeyPeer) -> [KeyPeer.Sent] {
+        guard peer.letters.count < KeyLimits.lettersMax, peer.dueCount > 0 else { return [] }
+        var (room, sent) = (configuration.messageBytes, [KeyPeer.Sent]())
+        for place in peer.order(sort) {
+            guard let entry = table.records[place].entry, refusal(table.records[place].rule) == nil,
+                !peer.isConfirmed(place), !breaks(.oneWay)
             else {
-                peer.dequeue(key)
+                peer.dequeue(place)
                 continue
             }
-            let item = KeyMessage.Item(key: key, entry: entry)
+            let item = KeyMessage.Item(key: table.records[place].name, entry: entry)
             if item.byteCount > configuration.messageBytes {
                 if breaks(.largeBlocks) { break }
-                addPiece(of: item, to: &message, for: &peer, &room)
+                addPiece(of: item, at: place, to: &message, for: &peer, &room)
             } else if item.byteCount <= room, message.items.count < KeyLimits.listMax {
                 room -= item.byteCount
                 message.items.append(item)
+                sent.append(.init(place: place, version: entry.version))
             } else {
                 break
             }
         }
         if breaks(.lastKeyOnly) {
-            for item in message.items.dropLast() { peer.dequeue(item.key) }
-            message.items = message.items.suffix(1)
+            for item in sent.dropLast() { peer.dequeue(item.place) }
+            (message.items, sent) = (message.items.suffix(1), sent.suffix(1))
         }
+        return sent
     }
 
     /// At most a quarter of a message, of one value at a time, and the next piece when this one has come: what is smaller
     /// and comes up meanwhile goes in between.
     private func addPiece(
-        of item: KeyMessage.Item, to message: inout KeyMessage, for peer: inout KeyPeer, _ room: inout Int
+        of item: KeyMessage.Item, at place: Int, to message: inout KeyMessage, for peer: inout KeyPeer,
+        _ room: inout Int
     ) {
         guard let bytes = item.entry.bytes, message.piece == nil else { return }
-        if let upload = peer.upload, upload.name.key == item.key, upload.name != item.name { peer.upload = nil }
-        let upload = peer.upload ?? KeyPeer.Upload(name: item.name)
-        guard upload.name == item.name, !upload.isInFlight, upload.offset < bytes.count else { return }
+        let sent = KeyPeer.Sent(place: place, version: item.entry.version)
+        let upload = peer.upload ?? KeyPeer.Upload(item: sent)
+        guard upload.item == sent, !upload.isInFlight, upload.offset < bytes.count else { return }
         let count = min(bytes.count - upload.offset, max(configuration.messageBytes / 4, 1), max(room, 1))
         let start = bytes.startIndex + upload.offset
         message.piece = .init(
@@ -140,8 +159,8 @@ extension KeyReplica {
 
     func digest() -> KeyDigest {
         var digest = KeyDigest()
-        for (key, entry) in entries where isShareable(key) && !isSettled(key, entry) {
-            digest.add(key, entry.version)
+        for place in table.records.indices where isShareable(place) && !isSettled(place) {
+            digest.add(table.records[place])
         }
         return digest
     }
@@ -158,7 +177,8 @@ extension KeyReplica {
         confirm(message, by: &peer)
         let arrived = takeAll(message, from: &peer)
         for key in message.wants where !breaks(.noWants) {
-            if let entry = entries[key], rule(key).isEligible { peer.enqueue(key, entry.version) }
+            guard let place = table.place(of: key), table.records[place].entry != nil else { continue }
+            if table.records[place].rule.isEligible { peer.enqueue(place) }
         }
         if let digests = message.digests, !breaks(.noAnswer) { answer(digests, message.nonce, to: &peer) }
         if !message.buckets.isEmpty { compare(message, with: &peer) }
@@ -166,7 +186,7 @@ extension KeyReplica {
         if !message.versions.isEmpty { compareVersions(message.versions, with: &peer) }
         peers[id] = peer
         if peer.download?.extent != extent { changedDownloads.insert(id) }
-        for item in arrived { passOn(item, except: id) }
+        passOn(arrived, except: id)
         prune()
         return true
     }
@@ -177,49 +197,74 @@ extension KeyReplica {
         defer { if peer.standing != standing { (peer.retryAt, peer.retryDelay) = (nil, .seconds(2)) } }
         if message.answers != nil { peer.isAsked = message.isPartial }
         for name in message.refused {
-            if entries[name.key] != nil { peer.refused[name.key] = name.version }
-            if peer.upload?.name == name { peer.dequeue(name.key) }
+            guard let place = present(name) else { continue }
+            peer.refuse(place)
+            if peer.upload?.item.place == place { peer.dequeue(place) }
         }
-        for nonce in message.taken { peer.confirm(nonce) { entries[$0.key]?.version == $0.version } }
-        guard let mark = message.pieceMark, var upload = peer.upload, upload.name == mark.name else { return }
-        let total = entries[mark.name.key]?.bytes?.count ?? 0
+        for nonce in message.taken {
+            peer.confirm(nonce) { table.records[$0.place].entry?.version == $0.version }
+        }
+        guard let mark = message.pieceMark, let place = present(mark.name), var upload = peer.upload,
+            upload.item.place == place, upload.item.version == mark.name.version
+        else { return }
+        let total = table.records[place].entry?.bytes?.count ?? 0
         (upload.offset, upload.isInFlight) = (min(mark.count, total), false)
         peer.upload = upload
         guard mark.count >= total else { return }
-        peer.dequeue(mark.name.key)
-        peer.confirmed[mark.name.key] = mark.name.version
+        peer.dequeue(place)
+        peer.confirm(place)
         peer.progress.confirmed += 1
     }
 
-    private mutating func takeAll(_ message: KeyMessage, from peer: inout KeyPeer) -> [KeyMessage.Item] {
-        var items = message.items
-        for item in items { take(item, from: &peer) }
-        if !items.isEmpty { peer.report.append(message.nonce) }
+    /// The place of a key that is here in just that version.
+    private func present(_ name: KeyMessage.Version) -> Int? {
+        table.place(of: name.key).flatMap { table.records[$0].entry?.version == name.version ? $0 : nil }
+    }
+
+    /// - Returns: where what came is now.
+    private mutating func takeAll(_ message: KeyMessage, from peer: inout KeyPeer) -> [Int] {
+        var (places, count) = (message.items.compactMap { take($0, from: &peer) }, message.items.count)
+        if count > 0 { peer.report.append(message.nonce) }
         if let piece = message.piece, let item = take(piece, from: &peer) {
-            take(item, from: &peer)
-            items.append(item)
+            if let place = take(item, from: &peer) { places.append(place) }
+            count += 1
         }
-        guard !items.isEmpty || message.remaining > 0 else { return [] }
+        guard count > 0 || message.remaining > 0 else { return [] }
         if peer.progress.following == 0 { peer.progress.arrived = 0 }
-        peer.progress.arrived += items.count
+        peer.progress.arrived += count
         peer.progress.following = message.remaining
-        return items
+        return places
     }
 
-    private mutating func take(_ item: KeyMessage.Item, from peer: inout KeyPeer) {
-        guard isOpen(item.key) else { return peer.refusals.append(item.name) }
-        let mine = entries[item.key]
-        if mine.map({ item.entry.wins(over: $0) }) ?? true || breaks(.arrivalOrder) {
-            guard put(item.entry, item.key) else { return peer.refusals.append(item.name) }
-            peer.dequeue(item.key)
-        } else if let mine, mine.version != item.entry.version {
-            peer.enqueue(item.key, mine.version)
+    /// - Returns: its place; nil if something else is there now.
+    private mutating func take(_ item: KeyMessage.Item, from peer: inout KeyPeer) -> Int? {
+        let place = table.place(of: item.key)
+        guard isOpen(place) else {
+            peer.refusals.append(item.name)
+            return nil
         }
-        peer.confirmed[item.key] = item.entry.version
+        if place.map({ table.isOlder(at: $0, than: item.entry) }) ?? true || breaks(.arrivalOrder) {
+            guard let place = put(item.entry, item.key, at: place) else {
+                peer.refusals.append(item.name)
+                return nil
+            }
+            peer.replace(place)
+            peer.dequeue(place)
+            peer.confirm(place)
+            return place
+        }
+        guard let place else { return nil }
+        guard table.records[place].entry?.version == item.entry.version else {
+            peer.enqueue(place)
+            return nil
+        }
+        peer.confirm(place)
+        return place
     }
 
-    private func isOpen(_ key: String) -> Bool {
-        let rule = rule(key)
+    /// Whether a peer may say something of it.
+    private func isOpen(_ place: Int?) -> Bool {
+        let rule = place.map { table.records[$0].rule } ?? .unknown
         return rule.isEligible
             && (!rule.isSecured || (rule.sharesSecured && isLinkSecured) || breaks(.securedLeaves))
     }
@@ -228,13 +273,14 @@ extension KeyReplica {
     /// - Returns: the value, once it is whole.
     private func take(_ piece: KeyMessage.Piece, from peer: inout KeyPeer) -> KeyMessage.Item? {
         let name = piece.name
-        guard isOpen(name.key) else {
+        let place = table.place(of: name.key)
+        guard isOpen(place) else {
             peer.refusals.append(name)
             return nil
         }
-        if let mine = entries[name.key], mine.version >= name.version {
+        if let place, let mine = table.records[place].entry, mine.version >= name.version {
             peer.pieceMark = .init(name: name, count: piece.total)
-            if mine.version != name.version { peer.enqueue(name.key, mine.version) }
+            if mine.version != name.version { peer.enqueue(place) }
             return nil
         }
         var download = peer.download ?? KeyPeer.Download(name: name, total: piece.total)
@@ -250,10 +296,10 @@ extension KeyReplica {
     }
 
     /// What one peer has changed goes to the others that this one knows.
-    private mutating func passOn(_ item: KeyMessage.Item, except sender: String) {
-        guard peers.count > 1, entries[item.key] == item.entry else { return }
-        for id in peers.keys where id != sender && peers[id]?.confirmed[item.key] != item.entry.version {
-            peers[id]?.enqueue(item.key, item.entry.version)
+    private mutating func passOn(_ places: [Int], except sender: String) {
+        guard peers.count > 1, !places.isEmpty else { return }
+        for id in peers.keys where id != sender {
+            for place in places where peers[id]?.isConfirmed(place) == false { peers[id]?.enqueue(place) }
         }
     }
 
@@ -263,14 +309,14 @@ extension KeyReplica {
         let mine = digest().buckets
         let isDiffering = zip(mine, digests).map { $0 != $1 }
         var prints = [[UInt64]](repeating: [], count: KeyLimits.bucketCount)
-        for (key, entry) in entries where isShareable(key) {
-            let bucket = KeyDigest.bucket(of: key)
+        for place in table.records.indices where isShareable(place) {
+            let bucket = table.records[place].bucket
             if !isDiffering[bucket] {
-                peer.confirmed[key] = entry.version
+                peer.confirm(place)
             } else if digests[bucket] != 0 {
-                prints[bucket].append(KeyDigest.print(key, entry.version))
-            } else if !isSettled(key, entry) {
-                peer.enqueue(key, entry.version)
+                prints[bucket].append(table.records[place].print)
+            } else if !isSettled(place) {
+                peer.enqueue(place)
             }
         }
         var answer = KeyMessage(nonce: 0)
@@ -293,25 +339,25 @@ extension KeyReplica {
     private func compare(_ message: KeyMessage, with peer: inout KeyPeer) {
         var theirs = Set(message.prints)
         let buckets = Set(message.buckets)
-        var mine: [KeyMessage.Version] = []
-        for (key, entry) in entries where isShareable(key) {
-            let print = KeyDigest.print(key, entry.version)
-            guard buckets.contains(KeyDigest.bucket(ofPrint: print)) else { continue }
-            if theirs.remove(print) != nil {
-                peer.confirmed[key] = entry.version
-            } else if isAutomatic(key) {
-                mine.append(.init(key: key, version: entry.version))
+        var mine: [Int] = []
+        for place in table.records.indices where isShareable(place) && buckets.contains(table.records[place].bucket) {
+            if theirs.remove(table.records[place].print) != nil {
+                peer.confirm(place)
+            } else if isAutomatic(place) {
+                mine.append(place)
             }
         }
         let open = Set(theirs.map(KeyDigest.bucket(ofPrint:)))
         var answer = peer.answer ?? KeyMessage(nonce: 0)
         answer.compared = message.nonce
         answer.wantedPrints = theirs.sorted()
-        for name in mine.sorted(by: { $0.key < $1.key }) {
-            if open.contains(KeyDigest.bucket(of: name.key)), answer.versions.count < KeyLimits.listMax {
-                answer.versions.append(name)
+        for place in mine.sorted(by: { table.records[$0].name < table.records[$1].name }) {
+            if open.contains(table.records[place].bucket), answer.versions.count < KeyLimits.listMax,
+                let version = table.records[place].version
+            {
+                answer.versions.append(version)
             } else {
-                peer.enqueue(name.key, name.version)
+                peer.enqueue(place)
             }
         }
         peer.answer = answer
@@ -323,12 +369,13 @@ extension KeyReplica {
         let listed = peer.listing.flatMap { $0.nonce == nonce ? $0.prints : nil } ?? []
         if !listed.isEmpty { peer.listing = nil }
         let wanted = Set(message.wantedPrints)
-        for (key, entry) in entries where isShareable(key) {
-            let print = KeyDigest.print(key, entry.version)
+        guard !listed.isEmpty || !wanted.isEmpty else { return }
+        for place in table.records.indices where isShareable(place) {
+            let print = table.records[place].print
             if wanted.contains(print) {
-                if !breaks(.noWants) { peer.enqueue(key, entry.version) }
+                if !breaks(.noWants) { peer.enqueue(place) }
             } else if listed.contains(print) {
-                peer.confirmed[key] = entry.version
+                peer.confirm(place)
             }
         }
     }
@@ -336,19 +383,18 @@ extension KeyReplica {
     private func compareVersions(_ versions: [KeyMessage.Version], with peer: inout KeyPeer) {
         var wants: [String] = []
         for name in versions {
-            guard let mine = entries[name.key] else {
-                wants.append(name.key)
+            let place = table.place(of: name.key)
+            guard let place, let mine = table.records[place].entry?.version else {
+                if isOpen(place) { wants.append(name.key) }
                 continue
             }
-            if mine.version < name.version { wants.append(name.key) }
-            if mine.version > name.version, isShareable(name.key), !breaks(.noWants) {
-                peer.enqueue(name.key, mine.version)
-            }
-            if mine.version == name.version { peer.confirmed[name.key] = name.version }
+            if mine < name.version, isOpen(place) { wants.append(name.key) }
+            if mine > name.version, isShareable(place), !breaks(.noWants) { peer.enqueue(place) }
+            if mine == name.version { peer.confirm(place) }
         }
         guard !wants.isEmpty else { return }
         var answer = peer.answer ?? KeyMessage(nonce: 0)
-        answer.wants = wants.filter(isOpen)
+        answer.wants = wants
         peer.answer = answer
     }
 }

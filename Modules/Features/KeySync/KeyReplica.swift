@@ -9,15 +9,11 @@ import MeshRegister
 struct KeyReplica: Hashable, Sendable {
     let author: String
     var configuration = SyncConfiguration()
-    var rules: [String: KeyRule] = [:]
     /// The link encrypts, and proves who is there.
     var isLinkSecured = false
-    private(set) var entries: [String: StateEntry]
+    private(set) var table: KeyTable
     var peers: [String: KeyPeer] = [:]
     private(set) var nonce: UInt64
-    private(set) var byteCount = 0
-    /// What has changed since it was last taken: to be written, and shown.
-    var changed: Set<String> = []
     /// Peers of which `kept` has changed, and those of which something of a large value has come: to be written.
     var changedPeers: Set<String> = []
     var changedDownloads: Set<String> = []
@@ -46,12 +42,32 @@ struct KeyReplica: Hashable, Sendable {
         #endif
     }
 
-    init(author: String, entries: [String: StateEntry] = [:], nonce: UInt64 = 1) {
+    /// - Parameter catalog: whose catalog it takes over.
+    init(
+        author: String, entries: [String: StateEntry] = [:], catalog: KeyReplica? = nil, nonce: UInt64 = 1
+    ) {
         self.author = author
-        self.entries = entries
         self.nonce = nonce
-        byteCount = entries.reduce(0) { $0 + Self.size($1.key, $1.value) }
+        table = KeyTable(entries, catalog: catalog?.table)
     }
+
+    /// By name. Complexity: O(keys).
+    var entries: [String: StateEntry] {
+        table.records.reduce(into: [:]) { if let entry = $1.entry { $0[$1.name] = entry } }
+    }
+
+    /// The app's catalog. Complexity: O(keys).
+    var rules: [String: KeyRule] {
+        get { table.records.reduce(into: [:]) { if let rule = $1.catalogRule { $0[$1.name] = rule } } }
+        set {
+            for place in table.records.indices { table.removeRule(at: place) }
+            for (name, rule) in newValue.sorted(by: { $0.key < $1.key }) { table.setRule(rule, of: name) }
+        }
+    }
+
+    /// - Returns: the key's place.
+    @discardableResult
+    mutating func setRule(_ rule: KeyRule, of key: String) -> Int { table.setRule(rule, of: key) }
 
     func breaks(_ rule: KeyMutation) -> Bool {
         #if MUTATIONS
@@ -63,73 +79,82 @@ struct KeyReplica: Hashable, Sendable {
 
     // MARK: - The app
 
-    func value(_ key: String) -> Data? { entries[key]?.bytes }
+    func value(_ key: String) -> Data? { table.entry(key)?.bytes }
 
     /// - Parameter bytes: nil removes the key.
     /// - Returns: false when it would not fit; nothing has changed then.
     mutating func set(_ bytes: Data?, _ key: String, at stamp: HybridTimestamp) -> Bool {
+        set(bytes, at: table.makePlace(of: key), stamp)
+    }
+
+    /// The same for a key that has a place.
+    mutating func set(_ bytes: Data?, at place: Int, _ stamp: HybridTimestamp) -> Bool {
+        let key = table.records[place].name
         guard key.utf8.count <= KeyLimits.nameBytesMax, bytes?.count ?? 0 <= KeyLimits.valueBytesMax else {
             return false
         }
         if breaks(.noTombstones), bytes == nil {
-            entries[key] = nil
+            clear(place)
             return true
         }
         let entry = StateEntry(version: StateVersion(stamp: stamp, author: author), bytes: bytes)
-        guard put(entry, key) else { return false }
-        guard isAutomatic(key) || breaks(.manualIsAutomatic) else { return true }
-        for id in peers.keys { peers[id]?.enqueue(key, entry.version) }
+        guard put(entry, key, at: place) != nil else { return false }
+        guard isAutomatic(place) || breaks(.manualIsAutomatic) else { return true }
+        forEachPeer { $0.enqueue(place) }
         return true
     }
 
     /// The app's own call: manual keys go too.
     mutating func send(_ keys: some Sequence<String>, overridingPolicy: Bool = false) {
-        for key in keys where overridingPolicy || rule(key).isEligible {
-            guard let version = entries[key]?.version else { continue }
-            for id in peers.keys where peers[id]?.confirmed[key] != version { peers[id]?.enqueue(key, version) }
+        for key in keys {
+            guard let place = table.place(of: key), table.records[place].entry != nil,
+                overridingPolicy || table.records[place].rule.isEligible
+            else { continue }
+            forEachPeer { if !$0.isConfirmed(place) { $0.enqueue(place) } }
         }
     }
 
     /// Values of what may leave, as an answer would have them.
     var snapshot: [String: Data] {
-        entries.filter { rule($0.key).isEligible && refusal($0.key) == nil }.compactMapValues(\.bytes)
+        table.records.reduce(into: [:]) { values, record in
+            guard record.rule.isEligible, refusal(record.rule) == nil else { return }
+            values[record.name] = record.entry?.bytes
+        }
     }
 
     // MARK: - Rules
 
-    func rule(_ key: String) -> KeyRule { rules[key] ?? .unknown }
-
     /// Whether it may be in an answer.
-    func isShareable(_ key: String) -> Bool {
-        let rule = rule(key)
-        guard rule.isEligible, refusal(key) == nil else { return false }
-        return rule.policy == .manual || isAutomatic(key)
+    func isShareable(_ place: Int) -> Bool {
+        guard table.records[place].entry != nil else { return false }
+        let rule = table.records[place].rule
+        guard rule.isEligible, refusal(rule) == nil else { return false }
+        return rule.policy == .manual || isAutomatic(place)
     }
 
-    func isAutomatic(_ key: String) -> Bool {
-        rule(key).isAutomatic(byteCount: entries[key]?.bytes?.count ?? 0, configuration)
+    func isAutomatic(_ place: Int) -> Bool {
+        let byteCount = table.records[place].entry?.bytes?.count ?? 0
+        return table.records[place].rule.isAutomatic(byteCount: byteCount, configuration)
     }
 
     /// Why a key may not leave at all.
-    func refusal(_ key: String) -> KeyStatus? {
-        let rule = rule(key)
-        if rule.isSecured, !breaks(.securedLeaves) {
-            guard rule.sharesSecured else { return .refused(reason: "it is secured; the app has not shared it") }
-            guard isLinkSecured else { return .refused(reason: "it is secured; the link does not encrypt") }
-        }
+    func refusal(_ rule: KeyRule) -> KeyStatus? {
+        guard rule.isSecured, !breaks(.securedLeaves) else { return nil }
+        guard rule.sharesSecured else { return .refused(reason: "it is secured; the app has not shared it") }
+        guard isLinkSecured else { return .refused(reason: "it is secured; the link does not encrypt") }
         return nil
     }
 
-    func status(of key: String) -> KeyStatus? {
-        guard let entry = entries[key] else { return nil }
+    func status(of key: String) -> KeyStatus? { table.place(of: key).flatMap(status) }
+
+    private func status(of place: Int) -> KeyStatus? {
+        guard let entry = table.records[place].entry else { return nil }
         if breaks(.silentErrors) { return .synced }
-        if let refusal = refusal(key) { return refusal }
-        let rule = rule(key)
+        let rule = table.records[place].rule
+        if let refusal = refusal(rule) { return refusal }
         guard rule.isEligible else { return .refused(reason: "its availability or policy keeps it here") }
-        if peers.values.contains(where: { $0.refused[key] == entry.version }) {
-            return .refused(reason: "a peer does not take it")
-        }
-        if !peers.isEmpty, peers.values.allSatisfy({ $0.confirmed[key] == entry.version }) { return .synced }
+        if peers.values.contains(where: { $0.isRefused(place) }) { return .refused(reason: "a peer does not take it") }
+        if !peers.isEmpty, peers.values.allSatisfy({ $0.isConfirmed(place) }) { return .synced }
         let count = entry.bytes?.count ?? 0
         guard rule.policy != .automaticSmall || count <= configuration.maxAutoSyncSize else {
             return .tooLarge(bytes: count, limit: configuration.maxAutoSyncSize)
@@ -141,37 +166,53 @@ struct KeyReplica: Hashable, Sendable {
 
     static func size(_ key: String, _ entry: StateEntry) -> Int { key.utf8.count + (entry.bytes?.count ?? 0) + 32 }
 
-    mutating func put(_ entry: StateEntry, _ key: String) -> Bool {
-        let size = byteCount - (entries[key].map { Self.size(key, $0) } ?? 0) + Self.size(key, entry)
-        guard size <= KeyLimits.totalBytesMax, entries[key] != nil || entries.count < KeyLimits.keysMax else {
-            return false
+    /// - Parameter place: of the key; nil if it has none yet.
+    /// - Returns: its place; nil when it does not fit.
+    mutating func put(_ entry: StateEntry, _ key: String, at place: Int?) -> Int? {
+        guard table.hasRoom(for: entry, key, at: place) else { return nil }
+        let place = place ?? table.makePlace(of: key)
+        table.set(entry, at: place)
+        forEachPeer { $0.replace(place) }
+        return place
+    }
+
+    private mutating func clear(_ place: Int) {
+        table.set(nil, at: place)
+        forEachPeer { peer in
+            peer.dequeue(place)
+            peer.replace(place)
         }
-        entries[key] = entry
-        byteCount = size
-        changed.insert(key)
-        return true
+    }
+
+    /// What has changed is in the store.
+    mutating func markWritten() { table.markWritten() }
+
+    mutating func forEachPeer(_ body: (inout KeyPeer) -> Void) {
+        var index = peers.startIndex
+        while index != peers.endIndex {
+            body(&peers.values[index])
+            peers.formIndex(after: &index)
+        }
     }
 
     /// Every known peer has the removal: it is told to nobody any more, and stays for late copies of the value only.
-    func isSettled(_ key: String, _ entry: StateEntry) -> Bool {
-        entry.bytes == nil && !peers.isEmpty && peers.values.allSatisfy { $0.confirmed[key] == entry.version }
+    func isSettled(_ place: Int) -> Bool {
+        guard let entry = table.records[place].entry, entry.bytes == nil else { return false }
+        return !peers.isEmpty && peers.values.allSatisfy { $0.isConfirmed(place) }
     }
 
     mutating func prune() {
-        guard entries.count(where: { $0.value.bytes == nil }) > KeyLimits.removedMax else { return }
-        let settled = entries.filter { isSettled($0.key, $0.value) }.sorted { $0.value.version < $1.value.version }
-        for (key, entry) in settled.dropLast(KeyLimits.removedMax / 2) {
-            entries[key] = nil
-            byteCount -= Self.size(key, entry)
-            changed.insert(key)
-            for id in peers.keys { peers[id]?.confirmed[key] = nil }
+        guard table.removedCount > KeyLimits.removedMax else { return }
+        let settled = table.records.indices.filter(isSettled).compactMap { place in
+            table.records[place].version.map { (place, $0.version) }
         }
+        for (place, _) in settled.sorted(by: { $0.1 < $1.1 }).dropLast(KeyLimits.removedMax / 2) { clear(place) }
     }
 
     var progress: KeyProgress {
         peers.values.reduce(KeyProgress()) { sum, peer in
             var progress = peer.progress
-            progress.waiting = peer.due.count + peer.sent.count
+            progress.waiting = peer.waitingCount
             return sum + progress
         }
     }

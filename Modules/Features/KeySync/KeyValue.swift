@@ -12,53 +12,81 @@ struct KeyValue: Hashable {
     var schema: UInt32 = 1
     var bytes: Data
 
-    init(codec: UInt8 = rawCodec, schema: UInt32 = 1, bytes: some Sequence<UInt8>) {
-        self.codec = codec
-        self.schema = schema
-        self.bytes = Data(bytes)
-    }
-
     /// - Throws: `WireError`; a layout that is not known here is `unsupportedVersion`.
     init(_ data: Data) throws {
-        self = try data.withUnsafeBytes { buffer throws(WireError) in
-            var reader = WireReader(buffer)
-            let layout = try reader.readUInt8()
-            guard layout == Self.layout else { throw WireError(.unsupportedVersion, "a value of layout \(layout)") }
-            let codec = try reader.readUInt8()
-            let schema = try reader.readVarint()
-            guard schema <= UInt32.max else { throw WireError(.oversized, "schema \(schema)") }
-            return KeyValue(codec: codec, schema: UInt32(schema), bytes: try reader.readRaw(reader.remaining))
+        self = try data.withUnsafeBytes { buffer in
+            let header = try Header(buffer)
+            return KeyValue(codec: header.codec, schema: header.schema, bytes: Data(header.bytes))
         }
     }
 
-    var data: Data {
-        var writer = WireWriter(capacity: bytes.count + 8)
-        writer.write(Self.layout)
-        writer.write(codec)
-        writer.writeVarint(UInt64(schema))
-        bytes.withUnsafeBytes { writer.writeRaw($0) }
-        return Data(writer.bytes)
+    init(codec: UInt8 = rawCodec, schema: UInt32 = 1, bytes: Data) {
+        self.codec = codec
+        self.schema = schema
+        self.bytes = bytes
+    }
+
+    var data: Data { bytes.withUnsafeBytes { Header(codec: codec, schema: schema, bytes: $0).data } }
+
+    /// The same where it lies; valid as long as that is.
+    struct Header {
+        var codec: UInt8
+        var schema: UInt32
+        var bytes: UnsafeRawBufferPointer
+
+        init(codec: UInt8, schema: UInt32, bytes: UnsafeRawBufferPointer) {
+            self.codec = codec
+            self.schema = schema
+            self.bytes = bytes
+        }
+
+        init(_ buffer: UnsafeRawBufferPointer) throws(WireError) {
+            var reader = WireReader(buffer)
+            let layout = try reader.readUInt8()
+            guard layout == KeyValue.layout else {
+                throw WireError(.unsupportedVersion, "a value of layout \(layout)")
+            }
+            codec = try reader.readUInt8()
+            let schema = try reader.readVarint()
+            guard schema <= UInt32.max else { throw WireError(.oversized, "schema \(schema)") }
+            self.schema = UInt32(schema)
+            bytes = try reader.readRaw(reader.remaining)
+        }
+
+        var data: Data {
+            var writer = WireWriter(capacity: bytes.count + 8)
+            writer.write(KeyValue.layout)
+            writer.write(codec)
+            writer.writeVarint(UInt64(schema))
+            writer.writeRaw(bytes)
+            return Data(writer.bytes)
+        }
     }
 }
 
 extension StorageKey {
     /// - Throws: what the codec throws.
     func encode(_ value: Value) throws -> Data {
-        KeyValue(codec: codec.id.number, schema: schema, bytes: try codec.encode(value)).data
+        try codec.encode(value).withUnsafeBytes {
+            KeyValue.Header(codec: codec.id.number, schema: schema, bytes: $0).data
+        }
     }
 
     /// - Throws: `KeySyncError` with `unreadable`, `newerSchema` or `unknownCodec`.
     func decode(_ data: Data) throws(KeySyncError) -> Value {
-        let stored: KeyValue
-        do { stored = try KeyValue(data) } catch { throw KeySyncError(.unreadable(key: name), cause: error) }
-        guard stored.schema <= schema else {
-            throw KeySyncError(.newerSchema(key: name, schema: stored.schema))
-        }
-        guard let codec = codec(stored.codec) else {
-            throw KeySyncError(.unknownCodec(key: name, number: stored.codec))
-        }
         do {
-            return try stored.bytes.withUnsafeBytes { try codec.decode(Value.self, from: $0) }
+            return try data.withUnsafeBytes { buffer in
+                let stored = try KeyValue.Header(buffer)
+                guard stored.schema <= schema else {
+                    throw KeySyncError(.newerSchema(key: name, schema: stored.schema))
+                }
+                guard let codec = codec(stored.codec) else {
+                    throw KeySyncError(.unknownCodec(key: name, number: stored.codec))
+                }
+                return try codec.decode(Value.self, from: stored.bytes)
+            }
+        } catch let error as KeySyncError {
+            throw error
         } catch {
             throw KeySyncError(.unreadable(key: name), cause: error)
         }

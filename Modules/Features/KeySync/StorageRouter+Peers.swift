@@ -71,8 +71,8 @@ extension StorageRouter {
                 .deliveryFailed(requestType: KeyMessage.featureID, error: error, willRetry: false))
             return
         }
-        let changed = replica.changed
-        for name in changed { failures[name] = nil }
+        let changed = replica.table.changed.map { replica.table.records[$0].name }
+        if !failures.isEmpty { for name in changed { failures[name] = nil } }
         // What could not be written is not confirmed: the peer sends it again.
         do { try persist() } catch { return }
         show(changed)

@@ -4,10 +4,18 @@ import MeshIdentity
 import MeshRegister
 import MeshStorage
 import MeshTransport
+import MeshWire
 
 // The store.
 extension StorageRouter {
     private static let entryPrefix = "sessionmesh.keys/entry/"
+    /// By bucket, as keys travel: what comes in one message is then in few pages of a store, and not in all of them.
+    private static let bucketPrefixes = (0..<KeyLimits.bucketCount).map {
+        entryPrefix + ($0 < 16 ? "0" : "") + String($0, radix: 16) + "/"
+    }
+
+    /// Where a store has the entry of a key.
+    static func storeKey(of name: String) -> String { bucketPrefixes[KeyDigest.bucket(of: name)] + name }
     private static let authorKey = "sessionmesh.keys/author"
     /// After which what is known of peers is written, unless something else is before.
     private static let keepingDelay = Duration.seconds(5)
@@ -25,7 +33,11 @@ extension StorageRouter {
                 try store.commit(batch)
             }
             for key in try store.catalog(prefix: Self.entryPrefix).keys {
-                let name = String(key.dropFirst(Self.entryPrefix.count))
+                let name = String(key.dropFirst(Self.entryPrefix.count + 3))
+                guard key == Self.storeKey(of: name) else {
+                    failures[String(key.dropFirst(Self.entryPrefix.count))] = "what is stored is not where a key is"
+                    continue
+                }
                 do {
                     let bytes = try store.value(for: key) ?? []
                     entries[name] = try StateEntry(stored: bytes)
@@ -34,8 +46,8 @@ extension StorageRouter {
                 }
             }
         }
-        var loaded = KeyReplica(author: author, entries: entries, nonce: random())
-        (loaded.configuration, loaded.rules) = (replica.configuration, replica.rules)
+        var loaded = KeyReplica(author: author, entries: entries, catalog: replica, nonce: random())
+        loaded.configuration = replica.configuration
         loaded.breakRule(of: replica)
         if let limit = connection.transport.capabilities.maximumPayloadSize {
             // Names, authors and prints want room beside the values.
@@ -51,33 +63,37 @@ extension StorageRouter {
         // What an earlier connection has brought.
         for (name, entry) in replica.entries where loaded.entries[name].map({ entry.wins(over: $0) }) ?? true {
             connection.resume(at: entry.version.stamp)
-            guard loaded.put(entry, name) else {
+            guard loaded.put(entry, name, at: loaded.table.place(of: name)) != nil else {
                 throw KeySyncError(.tooLarge(key: name, bytes: entry.bytes?.count ?? 0))
             }
         }
-        for (name, data) in early.sorted(by: { $0.key < $1.key }) {
+        for (name, data) in early.changes {
             guard loaded.set(data, name, at: connection.stamp()) else {
                 throw KeySyncError(.tooLarge(key: name, bytes: data?.count ?? 0))
             }
         }
-        (replica, early) = (loaded, [:])
+        (replica, early) = (loaded, KeyDrafts())
         try persist()
-        show(Set(replica.entries.keys))
+        show(replica.table.records.map(\.name))
     }
 
     /// Writes what has changed, in one batch: values, pieces of large ones, and which peers there are.
     /// - Parameter includingPeers: also what is known of each.
     func persist(includingPeers: Bool = false) throws {
         guard let store = connection?.store else {
-            (replica.changed, replica.changedPeers, replica.changedDownloads) = ([], [], [])
+            replica.markWritten()
+            (replica.changedPeers, replica.changedDownloads) = ([], [])
             return
         }
         var (batch, shelf) = (StoreBatch(), shelf)
-        for name in replica.changed.sorted() {
-            if let entry = replica.entries[name] {
-                batch.set(entry.stored(), for: Self.entryPrefix + name)
+        var writer = WireWriter()
+        for place in replica.table.changedByBucket {
+            let record = replica.table.records[place]
+            let key = Self.bucketPrefixes[record.bucket] + record.name
+            if let entry = record.entry {
+                batch.set(entry.stored(by: &writer), for: key)
             } else {
-                batch.removeValue(for: Self.entryPrefix + name)
+                batch.removeValue(for: key)
             }
         }
         let due = replica.changedPeers.filter { includingPeers || !shelf.holds($0) || replica.peers[$0] == nil }
@@ -88,7 +104,7 @@ extension StorageRouter {
         guard !batch.isEmpty else { return }
         try store.commit(batch)
         self.shelf = shelf
-        replica.changed = []
+        replica.markWritten()
         replica.changedPeers.subtract(due)
         replica.changedDownloads = []
     }

@@ -22,7 +22,8 @@ public actor StorageRouter {
     public static let shared = StorageRouter()
 
     var replica = KeyReplica(author: "")
-    var early: [String: Data?] = [:]
+    /// What the app has set before there was a connection.
+    var early = KeyDrafts()
     var failures: [String: String] = [:]
     var connection: (any SessionConnection)?
     var route: EnvelopeRoute?
@@ -58,20 +59,18 @@ public actor StorageRouter {
     public func configure(_ configuration: SyncConfiguration) { replica.configuration = configuration }
 
     /// Adds a key to the catalog.
-    public func register<Value>(_ key: StorageKey<Value>) { replica.rules[key.name] = key.rule }
+    public func register<Value>(_ key: StorageKey<Value>) { replica.setRule(key.rule, of: key.name) }
 
     // MARK: - Values
 
     /// - Throws: what encoding throws; `KeySyncError.Code.tooLarge`. The stored value is then unchanged.
     public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
-        register(key)
-        try write([(key.name, key.encode(value))])
+        try write([(key.name, key.rule, key.encode(value))])
     }
 
     /// Several changes at once: written in one batch, sent together.
     /// - Throws: `KeySyncError.Code.tooLarge`, when those before the one that is too large stay; what the store throws.
     public func commit(_ batch: KeyBatch) throws {
-        replica.rules.merge(batch.rules) { $1 }
         try write(batch.changes)
     }
 
@@ -79,9 +78,9 @@ public actor StorageRouter {
     /// - Throws: `KeySyncError` with `unreadable`, `newerSchema` or `unknownCodec`, which `status(of:)` says from then on; the
     ///   stored bytes stay as they are.
     public func get<Value>(_ key: StorageKey<Value>) throws -> Value? {
-        register(key)
+        let place = replica.setRule(key.rule, of: key.name)
         do {
-            return try data(key.name).map(key.decode)
+            return try (early[key.name] ?? replica.table.records[place].entry?.bytes).map(key.decode)
         } catch {
             failures[key.name] = "\(error)"
             showStatuses()
@@ -95,7 +94,7 @@ public actor StorageRouter {
     public func remove<Value>(_ key: StorageKey<Value>) throws {
         register(key)
         guard data(key.name) != nil else { return }
-        try write([(key.name, nil)])
+        try write([(key.name, key.rule, nil)])
     }
 
     /// Each value from now on, the present one first; of values that nobody reads the newest stays. One that cannot be read
@@ -155,9 +154,9 @@ public actor StorageRouter {
     }
 
     func sync(_ data: Data, _ name: String, _ rule: KeyRule) async throws -> Bool {
-        replica.rules[name] = rule
+        replica.setRule(rule, of: name)
         let present = self.data(name).flatMap { try? KeyValue($0) }
-        if present?.bytes != data { try write([(name, KeyValue(bytes: data).data)]) }
+        if present?.bytes != data { try write([(name, rule, KeyValue(bytes: data).data)]) }
         guard rule.policy == .manual || rule.isAutomatic(byteCount: data.count, replica.configuration),
             rule.isEligible
         else { return false }
@@ -171,19 +170,19 @@ public actor StorageRouter {
     func data(_ name: String) -> Data? { early[name] ?? replica.value(name) }
 
     func store<Value>(_ data: Data, _ key: StorageKey<Value>) throws {
-        register(key)
-        try write([(key.name, data)])
+        try write([(key.name, key.rule, data)])
     }
 
-    private func write(_ changes: [(name: String, data: Data?)]) throws {
-        defer { show(Set(changes.map(\.name))) }
-        for (name, data) in changes {
-            failures[name] = nil
+    private func write(_ changes: [KeyBatch.Change]) throws {
+        defer { show(changes.map(\.name)) }
+        for (name, rule, data) in changes {
+            let place = replica.setRule(rule, of: name)
+            if !failures.isEmpty { failures[name] = nil }
             guard let connection else {
-                early.updateValue(data, forKey: name)
+                early.set(data, name)
                 continue
             }
-            guard replica.set(data, name, at: connection.stamp()) else {
+            guard replica.set(data, at: place, connection.stamp()) else {
                 throw KeySyncError(.tooLarge(key: name, bytes: data?.count ?? 0))
             }
         }
@@ -214,7 +213,8 @@ public actor StorageRouter {
         return statuses
     }
 
-    func show(_ names: Set<String>) {
+    func show(_ changed: [String]) {
+        let names = watchers.isEmpty && observers.isEmpty ? [] : Set(changed)
         for (name, yield) in watchers.values where names.contains(name) { show(name, yield) }
         showStatuses()
         guard observers.values.contains(where: { names.contains($0.name) }) else { return }
@@ -240,7 +240,7 @@ public actor StorageRouter {
     // MARK: - The main actor
 
     func observe(_ observer: KeyObserver, _ rule: KeyRule) {
-        replica.rules[observer.name] = rule
+        replica.setRule(rule, of: observer.name)
         _ = watch { observers[$0] = observer }
         unshown.insert(observer.name)
         showObservers()

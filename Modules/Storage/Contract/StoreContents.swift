@@ -1,8 +1,7 @@
 /// What a store holds, as a value: the contract in executable form, and all of the store in memory.
 package struct StoreContents: Equatable, Sendable {
-    /// By the bytes of the name: a store tells names apart that Unicode calls equal.
-    private var values: [[UInt8]: [UInt8]] = [:]
-    private var journals: [[UInt8]: Journal] = [:]
+    private var values: [StoreName: [UInt8]] = [:]
+    private var journals: [StoreName: Journal] = [:]
 
     private struct Journal: Equatable, Sendable {
         private(set) var first: UInt64
@@ -45,36 +44,36 @@ package struct StoreContents: Equatable, Sendable {
         for operation in batch.operations { apply(operation) }
     }
 
-    package func value(for key: String) -> [UInt8]? { values[Array(key.utf8)] }
+    package func value(for key: String) -> [UInt8]? { values[StoreName(key)] }
 
     private mutating func apply(_ operation: StoreBatch.Operation) {
         switch operation {
-        case .set(let key, let bytes): values[Array(key.utf8)] = bytes
-        case .remove(let key): values[Array(key.utf8)] = nil
+        case .set(let key, let bytes): values[StoreName(key)] = bytes
+        case .remove(let key): values[StoreName(key)] = nil
         case .append(let name, let entry):
-            journals[Array(name.utf8), default: Journal(first: entry.position)].append(entry.bytes)
+            journals[StoreName(name), default: Journal(first: entry.position)].append(entry.bytes)
         case .truncate(let name, let mark):
-            journals[Array(name.utf8), default: Journal(first: mark)].truncate(below: mark)
-        case .erase(let name): journals[Array(name.utf8)] = nil
+            journals[StoreName(name), default: Journal(first: mark)].truncate(below: mark)
+        case .erase(let name): journals[StoreName(name)] = nil
         }
     }
 
     /// Whether every append follows what is there when its turn comes.
     private func check(_ batch: StoreBatch) throws(StorageError) {
-        var positions = JournalPositions { journals[Array($0.utf8)]?.next }
+        var positions = JournalPositions { journals[StoreName($0)]?.next }
         for operation in batch.operations { try positions.follow(operation) }
     }
 
     package func catalog(prefix: String) -> StoreCatalog {
         StoreCatalog(
-            keys: names(of: values, prefix).map { String(decoding: $0, as: UTF8.self) },
+            keys: names(of: values, prefix).map(\.description),
             journals: names(of: journals, prefix).compactMap { name in
-                journals[name].map { .init(name: String(decoding: name, as: UTF8.self), positions: $0.positions) }
+                journals[name].map { .init(name: name.description, positions: $0.positions) }
             })
     }
 
     package func entries(of name: String, from position: UInt64, maxBytes: Int) -> [StoreEntry] {
-        guard let journal = journals[Array(name.utf8)] else { return [] }
+        guard let journal = journals[StoreName(name)] else { return [] }
         var entries: [StoreEntry] = []
         var byteCount = 0
         for position in max(position, journal.first)..<max(position, journal.next) {
@@ -86,15 +85,15 @@ package struct StoreContents: Equatable, Sendable {
         return entries
     }
 
-    private func names<Value>(of table: [[UInt8]: Value], _ prefix: String) -> [[UInt8]] {
-        table.keys.filter { $0.starts(with: prefix.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
+    private func names<Value>(of table: [StoreName: Value], _ prefix: String) -> [StoreName] {
+        table.keys.filter { $0.starts(with: prefix) }.sorted()
     }
 }
 
 /// Follows a batch's effect on the positions of journals without carrying it out.
 package struct JournalPositions {
-    /// By the bytes of the name; nil is a journal that the batch erases.
-    private var next: [[UInt8]: UInt64?] = [:]
+    /// nil is a journal that the batch erases.
+    private var next: [StoreName: UInt64?] = [:]
     private let stored: (String) throws(StorageError) -> UInt64?
 
     /// - Parameter stored: the next position of a journal before the batch; nil when there is none.
@@ -110,15 +109,15 @@ package struct JournalPositions {
                 throw StorageError(
                     .outOfOrder, "position \(entry.position) of '\(journal)'; the next one is \(next)")
             }
-            self.next[Array(journal.utf8)] = entry.position + 1
+            self.next[StoreName(journal)] = entry.position + 1
         case .truncate(let journal, let mark):
-            next[Array(journal.utf8)] = max(mark, try position(of: journal) ?? mark)
-        case .erase(let journal): next[Array(journal.utf8)] = .some(nil)
+            next[StoreName(journal)] = max(mark, try position(of: journal) ?? mark)
+        case .erase(let journal): next[StoreName(journal)] = .some(nil)
         }
     }
 
     private func position(of journal: String) throws(StorageError) -> UInt64? {
-        if let known = next[Array(journal.utf8)] { return known }
+        if let known = next[StoreName(journal)] { return known }
         return try stored(journal)
     }
 }

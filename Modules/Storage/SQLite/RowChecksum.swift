@@ -1,5 +1,6 @@
 #if SQLite
     internal import MeshIdentity
+    internal import MeshStorage
 
     /// What every row carries over its own content and place. SQLite has no checksums on its pages.
     enum RowChecksum {
@@ -7,13 +8,13 @@
             StableHash(bytes, seed: seed(1, UInt64(bitPattern: journal), position)).low
         }
 
-        static func value(key: [UInt8], bytes: UnsafeRawBufferPointer) -> UInt64 {
-            StableHash(bytes, seed: key.withUnsafeBytes { StableHash($0, seed: 2).low }).low
+        static func value(key: StoreName, bytes: UnsafeRawBufferPointer) -> UInt64 {
+            StableHash(bytes, seed: key.bytes.withUnsafeBytes { StableHash($0, seed: 2).low }).low
         }
 
-        static func journal(id: Int64, name: [UInt8], positions: Range<UInt64>) -> UInt64 {
+        static func journal(id: Int64, name: StoreName, positions: Range<UInt64>) -> UInt64 {
             let seed = seed(UInt64(bitPattern: id), positions.lowerBound, positions.upperBound)
-            return name.withUnsafeBytes { StableHash($0, seed: seed).low }
+            return name.bytes.withUnsafeBytes { StableHash($0, seed: seed).low }
         }
 
         private static func seed(_ first: UInt64, _ second: UInt64, _ third: UInt64) -> UInt64 {

@@ -136,7 +136,7 @@
             let batch = try batch.checked()
             try access { db in
                 var index = try loadedIndex(db)
-                var positions = JournalPositions { index.journals[Array($0.utf8)]?.positions.upperBound }
+                var positions = JournalPositions { index.journals[StoreName($0)]?.positions.upperBound }
                 for operation in batch.operations { try positions.follow(operation) }
                 guard !batch.isEmpty else { return }
                 // While it is being changed nobody else refers to it, so that it is not copied.

@@ -1,4 +1,5 @@
 #if SQLite
+    internal import CSQLite
     internal import Foundation
     internal import GRDB
     internal import MeshStorage
@@ -7,20 +8,20 @@
         /// Carries out a batch whose positions follow. After a throw the index is worthless.
         /// - Throws: `Damage`, `DatabaseError`.
         mutating func apply(_ batch: StoreBatch, to db: Database) throws {
-            var changed: Set<[UInt8]> = []
+            var changed: Set<StoreName> = []
             for operation in batch.operations {
                 switch operation {
-                case .set(let key, let bytes): try set(bytes, for: Array(key.utf8), in: db)
-                case .remove(let key): try removeValue(for: Array(key.utf8), in: db)
+                case .set(let key, let bytes): try set(bytes, for: StoreName(key), in: db)
+                case .remove(let key): try removeValue(for: StoreName(key), in: db)
                 case .append(let journal, let entry):
-                    let name = Array(journal.utf8)
+                    let name = StoreName(journal)
                     try append(entry, to: name, in: db)
                     changed.insert(name)
                 case .truncate(let journal, let mark):
-                    let name = Array(journal.utf8)
+                    let name = StoreName(journal)
                     try truncate(name, below: mark, in: db)
                     changed.insert(name)
-                case .erase(let journal): try erase(Array(journal.utf8), in: db)
+                case .erase(let journal): try erase(StoreName(journal), in: db)
                 }
             }
             for name in changed { try writeJournal(name, in: db) }
@@ -44,36 +45,39 @@
 
         private static var insertion: String { "INSERT OR REPLACE INTO store (id, total) VALUES (?, ?)" }
 
-        private mutating func set(_ bytes: [UInt8], for key: [UInt8], in db: Database) throws {
+        private mutating func set(_ bytes: [UInt8], for key: StoreName, in db: Database) throws {
             let checksum = bytes.withUnsafeBytes { RowChecksum.value(key: key, bytes: $0) }
-            try db.change(
-                "INSERT OR REPLACE INTO value (key, bytes, checksum) VALUES (?, ?, ?)",
-                [Data(key), Data(bytes), Int64(bitPattern: checksum)])
+            try db.insert("INSERT OR REPLACE INTO value (key, bytes, checksum) VALUES (?, ?, ?)") { row in
+                try row.bind(key.bytes, at: 1)
+                try row.bind(bytes, at: 2)
+                try row.bind(Int64(bitPattern: checksum), at: 3)
+            }
             total = total &- (values.updateValue(checksum, forKey: key) ?? 0) &+ checksum
         }
 
-        private mutating func removeValue(for key: [UInt8], in db: Database) throws {
+        private mutating func removeValue(for key: StoreName, in db: Database) throws {
             guard let checksum = values.removeValue(forKey: key) else { return }
-            try db.change("DELETE FROM value WHERE key = ?", [Data(key)])
+            try db.change("DELETE FROM value WHERE key = ?", [Data(key.bytes)])
             total &-= checksum
         }
 
-        private mutating func append(_ entry: StoreEntry, to name: [UInt8], in db: Database) throws {
+        private mutating func append(_ entry: StoreEntry, to name: StoreName, in db: Database) throws {
             var journal = journals[name] ?? makeJournal(first: entry.position)
             let checksum = entry.bytes.withUnsafeBytes {
                 RowChecksum.entry(journal: journal.id, position: entry.position, bytes: $0)
             }
-            try db.change(
-                "INSERT INTO entry (journal, position, bytes, checksum) VALUES (?, ?, ?, ?)",
-                [
-                    journal.id, Int64(bitPattern: entry.position), Data(entry.bytes), Int64(bitPattern: checksum),
-                ])
+            try db.insert("INSERT INTO entry (journal, position, bytes, checksum) VALUES (?, ?, ?, ?)") { row in
+                try row.bind(journal.id, at: 1)
+                try row.bind(Int64(bitPattern: entry.position), at: 2)
+                try row.bind(entry.bytes, at: 3)
+                try row.bind(Int64(bitPattern: checksum), at: 4)
+            }
             journal.positions = journal.positions.lowerBound..<entry.position + 1
             journals[name] = journal
             total &+= checksum
         }
 
-        private mutating func truncate(_ name: [UInt8], below mark: UInt64, in db: Database) throws {
+        private mutating func truncate(_ name: StoreName, below mark: UInt64, in db: Database) throws {
             var journal = journals[name] ?? makeJournal(first: mark)
             if mark > journal.positions.lowerBound {
                 try removeEntries(of: journal, below: mark, in: db)
@@ -82,7 +86,7 @@
             journals[name] = journal
         }
 
-        private mutating func erase(_ name: [UInt8], in db: Database) throws {
+        private mutating func erase(_ name: StoreName, in db: Database) throws {
             guard let journal = journals.removeValue(forKey: name) else { return }
             try removeEntries(of: journal, below: journal.positions.upperBound, in: db)
             guard let checksum = journal.checksum else { return }
@@ -105,13 +109,13 @@
         }
 
         /// Of a journal that the batch has erased in the end nothing is left to write.
-        private mutating func writeJournal(_ name: [UInt8], in db: Database) throws {
+        private mutating func writeJournal(_ name: StoreName, in db: Database) throws {
             guard var journal = journals[name] else { return }
             let checksum = RowChecksum.journal(id: journal.id, name: name, positions: journal.positions)
             try db.change(
                 "INSERT OR REPLACE INTO journal (id, name, first, next, checksum) VALUES (?, ?, ?, ?, ?)",
                 [
-                    journal.id, Data(name), Int64(bitPattern: journal.positions.lowerBound),
+                    journal.id, Data(name.bytes), Int64(bitPattern: journal.positions.lowerBound),
                     Int64(bitPattern: journal.positions.upperBound), Int64(bitPattern: checksum),
                 ])
             total = total &- (journal.checksum ?? 0) &+ checksum
@@ -126,5 +130,46 @@
             try cachedStatement(sql: sql).execute(arguments: arguments)
             guard changesCount == count else { throw Damage("a row is missing") }
         }
+
+        /// What every commit does for each of its entries and values. GRDB boxes each argument, which takes longer than the
+        /// row.
+        fileprivate func insert(_ sql: String, _ bind: (BoundRow) throws -> Void) throws {
+            let row = BoundRow(statement: try cachedStatement(sql: sql).sqliteStatement)
+            defer { row.reset() }
+            try bind(row)
+            let code = sqlite3_step(row.statement)
+            guard code == SQLITE_DONE else {
+                throw DatabaseError(resultCode: ResultCode(rawValue: code), message: lastErrorMessage, sql: sql)
+            }
+            guard changesCount == 1 else { throw Damage("a row is missing") }
+        }
+    }
+
+    /// Of a statement in SQLite's own terms. What is bound is copied.
+    private struct BoundRow {
+        let statement: SQLiteStatement
+
+        /// - Parameter index: from 1.
+        func bind(_ bytes: [UInt8], at index: Int32) throws {
+            // Without bytes there may be no address, which would be NULL.
+            try check(
+                bytes.isEmpty
+                    ? sqlite3_bind_zeroblob(statement, index, 0)
+                    : sqlite3_bind_blob64(statement, index, bytes, UInt64(bytes.count), Self.transient))
+        }
+
+        func bind(_ number: Int64, at index: Int32) throws { try check(sqlite3_bind_int64(statement, index, number)) }
+
+        func reset() {
+            sqlite3_reset(statement)
+            sqlite3_clear_bindings(statement)
+        }
+
+        private func check(_ code: Int32) throws {
+            guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+        }
+
+        /// SQLITE_TRANSIENT, a macro that Swift does not see.
+        private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     }
 #endif

@@ -1,6 +1,7 @@
 #if SQLite
     internal import Foundation
     internal import GRDB
+    internal import MeshStorage
 
     /// What a store knows without asking the file: its journals, its keys, and the sum of all checksums.
     /// Some hundred bytes for each name.
@@ -12,10 +13,9 @@
             var checksum: UInt64?
         }
 
-        /// By the bytes of the name.
-        var journals: [[UInt8]: Journal] = [:]
+        var journals: [StoreName: Journal] = [:]
         /// The checksums of the values.
-        var values: [[UInt8]: UInt64] = [:]
+        var values: [StoreName: UInt64] = [:]
         var total: UInt64 = 0
         /// Names the store; 0 before the first commit of a version that knows of it.
         var identity: Int64 = 0
@@ -34,7 +34,9 @@
             let journals = try Row.fetchCursor(db, sql: "SELECT id, name, first, next, checksum FROM journal")
             while let row = try journals.next() { try add(journal: row) }
             let values = try Row.fetchCursor(db, sql: "SELECT key, checksum FROM value")
-            while let row = try values.next() { self.values[try row.bytes(at: 0)] = try row.word(at: 1) }
+            while let row = try values.next() {
+                self.values[StoreName(bytes: try row.bytes(at: 0))] = try row.word(at: 1)
+            }
             guard let store = try Row.fetchOne(db, sql: "SELECT total FROM store WHERE id = 1") else {
                 throw Damage("the sum of its checksums is missing")
             }
@@ -52,7 +54,7 @@
         }
 
         private mutating func add(journal row: Row) throws {
-            let (id, name) = (try row.integer(at: 0), try row.bytes(at: 1))
+            let (id, name) = (try row.integer(at: 0), StoreName(bytes: try row.bytes(at: 1)))
             let (first, next) = (try row.position(at: 2), try row.position(at: 3))
             let checksum = try row.word(at: 4)
             guard id > 0, id < .max, first <= next,
@@ -89,10 +91,10 @@
     extension SQLiteIndex {
         /// - Parameter body: may use the bytes while it runs; is not called when the key has no value.
         /// - Throws: `Damage`, `DatabaseError`.
-        func value(for key: [UInt8], in db: Database, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        func value(for key: StoreName, in db: Database, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
             guard let checksum = values[key] else { return }
             let statement = try db.cachedStatement(sql: "SELECT bytes, checksum FROM value WHERE key = ?")
-            let rows = try Row.fetchCursor(statement, arguments: [Data(key)])
+            let rows = try Row.fetchCursor(statement, arguments: [Data(key.bytes)])
             // A row is good for as long as its cursor lives.
             try withExtendedLifetime(rows) {
                 guard let row = try rows.next() else { throw Damage("the value of a key is missing") }

@@ -89,7 +89,7 @@
             try open { connection in
                 try connection.read { db, index in
                     var value: [UInt8]?
-                    try index.value(for: Array(key.utf8), in: db) { value = Array($0) }
+                    try index.value(for: StoreName(key), in: db) { value = Array($0) }
                     return value
                 }
             }
@@ -99,9 +99,9 @@
             try open { connection in
                 try connection.read { _, index in
                     StoreCatalog(
-                        keys: index.values.names(prefix).map { String(decoding: $0.key, as: UTF8.self) },
+                        keys: index.values.names(prefix).map(\.key.description),
                         journals: index.journals.names(prefix).map { name, journal in
-                            .init(name: String(decoding: name, as: UTF8.self), positions: journal.positions)
+                            .init(name: name.description, positions: journal.positions)
                         })
                 }
             }
@@ -110,7 +110,7 @@
         public func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
             try open { connection in
                 try connection.read { db, index in
-                    guard let journal = index.journals[Array(journal.utf8)] else { return [] }
+                    guard let journal = index.journals[StoreName(journal)] else { return [] }
                     var entries: [StoreEntry] = []
                     var byteCount = 0
                     try index.forEachEntry(of: journal, from: position, in: db) { position, bytes, _ in
@@ -144,10 +144,10 @@
         var pagesMax: Int? { bytesMax.map { max($0, 0) / 4096 } }
     }
 
-    extension Dictionary where Key == [UInt8] {
+    extension Dictionary where Key == StoreName {
         /// Those that begin so, in ascending order.
         fileprivate func names(_ prefix: String) -> [Element] {
-            filter { $0.key.starts(with: prefix.utf8) }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+            filter { $0.key.starts(with: prefix) }.sorted { $0.key < $1.key }
         }
     }
 #endif

@@ -154,6 +154,46 @@ import Testing
         #expect(world.replicas["watch"]?.peers["phone"]?.download == nil)
     }
 
+    @Test func `A large value that is removed while a piece of it is lost does not hold up the next`() {
+        let rules = ["one": KeyRule(), "two": KeyRule(priority: 2)]
+        var world = KeyWorld(rules: rules, messageBytes: 1000, maxAutoSyncSize: 1 << 20)
+        world.meetAndSettle()
+        for key in rules.keys.sorted() { world.set("phone", key, String(repeating: key, count: 4000)) }
+        for _ in 0..<9 { world.deliver(0) }
+        #expect(world.replicas["phone"]?.peers["watch"]?.upload?.isInFlight == true)
+        world.letters = []
+        world.set("phone", "two", nil)
+        world.settle()
+        #expect(world.text("watch", "one") == String(repeating: "one", count: 4000))
+        #expect(world.replicas["phone"]?.status(of: "one") == .synced)
+    }
+
+    @Test func `A forgotten key gives up its place, and nothing of it is left to the next one there`() {
+        var world = KeyWorld()
+        world.meetAndSettle()
+        let count = KeyLimits.removedMax * 2
+        for number in 0..<count {
+            world.set("phone", "old \(number)", "x")
+            world.set("phone", "old \(number)", nil)
+        }
+        // Unknown keys travel when a peer asks.
+        world.meetAndSettle()
+        let entries = world.replicas["phone"]?.entries.count ?? 0
+        let places = world.replicas["phone"]?.table.records.count ?? 0
+        // Keys of the catalog keep their places.
+        let free = places - entries - world.rules.count
+        #expect(entries < count && free > 0)
+        for number in 0..<free { world.set("phone", "new \(number)", "\(number)") }
+        #expect(world.replicas["phone"]?.status(of: "new 0") == .pending)
+        #expect(world.replicas["phone"]?.table.records.count == places)
+        world.replicas["phone"]?.send((0..<free).map { "new \($0)" })
+        world.settle()
+        #expect(
+            (0..<free).allSatisfy {
+                world.text("watch", "new \($0)") == "\($0)" && world.text("phone", "new \($0)") == "\($0)"
+            })
+    }
+
     @Test func `Two large values, a refused one and a removal in between end well`() {
         let rules = ["one": KeyRule(), "two": KeyRule(priority: 2), "no": KeyRule(priority: 1)]
         var world = KeyWorld(rules: rules, messageBytes: 1000, maxAutoSyncSize: 1 << 20)

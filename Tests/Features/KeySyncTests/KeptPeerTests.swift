@@ -77,7 +77,7 @@ import Testing
         var replica = KeyReplica(author: "phone#1")
         for key in ["a", "b"] { _ = replica.set(Data([1]), key, at: HybridTimestamp(rawValue: 1 << 20)) }
         replica.meet("watch")
-        for key in ["a", "b"] { replica.peers["watch"]?.confirmed[key] = replica.entries[key]?.version }
+        for place in replica.table.records.indices { replica.peers["watch"]?.confirm(place) }
         let kept = replica.kept("watch").map { [$0] } ?? []
         _ = replica.set(Data([2]), "a", at: HybridTimestamp(rawValue: 2 << 20))
         var next = KeyReplica(author: "phone#1", entries: replica.entries)

@@ -63,7 +63,9 @@ struct KeyWorld: Hashable {
         post(id)
     }
 
+    /// What has changed is written, and then what there is to say is sent.
     mutating func post(_ id: String) {
+        replicas[id]?.markWritten()
         let other = Self.other(id)
         while let message = replicas[id]?.nextMessage(to: other) {
             if dropsIdentical, last[id] == message { continue }

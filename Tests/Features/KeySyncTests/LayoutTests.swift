@@ -90,7 +90,8 @@ import Testing
     @Test func `A stored entry comes back, and a damaged one is told`() throws {
         for bytes in [nil, Data(), Data(0...200)] {
             let entry = StateEntry(version: Self.name("", 1 << 40).version, bytes: bytes)
-            let stored = entry.stored()
+            var writer = WireWriter()
+            let stored = entry.stored(by: &writer)
             #expect(try StateEntry(stored: stored) == entry)
             for length in stored.indices {
                 #expect(throws: WireError.self) { try StateEntry(stored: Array(stored.prefix(length))) }

@@ -201,14 +201,14 @@ import Testing
         let world = try RouterWorld()
         let watch = world["watch"]
         var batch = StoreBatch()
-        batch.set([1, 2, 3], for: "sessionmesh.keys/entry/volume")
+        batch.set([1, 2, 3], for: StorageRouter.storeKey(of: volume.name))
         try watch.store.commit(batch)
         try await watch.router.attach(to: watch.connection)
         guard case .failed = await watch.router.status(of: "volume") else {
             Issue.record("a damaged entry is not told")
             return
         }
-        #expect(try watch.store.value(for: "sessionmesh.keys/entry/volume") == [1, 2, 3])
+        #expect(try watch.store.value(for: StorageRouter.storeKey(of: volume.name)) == [1, 2, 3])
         try await world["phone"].router.set(7, for: volume)
         try await world["phone"].router.attach(to: world["phone"].connection)
         #expect(try await world.run { try await watch.router.get(volume) == 7 })

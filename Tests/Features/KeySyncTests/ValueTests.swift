@@ -44,7 +44,7 @@ struct Theme: Codable, Sendable, Hashable {
                 let data = try StorageKey<Theme>("key", codec: writer).encode(Theme())
                 #expect(try StorageKey<Theme>("key", codec: reader).decode(data) == Theme())
             }
-            let raw = KeyValue(bytes: try writer.encode(Theme())).data
+            let raw = KeyValue(bytes: Data(try writer.encode(Theme()))).data
             #expect(try StorageKey<Theme>("key", codec: writer).decode(raw) == Theme())
         }
     }
@@ -61,7 +61,7 @@ struct Theme: Codable, Sendable, Hashable {
         #expect(newer == .newerSchema(key: "key", schema: 3))
         let mistyped = code { () throws(KeySyncError) in _ = try StorageKey<Int>("key", schema: 3).decode(data) }
         #expect(mistyped == .unreadable(key: "key"))
-        let foreign = KeyValue(codec: 200, bytes: [1]).data
+        let foreign = KeyValue(codec: 200, bytes: Data([1])).data
         let unknown = code { () throws(KeySyncError) in _ = try StorageKey<Theme>("key").decode(foreign) }
         #expect(unknown == .unknownCodec(key: "key", number: 200))
         for length in 0..<data.count {

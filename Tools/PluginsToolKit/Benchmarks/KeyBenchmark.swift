@@ -28,15 +28,18 @@ struct KeyBenchmark {
     ) { context in
         var rows: [BenchmarkRow] = []
         for store in context.contributions(to: .stores) {
-            context.report("keysync: \(store.plugin)")
-            rows.append(try await row(store))
+            for level in [6, 1] {
+                context.report("keysync: \(store.plugin), zlib \(level)")
+                rows.append(try await row(store, level))
+            }
         }
         return rows
     }
 
     private static let rounds = 5
 
-    private static func row(_ store: Contribution<StoreFactory>) async throws -> BenchmarkRow {
+    /// - Parameter level: of zlib; 6 is what links have by default.
+    private static func row(_ store: Contribution<StoreFactory>, _ level: Int) async throws -> BenchmarkRow {
         let sample = KeySample(count: 10_000)
         var (keys, json): ([Double], [Double]) = ([], [])
         var (all, changed, jsonWire): (Int, Int, Int) = (0, 0, 0)
@@ -46,8 +49,11 @@ struct KeyBenchmark {
             let stores = try folders.map { try store.value.open($0.path, .process) }
             defer { for store in stores { store.close() } }
             let jsonRun = try await KeyPair(stores[0], stores[1], compression: .stored).bringJSON(sample)
-            let keyRun = try await KeyPair(stores[2], stores[3]).bringKeys(sample, isFresh: true)
-            let later = try await KeyPair(stores[2], stores[3]).bringKeys(sample.changing(10), isFresh: false)
+            let compression = CompressionPolicy.zlib(level: level)
+            let keyRun = try await KeyPair(stores[2], stores[3], compression: compression)
+                .bringKeys(sample, isFresh: true)
+            let later = try await KeyPair(stores[2], stores[3], compression: compression)
+                .bringKeys(sample.changing(10), isFresh: false)
             json.append(jsonRun.seconds)
             keys.append(keyRun.seconds)
             (all, changed, jsonWire) = (keyRun.bytes, later.bytes, jsonRun.bytes)
@@ -55,7 +61,7 @@ struct KeyBenchmark {
         let jsonBytes = try sample.json().count
         let (keySeconds, jsonSeconds) = (keys.sorted()[rounds / 2], json.sorted()[rounds / 2])
         return [
-            "store": .text(store.plugin.rawValue), "keys": .integer(sample.count),
+            "store": .text(store.plugin.rawValue), "zlibLevel": .integer(level), "keys": .integer(sample.count),
             "milliseconds": .number(keySeconds * 1000), "jsonMilliseconds": .number(jsonSeconds * 1000),
             "timeRatio": .number(keySeconds / jsonSeconds), "bytes": .integer(all), "jsonBytes": .integer(jsonBytes),
             "jsonWireBytes": .integer(jsonWire), "byteRatio": .number(Double(all) / Double(jsonBytes)),
@@ -93,7 +99,7 @@ private struct KeyPair {
     private let stores: [any SessionStore]
     private let transports: [PipeSessionSyncTransport]
 
-    init(_ first: any SessionStore, _ second: any SessionStore, compression: CompressionPolicy = .zlib()) throws {
+    init(_ first: any SessionStore, _ second: any SessionStore, compression: CompressionPolicy) throws {
         stores = [first, second]
         var ends: [Int32] = []
         for _ in 0..<2 {
@@ -138,8 +144,8 @@ private struct KeyPair {
         for router in routers { try await sample.register(in: router) }
         try await meet()
         let start = ContinuousClock.now
-        try await routers[0].commit(sample.batch())
         try await routers[0].attach(to: connections[0])
+        try await routers[0].commit(sample.batch())
         try await routers[1].attach(to: connections[1])
         for await progress in await routers[1].progressChanges()
         where progress.arrived >= sample.changedCount && progress.isComplete { break }

@@ -1,0 +1,115 @@
+import Foundation
+import MeshRegister
+
+/// The keys that a replica knows, each at a place of its own: a name is looked up once, and is a number from then on.
+struct KeyTable: Hashable, Sendable {
+    struct Record: Hashable, Sendable {
+        let name: String
+        /// Of the name (`KeyDigest`); its lowest eight bits are the bucket's number.
+        let hash: UInt64
+        /// nil when the app has not registered the key.
+        fileprivate(set) var catalogRule: KeyRule?
+        fileprivate(set) var entry: StateEntry?
+        /// Of the entry's version; what a digest adds up.
+        fileprivate(set) var versionHash: UInt64 = 0
+        /// Whether it is among what has changed.
+        fileprivate(set) var isChanged = false
+
+        var rule: KeyRule { catalogRule ?? .unknown }
+        var bucket: Int { KeyDigest.bucket(ofPrint: hash) }
+        var print: UInt64 { KeyDigest.print(versionHash, in: bucket) }
+        var byteCount: Int { entry.map { KeyReplica.size(name, $0) } ?? 0 }
+        var version: KeyMessage.Version? { entry.map { .init(key: name, version: $0.version) } }
+    }
+
+    private(set) var records: [Record] = []
+    private var places: [String: Int] = [:]
+    private var vacant: [Int] = []
+    private(set) var entryCount = 0
+    private(set) var byteCount = 0
+    /// Entries that are removals.
+    private(set) var removedCount = 0
+    /// Places whose entries have changed since `markWritten`, in the order in which they first did.
+    private(set) var changed: [Int] = []
+
+    /// Bucket by bucket.
+    var changedByBucket: [Int] {
+        changed.map { (bucket: records[$0].bucket, place: $0) }.sorted { $0 < $1 }.map(\.place)
+    }
+
+    init(_ entries: [String: StateEntry] = [:], catalog: KeyTable? = nil) {
+        if let catalog { self = catalog.catalog }
+        for (name, entry) in entries.sorted(by: { $0.key < $1.key }) { set(entry, at: makePlace(of: name)) }
+        markWritten()
+    }
+
+    func place(of name: String) -> Int? { places[name] }
+
+    func entry(_ name: String) -> StateEntry? { places[name].flatMap { records[$0].entry } }
+
+    /// - Returns: the key's place.
+    @discardableResult
+    mutating func setRule(_ rule: KeyRule, of name: String) -> Int {
+        let place = makePlace(of: name)
+        if records[place].catalogRule != rule { records[place].catalogRule = rule }
+        return place
+    }
+
+    mutating func removeRule(at place: Int) { records[place].catalogRule = nil }
+
+    /// What the app has registered, without the entries.
+    var catalog: KeyTable {
+        if entryCount == 0, changed.isEmpty { return self }
+        var catalog = KeyTable()
+        for record in records { if let rule = record.catalogRule { catalog.setRule(rule, of: record.name) } }
+        return catalog
+    }
+
+    /// Whether an entry takes the place of what is there.
+    func isOlder(at place: Int, than entry: StateEntry) -> Bool {
+        records[place].entry.map { entry.wins(over: $0) } ?? true
+    }
+
+    /// Whether the entry fits into the bounds of all.
+    func hasRoom(for entry: StateEntry, _ name: String, at place: Int?) -> Bool {
+        let present = place.map { records[$0].byteCount } ?? 0
+        return byteCount - present + KeyReplica.size(name, entry) <= KeyLimits.totalBytesMax
+            && (present > 0 || entryCount < KeyLimits.keysMax)
+    }
+
+    mutating func set(_ entry: StateEntry?, at place: Int) {
+        byteCount -= records[place].byteCount
+        entryCount += (entry == nil ? 0 : 1) - (records[place].entry == nil ? 0 : 1)
+        removedCount += (entry.isRemoval ? 1 : 0) - (records[place].entry.isRemoval ? 1 : 0)
+        records[place].entry = entry
+        records[place].versionHash = entry.map { KeyDigest.hash($0.version, of: records[place].hash) } ?? 0
+        byteCount += records[place].byteCount
+        guard !records[place].isChanged else { return }
+        records[place].isChanged = true
+        changed.append(place)
+    }
+
+    mutating func makePlace(of name: String) -> Int {
+        if let place = places[name] { return place }
+        let record = Record(name: name, hash: KeyDigest.hash(name.utf8))
+        let place = vacant.popLast() ?? records.count
+        if place < records.count { records[place] = record } else { records.append(record) }
+        places[name] = place
+        return place
+    }
+
+    /// What has changed is in the store. Names of which neither a rule nor an entry is left give up their places.
+    mutating func markWritten() {
+        for place in changed {
+            records[place].isChanged = false
+            guard records[place].entry == nil, records[place].catalogRule == nil else { continue }
+            places[records[place].name] = nil
+            vacant.append(place)
+        }
+        changed = []
+    }
+}
+
+extension StateEntry? {
+    var isRemoval: Bool { map { $0.bytes == nil } ?? false }
+}
