@@ -319,6 +319,9 @@ let modules: [Module] = [
     Module(
         "MeshVirtualTime", "Modules/Lab/VirtualTime", floor: 1, form: .internalLibrary,
         tests: ["MeshBus"]),
+    Module(
+        "MeshPrograms", "Modules/Lab/Programs", floor: 1, form: .internalLibrary, uses: ["MeshBus"],
+        tests: ["MeshTestSupport"]),
     Module("MeshBenchmarks", "Modules/Lab/Benchmarks", floor: 1, uses: ["MeshBus"]),
     Module("MeshFixtures", "Modules/Lab/Fixtures", floor: 5, uses: ["MeshBus", "MeshWire"]),
     Module(
@@ -336,11 +339,11 @@ let modules: [Module] = [
         uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshUDPTransport"]),
     Module(
         "MeshRedisLab", "Modules/Lab/Redis", floor: 7, form: .internalLibrary,
-        uses: ["MeshBus", "MeshResumeGateway", "MeshRedisReplay"]),
+        uses: ["MeshBus", "MeshPrograms", "MeshResumeGateway", "MeshRedisReplay"]),
     Module(
         "MeshMQTTLab", "Modules/Lab/MQTT", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshBus", "MeshBenchmarks", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
+            "MeshBus", "MeshBenchmarks", "MeshPrograms", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
             "MeshMQTTTransport",
         ]),
     Module(

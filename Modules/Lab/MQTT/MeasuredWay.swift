@@ -3,6 +3,7 @@
     import MeshBus
     import MeshDelivery
     import MeshMQTTTransport
+    import MeshPrograms
     import MeshRelay
     import MeshSecurity
     import MeshTransport
@@ -70,17 +71,19 @@
         let arrivals = Arrivals()
         private let line = [UInt8](repeating: UInt8(ascii: "7"), count: MQTTBenchmark.byteCount) + [UInt8(ascii: "\n")]
         private let input = Pipe()
-        private let processes: [Process]
+        private let programs: [GuardedProgram]
 
         init(_ broker: MosquittoBroker) throws {
             let output = Pipe()
             let common = [
                 "-h", "127.0.0.1", "-p", "\(broker.port)", "-V", "5", "-q", "1", "--nodelay", "-t", "measured",
             ]
-            processes = [
-                try Self.start("mosquitto_sub", common, output: output),
-                try Self.start("mosquitto_pub", common + ["-l"], input: input),
+            programs = [
+                try Self.start("mosquitto_sub", common, output: output.fileHandleForWriting),
+                try Self.start("mosquitto_pub", common + ["-l"], input: input.fileHandleForReading),
             ]
+            // It ends with the program. That of the input stays open, as a write without a reader would end this process.
+            try output.fileHandleForWriting.close()
             Thread.detachNewThread { [arrivals] in
                 var buffer = [UInt8](repeating: 0, count: 65_536)
                 while case let count = read(output.fileHandleForReading.fileDescriptor, &buffer, buffer.count),
@@ -95,21 +98,14 @@
         deinit { close() }
 
         private static func start(
-            _ program: String, _ arguments: [String], input: Pipe? = nil, output: Pipe? = nil
-        ) throws -> Process {
+            _ program: String, _ arguments: [String], input: FileHandle? = nil, output: FileHandle? = nil
+        ) throws -> GuardedProgram {
             let places = ["/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"]
             guard let path = places.map({ $0 + program }).first(where: FileManager.default.isExecutableFile) else {
                 throw MosquittoBroker.Failure(
                     description: "there is no \(program); on Debian: apt-get install mosquitto-clients")
             }
-            let process = Process()
-            process.executableURL = URL(filePath: path)
-            process.arguments = arguments
-            process.standardInput = input ?? FileHandle.nullDevice
-            process.standardOutput = output ?? FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            return process
+            return try GuardedProgram([path] + arguments, input: input, output: output)
         }
 
         func send() {
@@ -124,11 +120,7 @@
         }
 
         func close() {
-            for process in processes where process.isRunning {
-                // They may have begun with other signals blocked.
-                _ = kill(process.processIdentifier, SIGKILL)
-                process.waitUntilExit()
-            }
+            for program in programs { program.end() }
         }
     }
 

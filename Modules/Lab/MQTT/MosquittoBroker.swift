@@ -2,8 +2,10 @@
     package import Foundation
     import MeshBus
     package import MeshMQTTTransport
+    import MeshPrograms
 
-    /// A real Mosquitto on a free port of the loopback address, for tests and the conformance rules. Ended when it is let go.
+    /// A real Mosquitto on a free port of the loopback address, for tests and the conformance rules. Ended when it is let go,
+    /// and when this process ends before that.
     package final class MosquittoBroker: Sendable {
         package struct Failure: Error, CustomStringConvertible {
             package let description: String
@@ -18,7 +20,7 @@
         package let port: UInt16
         package let folder: URL
         private let settings: [String]
-        private let process = Locked<Process?>(nil)
+        private let running = Locked<GuardedProgram?>(nil)
 
         /// - Parameter settings: lines of mosquitto.conf beside listener and access.
         /// - Throws: `Failure` where there is no Mosquitto, or it does not start.
@@ -43,20 +45,15 @@
             let user = getuid() == 0 ? ["user root"] : []
             let lines = ["listener \(port) 127.0.0.1", "persistence_location \(folder.path)/"] + user + settings
             try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
-            let process = Process()
             guard let program = Self.program else {
                 throw Failure(description: "there is no mosquitto on this machine")
             }
-            process.executableURL = URL(filePath: program)
-            process.arguments = ["-c", file.path]
             let log = folder.appending(path: "log")
             try Data().write(to: log)
             let output = try FileHandle(forWritingTo: log)
-            process.standardOutput = output
-            process.standardError = output
-            process.standardInput = FileHandle.nullDevice
-            try Self.withoutBlockedSignals { try process.run() }
-            self.process.withLock { $0 = process }
+            let process = try GuardedProgram(
+                [program, "-c", file.path], output: output, errors: output, folder: folder)
+            running.withLock { $0 = process }
             while !Self.answers(at: port) {
                 guard process.isRunning else {
                     let said = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
@@ -72,20 +69,7 @@
         /// At once, as a crash does.
         package func kill() { end(SIGKILL) }
 
-        /// Threads of ours may block signals, and a program starts with what its starter blocks: it would not hear `stop`.
-        private static func withoutBlockedSignals<Result>(_ body: () throws -> Result) rethrows -> Result {
-            var (none, before) = (sigset_t(), sigset_t())
-            sigemptyset(&none)
-            pthread_sigmask(SIG_SETMASK, &none, &before)
-            defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-            return try body()
-        }
-
-        private func end(_ signal: Int32) {
-            guard let process = process.withLock({ $0.take() }), process.isRunning else { return }
-            _ = Foundation.kill(process.processIdentifier, signal)
-            process.waitUntilExit()
-        }
+        private func end(_ signal: Int32) { running.withLock { $0.take() }?.end(signal) }
 
         private static let program = [
             "/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/opt/homebrew/sbin/mosquitto",

@@ -1,9 +1,11 @@
 #if Redis
     import Foundation
     import MeshBus
+    import MeshPrograms
     package import MeshRedisReplay
 
     /// A redis-server of our own in a folder of its own, reached through a socket in it and, for replicas, a port.
+    /// Ended when it is let go, and when this process ends before that.
     package final class RedisServer: Sendable {
         package enum Persistence: String, Sendable {
             case none, everySecond, always
@@ -20,7 +22,7 @@
         package let folder: String
         package let port: Int
         private let persistence: Persistence
-        private let process = Locked<Process?>(nil)
+        private let process = Locked<GuardedProgram?>(nil)
 
         /// - Throws: what `start` does.
         package init(_ persistence: Persistence = .none) throws {
@@ -41,16 +43,11 @@
 
         /// - Returns: when it answers.
         package func start() throws {
-            let server = Process()
-            server.executableURL = URL(filePath: "/usr/bin/env")
-            server.arguments =
+            let server = try GuardedProgram(
                 [
                     "redis-server", "--bind", "127.0.0.1", "--port", "\(port)", "--unixsocket", socket, "--save", "",
                     "--dir", folder, "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
-                ] + persistence.arguments
-            server.standardOutput = FileHandle.nullDevice
-            server.standardInput = FileHandle.nullDevice
-            try server.run()
+                ] + persistence.arguments, folder: URL(filePath: folder))
             process.withLock { $0 = server }
             while (try? command("PING")) != "PONG" {
                 guard server.isRunning else { throw CocoaError(.executableLoad) }
@@ -61,14 +58,13 @@
         /// As by a loss of power.
         package func kill() {
             guard let server = process.withLock({ $0.take() }) else { return }
-            Foundation.kill(server.processIdentifier, SIGKILL)
-            server.waitUntilExit()
+            server.end()
             try? FileManager.default.removeItem(atPath: socket)
         }
 
         /// It exists and answers nobody, until `resume`.
-        package func pause() { process.withLock { $0.map { _ = Foundation.kill($0.processIdentifier, SIGSTOP) } } }
-        package func resume() { process.withLock { $0.map { _ = Foundation.kill($0.processIdentifier, SIGCONT) } } }
+        package func pause() { process.withLock { $0 }?.send(SIGSTOP) }
+        package func resume() { process.withLock { $0 }?.send(SIGCONT) }
 
         /// - Returns: what Redis' own command-line client prints.
         @discardableResult
@@ -77,13 +73,9 @@
             let output = folder + "/said-\(UUID().uuidString)"
             FileManager.default.createFile(atPath: output, contents: nil)
             defer { try? FileManager.default.removeItem(atPath: output) }
-            let client = Process()
-            client.executableURL = URL(filePath: "/usr/bin/env")
-            client.arguments = ["redis-cli", "-s", socket] + arguments
-            client.standardOutput = FileHandle(forWritingAtPath: output)
-            client.standardError = FileHandle.nullDevice
-            try client.run()
-            client.waitUntilExit()
+            try GuardedProgram(
+                ["redis-cli", "-s", socket] + arguments, output: FileHandle(forWritingTo: URL(filePath: output))
+            ).wait()
             let data = try Data(contentsOf: URL(filePath: output))
             return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         }
