@@ -19,7 +19,7 @@
             try transport.contribute(to: &registry)
             registry.add(MQTTBenchmark.sealingCase, to: .benchmarks)
             guard MosquittoBroker.isInstalled else { return }
-            if MosquittoBroker.isWanted { registry.add(.mqtt(), to: .linkFixtures) }
+            registry.add(.mqtt(), to: .linkFixtures)
             registry.add(MQTTBenchmark.benchmarkCase, to: .benchmarks)
         }
     }
@@ -27,15 +27,10 @@
     extension LinkFixture {
         /// Links that trust each other and have met at a broker before, so that it keeps messages for them.
         package static func mqtt() -> LinkFixture {
-            let broker = Locked<MosquittoBroker?>(nil)
             let identities = (0..<2).map { _ in PeerIdentity() }
             return LinkFixture(countMax: 2, patience: 50_000) { count in
-                let mosquitto = try broker.withLock { broker in
-                    // One for all rules would hand one rule what another has left.
-                    let fresh = try MosquittoBroker(["allow_anonymous true", "max_queued_messages 0"])
-                    broker = fresh
-                    return fresh
-                }
+                // One for all rules would hand one rule what another has left.
+                let mosquitto = try MosquittoBroker(["allow_anonymous true", "max_queued_messages 0"])
                 let configurations = try configurations(Array(identities.prefix(count)), mosquitto.broker)
                 try await introduce(configurations)
                 let clients = try configurations.map {

@@ -14,9 +14,6 @@
         /// Whether there is one to start on this machine.
         package static var isInstalled: Bool { program != nil }
 
-        /// Whether rules are to be examined with one: where MESH_MQTT_BROKER is set (Docs/MQTT.md says why).
-        package static var isWanted: Bool { isInstalled && getenv("MESH_MQTT_BROKER") != nil }
-
         package let port: UInt16
         package let folder: URL
         private let settings: [String]
