@@ -29,8 +29,8 @@
 
         static let byteCount = 256
         private static let messageCount = 10_000
-        private static let latencyCount = 1_000
-        private static let rounds = 3
+        private static let latencyCount = 3_000
+        private static let rounds = 15
 
         private static func measure(_ context: BenchmarkContext) throws -> [BenchmarkRow] {
             let broker = try MosquittoBroker([
