@@ -71,7 +71,7 @@
         package func command(_ arguments: String...) throws -> String {
             // Not a pipe: a server that another test starts meanwhile would hold its end open.
             let output = folder + "/said-\(UUID().uuidString)"
-            FileManager.default.createFile(atPath: output, contents: nil)
+            _ = FileManager.default.createFile(atPath: output, contents: nil)
             defer { try? FileManager.default.removeItem(atPath: output) }
             try GuardedProgram(
                 ["redis-cli", "-s", socket] + arguments, output: FileHandle(forWritingTo: URL(filePath: output))

@@ -43,7 +43,7 @@
             let second = try await RedisReplayBuffer.connect(to: server.address, .mailboxes())
             let (words, notices) = (second.words(), second.notices())
             _ = try await first.set([1], "name", of: "s")
-            try await first.append(event(1), to: "s")
+            _ = try await first.append(event(1), to: "s")
             try await first.pass([0, 13, 10, 255], to: "t")
             var heard: [MailboxWord] = []
             for await word in words {
