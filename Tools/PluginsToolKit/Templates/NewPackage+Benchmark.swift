@@ -49,7 +49,7 @@ extension NewPackage {
             public init() {}
 
             public var descriptor: PluginDescriptor {
-                #warning("\(name.module): list the limits that it is to fit; they are the columns of the table")
+                #warning("\(name.module): add limits of its own, if there are any; each is a column of the table")
                 return PluginDescriptor(
                     id: "benchmark.\(name.dashed)", kind: "benchmark", module: "\(name.module)", version: "0.1.0",
                     summary: "Does the state of \(name.module) fit?", requires: ["core.wire"],

@@ -3,8 +3,10 @@ extension NewPackage {
     static func transport(_ name: PackageName, from origin: PackageOrigin) -> NewPackage {
         let modules = ["MeshBus", "MeshDelivery", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire"]
         let folder = "Sources/\(name.module)/\(name.module)"
+        // Where there is a `Mutex`, which the wire has.
+        let platforms = ".macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)"
         return NewPackage(
-            files: frame(name, from: origin, uses: modules) + [
+            files: frame(name, from: origin, uses: modules, platforms: platforms) + [
                 File(path: folder + "Link.swift", text: link(name)),
                 File(path: folder + "Wire.swift", text: wire(name)),
                 File(path: folder + "Plugin.swift", text: transportPlugin(name)),

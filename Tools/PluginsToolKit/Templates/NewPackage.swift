@@ -51,7 +51,11 @@ struct NewPackage {
 
 extension NewPackage {
     /// The manifest, the tool and what a repository ignores: the same for every kind.
-    static func frame(_ name: PackageName, from origin: PackageOrigin, uses modules: [String]) -> [File] {
+    /// - Parameter platforms: as the manifest has them; the library's own unless the kind's code needs later ones.
+    static func frame(
+        _ name: PackageName, from origin: PackageOrigin, uses modules: [String],
+        platforms: String = ".macOS(.v14), .iOS(.v17), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)"
+    ) -> [File] {
         let package = origin.identity.swiftLiteral
         let products = modules.map { "                .product(name: \"\($0)\", package: \(package)),\n" }
         let manifest = """
@@ -60,7 +64,7 @@ extension NewPackage {
 
             let package = Package(
                 name: "\(name.module)",
-                platforms: [.macOS(.v14), .iOS(.v17), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)],
+                platforms: [\(platforms)],
                 products: [.library(name: "\(name.module)", targets: ["\(name.module)"])],
                 dependencies: [
                     \(origin.dependency)
