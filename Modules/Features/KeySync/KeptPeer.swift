@@ -32,8 +32,7 @@ extension KeyReplica {
 
     /// To be called once the rules are known. What a peer's digests do not prove is pending until it has been compared.
     mutating func restore(_ kept: [KeptPeer]) {
-        guard !breaks(.forgetsPeers) else { return }
-        guard !kept.isEmpty else { return }
+        guard !kept.isEmpty, !breaks(.forgetsPeers) else { return }
         let shared = table.records.indices.filter(isShareable)
         var digest = KeyDigest()
         for place in shared { digest.add(table.records[place]) }

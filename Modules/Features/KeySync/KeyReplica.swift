@@ -56,14 +56,8 @@ struct KeyReplica: Hashable, Sendable {
         table.records.reduce(into: [:]) { if let entry = $1.entry { $0[$1.name] = entry } }
     }
 
-    /// The app's catalog. Complexity: O(keys).
-    var rules: [String: KeyRule] {
-        get { table.records.reduce(into: [:]) { if let rule = $1.catalogRule { $0[$1.name] = rule } } }
-        set {
-            for place in table.records.indices { table.removeRule(at: place) }
-            for (name, rule) in newValue.sorted(by: { $0.key < $1.key }) { table.setRule(rule, of: name) }
-        }
-    }
+    /// Names that the app has registered. Complexity: O(keys).
+    var registered: [String] { table.records.filter { $0.catalogRule != nil }.map(\.name) }
 
     /// - Returns: the key's place.
     @discardableResult

@@ -55,8 +55,6 @@ struct KeyTable: Hashable, Sendable {
         return place
     }
 
-    mutating func removeRule(at place: Int) { records[place].catalogRule = nil }
-
     /// What the app has registered, without the entries.
     var catalog: KeyTable {
         if entryCount == 0, changed.isEmpty { return self }

@@ -12,20 +12,6 @@ struct KeyValue: Hashable {
     var schema: UInt32 = 1
     var bytes: Data
 
-    /// - Throws: `WireError`; a layout that is not known here is `unsupportedVersion`.
-    init(_ data: Data) throws {
-        self = try data.withUnsafeBytes { buffer in
-            let header = try Header(buffer)
-            return KeyValue(codec: header.codec, schema: header.schema, bytes: Data(header.bytes))
-        }
-    }
-
-    init(codec: UInt8 = rawCodec, schema: UInt32 = 1, bytes: Data) {
-        self.codec = codec
-        self.schema = schema
-        self.bytes = bytes
-    }
-
     var data: Data { bytes.withUnsafeBytes { Header(codec: codec, schema: schema, bytes: $0).data } }
 
     /// The same where it lies; valid as long as that is.
@@ -33,25 +19,6 @@ struct KeyValue: Hashable {
         var codec: UInt8
         var schema: UInt32
         var bytes: UnsafeRawBufferPointer
-
-        init(codec: UInt8, schema: UInt32, bytes: UnsafeRawBufferPointer) {
-            self.codec = codec
-            self.schema = schema
-            self.bytes = bytes
-        }
-
-        init(_ buffer: UnsafeRawBufferPointer) throws(WireError) {
-            var reader = WireReader(buffer)
-            let layout = try reader.readUInt8()
-            guard layout == KeyValue.layout else {
-                throw WireError(.unsupportedVersion, "a value of layout \(layout)")
-            }
-            codec = try reader.readUInt8()
-            let schema = try reader.readVarint()
-            guard schema <= UInt32.max else { throw WireError(.oversized, "schema \(schema)") }
-            self.schema = UInt32(schema)
-            bytes = try reader.readRaw(reader.remaining)
-        }
 
         var data: Data {
             var writer = WireWriter(capacity: bytes.count + 8)
@@ -61,6 +28,29 @@ struct KeyValue: Hashable {
             writer.writeRaw(bytes)
             return Data(writer.bytes)
         }
+    }
+}
+
+extension KeyValue {
+    /// - Throws: `WireError`; a layout that is not known here is `unsupportedVersion`.
+    init(_ data: Data) throws {
+        self = try data.withUnsafeBytes { buffer in
+            let header = try Header(buffer)
+            return KeyValue(codec: header.codec, schema: header.schema, bytes: Data(header.bytes))
+        }
+    }
+}
+
+extension KeyValue.Header {
+    /// - Throws: as `KeyValue(_:)` does.
+    init(_ buffer: UnsafeRawBufferPointer) throws(WireError) {
+        var reader = WireReader(buffer)
+        let layout = try reader.readUInt8()
+        guard layout == KeyValue.layout else { throw WireError(.unsupportedVersion, "a value of layout \(layout)") }
+        let codec = try reader.readUInt8()
+        let schema = try reader.readVarint()
+        guard schema <= UInt32.max else { throw WireError(.oversized, "schema \(schema)") }
+        self.init(codec: codec, schema: UInt32(schema), bytes: try reader.readRaw(reader.remaining))
     }
 }
 

@@ -112,7 +112,7 @@ public actor StorageRouter {
 
     /// Sends every registered key that may travel to each peer that lacks it; the `manual` ones too.
     public func syncRegisteredKeysIfNeeded() async {
-        replica.send(replica.rules.keys.sorted())
+        replica.send(replica.registered)
         await pump()
     }
 

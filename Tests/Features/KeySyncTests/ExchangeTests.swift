@@ -15,7 +15,7 @@ import Testing
     private static func world(_ count: Int, _ mutation: KeyMutation? = nil) -> KeyWorld {
         var world = KeyWorld(mutation)
         for index in 0..<count { world.rules["setting.\(index)"] = KeyRule() }
-        for id in ["phone", "watch"] { world.replicas[id]?.rules = world.rules }
+        for id in ["phone", "watch"] { world.register(id) }
         for index in 0..<count { world.set("phone", "setting.\(index)", text(index)) }
         return world
     }
@@ -197,7 +197,7 @@ import Testing
     @Test func `Two large values, a refused one and a removal in between end well`() {
         let rules = ["one": KeyRule(), "two": KeyRule(priority: 2), "no": KeyRule(priority: 1)]
         var world = KeyWorld(rules: rules, messageBytes: 1000, maxAutoSyncSize: 1 << 20)
-        world.replicas["watch"]?.rules["no"] = KeyRule(policy: .never)
+        world.replicas["watch"]?.setRule(KeyRule(policy: .never), of: "no")
         world.meetAndSettle()
         for key in rules.keys.sorted() { world.set("phone", key, String(repeating: key, count: 4000)) }
         for _ in 0..<9 { world.deliver(0) }

@@ -92,10 +92,10 @@ struct KeyPromise: Sendable, CustomTestStringConvertible {
             world.set("phone", "a", "1")
             for index in 0..<40 {
                 world.rules["k\(index)"] = KeyRule()
-                world.replicas["phone"]?.rules = world.rules
+                world.register("phone")
                 world.set("phone", "k\(index)", String(repeating: "y", count: 200))
             }
-            world.replicas["watch"]?.rules = world.rules
+            world.register("watch")
             world.meetAndSettle()
             return world.text("watch", "a") == "1" && (0..<40).allSatisfy { world.text("watch", "k\($0)") != nil }
                 && world.text("watch", "large")?.utf8.count == 2000

@@ -42,12 +42,17 @@ struct KeyWorld: Hashable {
         let entries = losingStore ? [:] : replicas[id]?.entries ?? [:]
         let peers = losingStore ? [] : replicas[id].map { old in old.peers.keys.sorted().compactMap(old.kept) } ?? []
         var replica = KeyReplica(author: "\(id)#\(losingStore ? launches : 0)", entries: entries, nonce: launches << 32)
-        replica.rules = rules
         replica.configuration.messageBytes = messageBytes
         replica.configuration.maxAutoSyncSize = maxAutoSyncSize
         replica.breakRule(mutation)
-        replica.restore(peers)
         replicas[id] = replica
+        register(id)
+        replicas[id]?.restore(peers)
+    }
+
+    /// The app's catalog, as it is now.
+    mutating func register(_ id: String) {
+        for key in rules.keys.sorted() { replicas[id]?.setRule(rules[key] ?? KeyRule(), of: key) }
     }
 
     static func other(_ id: String) -> String { id == "phone" ? "watch" : "phone" }
