@@ -17,12 +17,14 @@ struct Module {
     var uses: [String] = []
     var needs: [Target.Dependency] = []
     var tests: [String]?
+    var testsNeed: [Target.Dependency] = []
     /// Files that are compiled in.
     var embeds: [String] = []
 
     init(
         _ name: String, _ path: String, floor: Int, form: Form = .library,
-        uses: [String] = [], needs: [Target.Dependency] = [], tests: [String]? = nil, embeds: [String] = []
+        uses: [String] = [], needs: [Target.Dependency] = [], tests: [String]? = nil,
+        testsNeed: [Target.Dependency] = [], embeds: [String] = []
     ) {
         self.name = name
         self.path = path
@@ -31,6 +33,7 @@ struct Module {
         self.uses = uses
         self.needs = needs
         self.tests = tests
+        self.testsNeed = testsNeed
         self.embeds = embeds
     }
 }
@@ -57,6 +60,8 @@ let webSocket =
     ["NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket"].map {
         Target.Dependency.product(name: $0, package: "swift-nio", condition: .when(traits: ["WebSocket"]))
     } + [.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["WebSocket"]))]
+let nioEmbedded = Target.Dependency.product(
+    name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["WebSocket"]))
 // Libraries of the system that are needed under their trait only.
 let libdeflate = Target.Dependency.target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"]))
 let sqlite = Target.Dependency.target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
@@ -278,7 +283,7 @@ let modules: [Module] = [
         needs: [hiredis], tests: ["MeshBus", "MeshResumeGateway", "MeshRedisLab"]),
     Module(
         "MeshWebSocket", "Modules/Internet/WebSocket", floor: 4, uses: ["MeshBus"], needs: webSocket,
-        tests: ["MeshBus"]),
+        tests: ["MeshBus"], testsNeed: [nioEmbedded]),
     Module(
         "MeshGatewayServer", "Modules/Internet/GatewayServer", floor: 6,
         uses: ["MeshBus", "MeshResume", "MeshMailbox", "MeshResumeGateway", "MeshSecurity", "MeshWebSocket"],
@@ -484,7 +489,8 @@ func targets(of module: Module) -> [Target] {
     return [
         target,
         .testTarget(
-            name: "\(module.name)Tests", dependencies: ([module.name] + tests).map { .byName(name: $0) } + module.needs,
+            name: "\(module.name)Tests",
+            dependencies: ([module.name] + tests).map { .byName(name: $0) } + module.needs + module.testsNeed,
             path: "Tests/\(folder)Tests", swiftSettings: settings + [.define("FLOOR_7")]),
     ]
 }

@@ -3,8 +3,8 @@
     import NIOHTTP1
     import NIOPosix
 
-    /// A few pages over HTTP on loopback, for operators: metrics, health. A request has at most 128 KiB, a connection one
-    /// request, and 10 s.
+    /// A few pages over HTTP on loopback, for operators: metrics, health. A connection has one request of at most 128 KiB, 10 s
+    /// to make it, and as long again to take its answer. What the answer itself takes is up to who answers.
     package final class HTTPService: Sendable {
         package struct Request: Sendable {
             package let method: String
@@ -28,6 +28,7 @@
         }
 
         static let bodyBytesMax = 128 << 10
+        static let patience = TimeAmount.seconds(10)
         private let channel: any Channel
 
         package var port: Int { channel.localAddress?.port ?? 0 }
@@ -41,19 +42,20 @@
                 let channel = try await ServerBootstrap(group: loop, childGroup: loop)
                     .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                     .childChannelInitializer { channel in
-                        channel.eventLoop.makeCompletedFuture {
-                            let late = channel.eventLoop.scheduleTask(in: .seconds(10)) { channel.close(promise: nil) }
-                            channel.closeFuture.whenComplete { _ in late.cancel() }
-                            try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-                                withPipeliningAssistance: false)
-                            try channel.pipeline.syncOperations.addHandler(AnsweringHandler(answer))
-                        }
+                        channel.eventLoop.makeCompletedFuture { try configure(channel, answer: answer) }
                     }
                     .bind(host: "127.0.0.1", port: port).get()
                 return HTTPService(channel)
             } catch {
                 throw WebSocketError(.unavailable, "cannot serve at 127.0.0.1:\(port): \(error)", cause: error)
             }
+        }
+
+        static func configure(
+            _ channel: any Channel, answer: @escaping @Sendable (Request) async -> Response
+        ) throws {
+            try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: false)
+            try channel.pipeline.syncOperations.addHandler(AnsweringHandler(answer))
         }
 
         package func stop() async { try? await channel.close() }
@@ -66,8 +68,13 @@
         private let answer: @Sendable (HTTPService.Request) async -> HTTPService.Response
         private var head: HTTPRequestHead?
         private var body: [UInt8] = []
+        private var deadline: Scheduled<Void>?
 
         init(_ answer: @escaping @Sendable (HTTPService.Request) async -> HTTPService.Response) { self.answer = answer }
+
+        func handlerAdded(context: ChannelHandlerContext) { limitTime(of: context.channel) }
+
+        func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             switch unwrapInboundIn(data) {
@@ -80,17 +87,24 @@
             case .end:
                 guard let head else { return }
                 self.head = nil
+                deadline?.cancel()
                 let request = HTTPService.Request(method: head.method.rawValue, path: head.uri, body: body)
                 let answer = answer
                 let channel = context.channel
-                channel.eventLoop.makeFutureWithTask { await answer(request) }
-                    .whenSuccess { Self.write($0, to: channel) }
+                channel.eventLoop.makeFutureWithTask { await answer(request) }.assumeIsolated()
+                    .whenSuccess { self.write($0, to: channel) }
             }
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-        private static func write(_ response: HTTPService.Response, to channel: any Channel) {
+        private func limitTime(of channel: any Channel) {
+            deadline = channel.eventLoop.scheduleTask(in: HTTPService.patience) { channel.close(promise: nil) }
+        }
+
+        private func write(_ response: HTTPService.Response, to channel: any Channel) {
+            guard channel.isActive else { return }
+            limitTime(of: channel)
             let headers = HTTPHeaders(
                 [
                     ("Content-Type", response.type), ("Content-Length", "\(response.text.utf8.count)"),

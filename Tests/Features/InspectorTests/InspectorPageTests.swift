@@ -11,9 +11,16 @@
 
     @Suite("The inspector's pages")
     struct InspectorPageTests {
+        /// On a busy machine an answer takes longer than URLSession's minute.
+        private static let client = {
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.timeoutIntervalForRequest = 600
+            return URLSession(configuration: configuration)
+        }()
+
         private func get(_ address: String) async throws -> (status: Int, text: String, headers: [String: String]) {
             let url = try #require(URL(string: address))
-            let (data, response) = try await URLSession.shared.data(from: url)
+            let (data, response) = try await Self.client.data(from: url)
             let answer = try #require(response as? HTTPURLResponse)
             let headers = answer.allHeaderFields.map { ("\($0.key)".lowercased(), "\($0.value)") }
             return (

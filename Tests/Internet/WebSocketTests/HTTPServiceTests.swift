@@ -1,0 +1,57 @@
+#if WebSocket
+    import NIOCore
+    import NIOEmbedded
+    import Testing
+
+    @testable import MeshWebSocket
+
+    @Suite struct HTTPServiceTests {
+        private func connection(
+            _ answer: @escaping @Sendable (HTTPService.Request) async -> HTTPService.Response
+        ) async throws -> NIOAsyncTestingChannel {
+            let channel = try await NIOAsyncTestingChannel { try HTTPService.configure($0, answer: answer) }
+            try await channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).get()
+            return channel
+        }
+
+        private func whatIsSent(on channel: NIOAsyncTestingChannel) async throws -> String {
+            try await channel.waitForOutboundWrite(as: ByteBuffer.self).getString(at: 0, length: 12) ?? ""
+        }
+
+        @Test func `An answer may take longer than a request may`() async throws {
+            let (gate, opener) = AsyncStream<Void>.makeStream()
+            let (begun, begins) = AsyncStream<Void>.makeStream()
+            let channel = try await connection { request in
+                begins.finish()
+                for await _ in gate {}
+                return .init(status: 200, text: request.path)
+            }
+            try await channel.writeInbound(ByteBuffer(string: "GET /slow HTTP/1.1\r\nHost: here\r\n\r\n"))
+            for await _ in begun {}
+            await channel.testingEventLoop.advanceTime(by: HTTPService.patience * 6)
+            #expect(channel.isActive)
+            opener.finish()
+            #expect(try await whatIsSent(on: channel) == "HTTP/1.1 200")
+            _ = try? await channel.finish()
+        }
+
+        @Test(arguments: ["", "GET / HTTP/1.1\r\nHost: here\r\n", "PUT / HTTP/1.1\r\nContent-Length: 9\r\n\r\nhalf"])
+        func `A request that does not end is not waited for`(half: String) async throws {
+            let channel = try await connection { _ in .init(status: 200, text: "") }
+            await channel.testingEventLoop.advanceTime(by: HTTPService.patience - .seconds(1))
+            try await channel.writeInbound(ByteBuffer(string: half))
+            #expect(channel.isActive)
+            await channel.testingEventLoop.advanceTime(by: .seconds(1))
+            #expect(!channel.isActive)
+        }
+
+        @Test func `A request beyond its limit ends the connection`() async throws {
+            let channel = try await connection { _ in .init(status: 200, text: "") }
+            let bytes = HTTPService.bodyBytesMax + 1
+            let head = ByteBuffer(string: "PUT / HTTP/1.1\r\nContent-Length: \(bytes)\r\n\r\n")
+            try await channel.writeInbound(head)
+            try await channel.writeInbound(ByteBuffer(repeating: 0, count: bytes))
+            #expect(!channel.isActive)
+        }
+    }
+#endif
