@@ -441,16 +441,6 @@ let modules: [Module] = [
     Module(
         "GroceriesExample", "Docs/Examples/Groceries", floor: 7, form: .internalLibrary,
         uses: ["MeshIdentity", "MeshEngine", "MeshTransport", "MeshSession"]),
-    Module(
-        "PlayerExample", "Docs/Examples/Player", floor: 7, form: .internalLibrary,
-        uses: [
-            "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshKeySync",
-            "MeshWatchConnectivityTransport",
-        ],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshKeySync",
-            "MeshScenarioTransport", "MeshTestSupport",
-        ]),
 ]
 
 let settings: [SwiftSetting] = [

@@ -57,7 +57,7 @@ struct PackageName: Equatable {
         "LoopbackTransport",
         "Mailbox",
         "MQTT", "MQTTLab", "MQTTTransport",
-        "Payload", "Pipe", "PipeTransport", "PlayerExample", "PluginsTool", "PluginsToolKit", "Programs", "RedisLab",
+        "Payload", "Pipe", "PipeTransport", "PluginsTool", "PluginsToolKit", "Programs", "RedisLab",
         "RedisReplay",
         "Register",
         "Relay",
