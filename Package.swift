@@ -438,8 +438,9 @@ let modules: [Module] = [
             "MeshTransport", "MeshConnection", "MeshSeries", "MeshSession",
         ],
         tests: ["MeshGPX", "SessionMesh", "MeshTestSupport"]),
+    // A package of its own too. Here for tests of what only this package sees: two versions of an app, in virtual time.
     Module(
-        "GroceriesExample", "Docs/Examples/Groceries", floor: 7, form: .internalLibrary,
+        "GroceriesExample", "Docs/Examples/Groceries/Sources/GroceryList", floor: 7, form: .internalLibrary,
         uses: ["MeshIdentity", "MeshEngine", "MeshTransport", "MeshSession"]),
 ]
 

@@ -6,14 +6,14 @@ import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
 import MeshTransport
-import Observation
 import Testing
 
 #if canImport(Combine)
     import Combine
 #endif
 
-/// The faces of one session, as Docs/Sessions.md shows them.
+/// The faces of one session that tell each step in its order, as Docs/Sessions.md shows them. The model is tested in the
+/// example's own package.
 @MainActor @Suite struct FacesTests {
     private let world = VirtualWorld(seed: 71)
 
@@ -31,30 +31,6 @@ import Testing
         for session in [here, there] { session.start() }
         await world.settle(until: { here.isMember && there.isMember })
         return (here, there)
-    }
-
-    @Test func `a model shows the list, the company and who is typing, and its observers follow`() async throws {
-        let (here, there) = await pair()
-        let (model, other) = (GroceryModel(here), GroceryModel(there))
-        let changes = Locked(0)
-        withObservationTracking {
-            _ = model.lines
-        } onChange: {
-            changes.withLock { $0 += 1 }
-        }
-        try other.type("mil")
-        await world.settle(until: { model.typing == ["watch: mil…"] })
-        #expect(changes.withLock { $0 } == 0, "no line has changed")
-        try other.add("milk")
-        await world.settle(until: { model.lines == ["milk"] && model.typing.isEmpty })
-        #expect(changes.withLock { $0 } == 1)
-        try there.submit(.buy("milk"))
-        await world.settle(until: { model.lines == ["✓ milk"] && model.company == ["watch is here"] })
-        world.network.partition([phone], [watch])
-        try model.add("bread")
-        await world.settle(until: { model.company == ["watch is away"] })
-        world.network.heal()
-        await world.settle(until: { model.company == ["watch is here"] && other.lines == ["✓ milk", "bread"] })
     }
 
     @Test func `a log tells each step in its order`() async throws {

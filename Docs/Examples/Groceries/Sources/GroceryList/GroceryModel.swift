@@ -39,4 +39,6 @@ public final class GroceryModel {
         try session.submit(.add(item))
         session.hide(.typing)
     }
+
+    public func buy(_ item: String) throws { try session.submit(.buy(item)) }
 }
