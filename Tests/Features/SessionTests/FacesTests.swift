@@ -1,6 +1,5 @@
 import Foundation
 import GroceriesExample
-import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
