@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// What READY tells a client beside its session's id: fields of a JSON object, of which clients ignore those that they do not
 /// know. Tell here what a client needs before its first event, such as its user's id or the server's limits.
