@@ -25,6 +25,8 @@ final class DeliveryLine: @unchecked Sendable {
         var isBlocked = false
         /// The link has said that it has room since the last packet was handed to it.
         var hasBecomeWritable = false
+        /// A connection has begun or ended since the last packet was handed to the link.
+        var hasBegunAnew = false
     }
 
     /// Reading.
@@ -77,6 +79,7 @@ final class DeliveryLine: @unchecked Sendable {
         outgoing.packets = packets
         outgoing.pieces = FirstInFirstOut()
         outgoing.isBlocked = false
+        outgoing.hasBegunAnew = true
         writer.reset()
     }
 }

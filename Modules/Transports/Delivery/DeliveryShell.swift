@@ -288,7 +288,7 @@ final class DeliveryShell: LinkObserver {
                     state.core.report(.sendFailed(message.metadata, mode: .reliableEventually, reason: "\(error)"))
                 }
             }
-            line.outgoing.hasBecomeWritable = false
+            (line.outgoing.hasBecomeWritable, line.outgoing.hasBegunAnew) = (false, false)
             let packets = line.takePackets()
             line.outgoing.isSending = !packets.isEmpty
             return packets.isEmpty ? nil : packets[...]
@@ -301,6 +301,13 @@ final class DeliveryShell: LinkObserver {
     ) -> Bool {
         turn(&agenda) { state, now in
             guard state.lines[address] === line else { return false }
+            if line.outgoing.hasBegunAnew {
+                // What was live is gone with its connection, whose end says nothing of the one that there is now.
+                for packet in ([packet] + rest).reversed() where !packet.lane.isLive {
+                    line.outgoing.packets.putBack(packet)
+                }
+                return true
+            }
             for packet in rest.reversed() { line.outgoing.packets.putBack(packet) }
             switch error.code {
             case .full:

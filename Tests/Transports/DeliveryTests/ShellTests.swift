@@ -81,6 +81,19 @@ import Testing
         link.observer?.writable("peer")
         #expect(link.log == ["taken", "full", "taken"])
     }
+
+    @Test(arguments: [LinkError.Code.full, .unreachable])
+    func `What the old connection says while a new one begins does not hold up that one`(
+        _ code: LinkError.Code
+    ) throws {
+        // Where a platform keeps packets, both connections are one place.
+        let link = ReconnectingLink([.datagram: .deliveryMessage, .queue: .deliveryMessage], refusal: code)
+        let transport = try LinkTransport(localPeer: peer("left"), link: link, clock: ManualClock())
+        try transport.start()
+        link.observer?.connected("peer", as: nil)
+        // The new one never says that it has room, since it has not refused anything.
+        #expect(link.log == ["\(code)", "taken"])
+    }
 }
 
 /// A store in memory during whose first commit something else happens.
@@ -108,7 +121,7 @@ private final class BusyStore: SessionStore {
     func close() {}
 }
 
-/// Replaces its connection while the first packet is being sent, and has no room for the second.
+/// Replaces its connection while the first packet is being sent. Then it refuses that packet, or has no room for the second.
 private final class ReconnectingLink: TransportLink {
     private struct State {
         var observer: (any LinkObserver)?
@@ -117,22 +130,29 @@ private final class ReconnectingLink: TransportLink {
 
     private let state = Locked(State())
 
-    let lanes: [LinkLane: PayloadLimit] = [.stream: .deliveryMessage]
+    let lanes: [LinkLane: PayloadLimit]
+    private let refusal: LinkError.Code?
+
+    init(_ lanes: [LinkLane: PayloadLimit] = [.stream: .deliveryMessage], refusal: LinkError.Code? = nil) {
+        (self.lanes, self.refusal) = (lanes, refusal)
+    }
+
     var observer: (any LinkObserver)? { state.withLock { $0.observer } }
     var log: [String] { state.withLock { $0.log } }
 
     func open(_ observer: any LinkObserver) { state.withLock { $0.observer = observer } }
 
     func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
-        let number = state.withLock { state in
-            state.log.append(state.log.count == 1 ? "full" : "taken")
-            return state.log.count
+        let (isFirst, outcome) = state.withLock { state -> (Bool, LinkError.Code?) in
+            let outcome = [refusal, refusal == nil ? .full : nil, nil][min(state.log.count, 2)]
+            state.log.append(outcome.map { "\($0)" } ?? "taken")
+            return (state.log.count == 1, outcome)
         }
-        if number == 1 {
+        if isFirst {
             observer?.disconnected(address, reason: nil)
             observer?.connected(address, as: nil)
         }
-        if number == 2 { throw LinkError(.full) }
+        if let outcome { throw LinkError(outcome) }
     }
 
     func close() async { state.withLock { $0.observer = nil } }
