@@ -4,7 +4,7 @@
     import NIOPosix
 
     /// A few pages over HTTP on loopback, for operators: metrics, health. A connection has one request of at most 128 KiB, 10 s
-    /// to make it, and as long again to take its answer. What the answer itself takes is up to who answers.
+    /// to make it, and as long again to take its answer. How long the answer takes is up to the closure that makes it.
     package final class HTTPService: Sendable {
         package struct Request: Sendable {
             package let method: String
@@ -69,6 +69,7 @@
         private var head: HTTPRequestHead?
         private var body: [UInt8] = []
         private var deadline: Scheduled<Void>?
+        private var isAnswering = false
 
         init(_ answer: @escaping @Sendable (HTTPService.Request) async -> HTTPService.Response) { self.answer = answer }
 
@@ -77,6 +78,7 @@
         func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard !isAnswering else { return }
             switch unwrapInboundIn(data) {
             case .head(let head): self.head = head
             case .body(let bytes):
@@ -86,7 +88,7 @@
                 body += bytes.readableBytesView
             case .end:
                 guard let head else { return }
-                self.head = nil
+                isAnswering = true
                 deadline?.cancel()
                 let request = HTTPService.Request(method: head.method.rawValue, path: head.uri, body: body)
                 let answer = answer

@@ -1,4 +1,5 @@
 #if WebSocket
+    import MeshBus
     import NIOCore
     import NIOEmbedded
     import Testing
@@ -21,7 +22,9 @@
         @Test func `An answer may take longer than a request may`() async throws {
             let (gate, opener) = AsyncStream<Void>.makeStream()
             let (begun, begins) = AsyncStream<Void>.makeStream()
+            let paths = Locked<[String]>([])
             let channel = try await connection { request in
+                paths.withLock { $0.append(request.path) }
                 begins.finish()
                 for await _ in gate {}
                 return .init(status: 200, text: request.path)
@@ -30,8 +33,11 @@
             for await _ in begun {}
             await channel.testingEventLoop.advanceTime(by: HTTPService.patience * 6)
             #expect(channel.isActive)
+            // A second request on the same connection is none.
+            try await channel.writeInbound(ByteBuffer(string: "GET /second HTTP/1.1\r\nHost: here\r\n\r\n"))
             opener.finish()
             #expect(try await whatIsSent(on: channel) == "HTTP/1.1 200")
+            #expect(paths.withLock { $0 } == ["/slow"])
             _ = try? await channel.finish()
         }
 
