@@ -303,9 +303,7 @@ final class DeliveryShell: LinkObserver {
             guard state.lines[address] === line else { return false }
             if line.outgoing.hasBegunAnew {
                 // What was live is gone with its connection, whose end says nothing of the one that there is now.
-                for packet in ([packet] + rest).reversed() where !packet.lane.isLive {
-                    line.outgoing.packets.putBack(packet)
-                }
+                if !packet.lane.isLive { line.outgoing.packets.putBack(packet) }
                 return true
             }
             for packet in rest.reversed() { line.outgoing.packets.putBack(packet) }
