@@ -1,0 +1,18 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#endif
+
+/// Lines for the developer who runs a debug build.
+package enum StandardError {
+    /// Prints `SessionMesh: ` and one line, printable whatever peers have put into it.
+    package static func print(_ line: String) {
+        let bytes = Array("SessionMesh: \(line.printable())\n".utf8)
+        _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress!, $0.count) }
+    }
+}

@@ -1,0 +1,163 @@
+import MeshBus
+
+/// A field that a type's coding doesn't keep: a value and the copy decoded from its bytes differ there.
+///
+/// Devices share only bytes, so every part of this library uses the decoded copy. Debug builds compare it with the
+/// original, because a field that silently changes on its way is a mistake in `encode(to:)` or `init(from:)`.
+package struct CodingLoss: Hashable, Sendable, CustomStringConvertible {
+    /// The type that declares the field, or the type of the whole value.
+    package let type: String
+    /// Name of the stored property or enum case; empty if the whole value differs.
+    package let field: String
+
+    /// Finds the first field in which a decoded copy differs from its original; nil if there is none.
+    ///
+    /// A type's own `==` decides where it has one. Else stored properties are compared one by one, sets and dictionaries
+    /// in any order. Values that don't equal themselves, such as NaN, equal each other. Lazy properties are left out.
+    /// Looks at 4096 values, 32 levels deep, and at no difference beyond them.
+    package init?<Value>(from original: Value, to copy: Value) {
+        var comparison = Comparison()
+        let whole = CodingLoss("\(Swift.type(of: original as Any))", "")
+        guard let loss = comparison.compare(original, copy, whole) else { return nil }
+        self = loss
+    }
+
+    fileprivate init(_ type: String, _ field: String) { (self.type, self.field) = (type, field) }
+
+    package var description: String {
+        "\(field.isEmpty ? type : "\(type).\(field)") changes when it is encoded and decoded"
+    }
+}
+
+// MARK: - Reports
+
+extension CodingLoss {
+    /// Compares in debug builds, and writes one line to standard error for each new type and field of this process.
+    ///
+    /// - Parameter place: What the value is for, such as `an event of 'score'`.
+    /// - Returns: A loss that was not reported before, for the caller's diagnostics; always nil in release builds.
+    @discardableResult
+    package static func report<Value>(
+        from original: @autoclosure () -> Value, to copy: @autoclosure () -> Value, in place: @autoclosure () -> String
+    ) -> CodingLoss? {
+        #if DEBUG
+            guard let loss = CodingLoss(from: original(), to: copy()),
+                // Beyond it, more lines would tell the developer nothing new.
+                reported.withLock({ $0.count < 256 && $0.insert(loss).inserted })
+            else { return nil }
+            StandardError.print(
+                """
+                \(loss) (\(place())). Every device uses the decoded value, this one too: \
+                make encode(to:) and init(from:) keep the field.
+                """)
+            return loss
+        #else
+            return nil
+        #endif
+    }
+
+    #if DEBUG
+        private static let reported = Locked<Set<CodingLoss>>([])
+    #endif
+}
+
+// MARK: - Comparing
+
+private struct Comparison {
+    private static let depthMax = 32
+    private var valuesLeft = 4096
+
+    /// - Parameter owner: What is reported if the two values differ as a whole.
+    mutating func compare(_ original: Any, _ copy: Any, _ owner: CodingLoss, depth: Int = 0) -> CodingLoss? {
+        guard valuesLeft > 0, depth < Self.depthMax else { return nil }
+        valuesLeft -= 1
+        let type = Swift.type(of: original)
+        guard type == Swift.type(of: copy) else { return owner }
+        if let original = original as? any Equatable, original.isEqual(to: copy) { return nil }
+        if type is AnyClass, original as AnyObject === copy as AnyObject { return nil }
+        let (left, right) = (Mirror(reflecting: original), Mirror(reflecting: copy))
+        switch left.displayStyle {
+        case .set?, .dictionary?:
+            return compareElements(left, right, owner, depth)
+        case .collection?, .optional?, .tuple?:
+            return compareChildren(left, right, depth) { _ in owner }
+        case .enum? where left.children.isEmpty && right.children.isEmpty:
+            return "\(original)" == "\(copy)" ? nil : owner
+        case .class?, .enum?, .struct?:
+            guard !Self.isStandard(type) else { fallthrough }
+            return compareChildren(left, right, depth) { CodingLoss("\(type)", $0) }
+        default:
+            // NaN, alone or inside, doesn't equal itself.
+            guard let left = original as? any Equatable, let right = copy as? any Equatable else { return nil }
+            return left.isEqual(to: left) || right.isEqual(to: right) ? owner : nil
+        }
+    }
+
+    /// Types of Swift and Foundation have no fields that an app declares.
+    private static func isStandard(_ type: Any.Type) -> Bool {
+        let name = String(reflecting: type)
+        return name.hasPrefix("Swift.") || name.hasPrefix("Foundation")
+    }
+
+    private mutating func compareChildren(
+        _ left: Mirror, _ right: Mirror, _ depth: Int, _ owner: (_ label: String) -> CodingLoss
+    ) -> CodingLoss? {
+        if let left = left.superclassMirror, let right = right.superclassMirror,
+            let loss = compareChildren(left, right, depth, { CodingLoss("\(left.subjectType)", $0) })
+        {
+            return loss
+        }
+        for (original, copy) in zip(left.children, right.children) {
+            let label = original.label ?? ""
+            // Storage of lazy properties and of macros isn't part of the value.
+            if label.hasPrefix("$") || label.hasPrefix("_$") { continue }
+            guard label == copy.label ?? "" else { return owner(label) }
+            if let loss = compare(original.value, copy.value, owner(label), depth: depth + 1) { return loss }
+        }
+        return left.children.count == right.children.count ? nil : owner("")
+    }
+
+    /// Pairs equal elements or keys first. The rest may hold NaN, or a field that differs.
+    private mutating func compareElements(
+        _ left: Mirror, _ right: Mirror, _ owner: CodingLoss, _ depth: Int
+    ) -> CodingLoss? {
+        guard left.children.count == right.children.count else { return owner }
+        var copies: [AnyHashable: Any] = [:]
+        for child in right.children {
+            if let key = Self.key(of: child.value) { copies[key] = child.value }
+        }
+        var rest: [Any] = []
+        for child in left.children {
+            guard let key = Self.key(of: child.value), let copy = copies.removeValue(forKey: key) else {
+                rest.append(child.value)
+                continue
+            }
+            if let loss = compare(child.value, copy, owner, depth: depth + 1) { return loss }
+        }
+        for original in rest {
+            var first: CodingLoss?
+            var pair: AnyHashable?
+            for (key, copy) in copies {
+                guard let loss = compare(original, copy, owner, depth: depth + 1) else {
+                    pair = key
+                    break
+                }
+                first = first ?? loss
+            }
+            guard let pair else { return first ?? owner }
+            copies[pair] = nil
+        }
+        return nil
+    }
+
+    /// An element of a set, or the key of a dictionary's element, which is a tuple.
+    private static func key(of element: Any) -> AnyHashable? {
+        let mirror = Mirror(reflecting: element)
+        let key = mirror.displayStyle == .tuple ? mirror.children.first?.value ?? element : element
+        return key as? AnyHashable
+    }
+}
+
+extension Equatable {
+    fileprivate func isEqual(to other: Any) -> Bool { (other as? Self).map { self == $0 } ?? false }
+}
