@@ -26,6 +26,7 @@ extension SessionControl {
         try check(forked, "forked")
         try check(firstSequence, "firstSequence")
         try check(position, "position")
+        try check(stateDigest?.position ?? 0, "stateDigest")
         try view?.checkNumbers()
         try record?.checkNumbers()
         try check(relays?.count ?? 0, "relays")

@@ -39,8 +39,10 @@ public struct ConfirmationChain: Hashable, Sendable, Codable {
     }
 
     /// nil when there is nothing to compare.
-    func agrees(at position: UInt64, with value: UInt64) -> Bool? {
-        if position == self.position { return value == self.value }
-        return milestones.first { $0.position == position }.map { $0.value == value }
+    func agrees(at position: UInt64, with value: UInt64) -> Bool? { self.value(at: position).map { $0 == value } }
+
+    /// The fingerprint of the first events; nil when it is not known any more.
+    func value(at position: UInt64) -> UInt64? {
+        position == self.position ? value : milestones.first { $0.position == position }?.value
     }
 }

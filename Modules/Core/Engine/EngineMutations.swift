@@ -115,6 +115,10 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case relayRefused
     /// Who was let go does not hear it.
     case fenceUnheard
+    /// Members' state digests are not compared.
+    case statesUncompared
+    /// A session reduces an own event as it was given, not as its bytes say it.
+    case reducesOriginal
 
     package init?(name: String) {
         guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }

@@ -179,7 +179,10 @@ extension EventLog {
 extension EventLog {
     @inlinable
     mutating func markIfDue(_ count: Int) {
-        guard count - marks[marks.count - 1].count >= Self.markInterval else { return }
+        // At multiples of the interval in the whole order: milestones of the confirmed events lie there.
+        guard (Int(truncatingIfNeeded: baseCount) &+ count) % Self.markInterval == 0,
+            count > marks[marks.count - 1].count
+        else { return }
         addMark(count)
     }
 

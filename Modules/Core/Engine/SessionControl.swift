@@ -38,6 +38,8 @@ public struct SessionControl: Hashable, Sendable, Codable {
     public var record: SessionViewRecord?
     /// What the receiver is asked to hand on of others' events.
     public var relays: [SessionRange]?
+    /// The sender's newest state digest, for some time after it was made; earlier versions neither say nor read it.
+    package var stateDigest: StateDigest?
     /// Left out unless it is true: earlier versions neither say nor hear it.
     private var ended: Bool?
 

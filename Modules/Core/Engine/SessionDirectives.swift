@@ -119,6 +119,11 @@ public enum SessionAlarm: Hashable, Sendable {
     case promiseBroken(SourceSequence)
     /// Two members confirmed different prefixes of this length.
     case diverged(position: UInt64)
+    /// Another member has another state after the same `position` confirmed events: one of the two reduces or decodes
+    /// differently. Nothing is mended. Raised once for each member, until its state agrees again.
+    case stateDiverged(position: UInt64)
+    /// A type loses this field when it is encoded and decoded. Raised in debug builds, once for each type and field.
+    case codingLoss(type: String, field: String)
     /// An unsealed log was full; its oldest half can no longer be re-ordered.
     case foldedUnconfirmed(count: Int)
     /// A stamp that no clock shows; the event was refused.

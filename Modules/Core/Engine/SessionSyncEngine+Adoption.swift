@@ -57,6 +57,7 @@ extension SessionSyncEngine {
         announcedCount = checkpoint.settledCount
         cutStamp = checkpoint.cut
         confirmationChain = checkpoint.chain
+        comparison = StateComparison()
         due = DueEffects(stored: try moved(Array(due.entries), from: known))
         pending.replaceEverything()
         seal()

@@ -152,6 +152,7 @@ extension SessionSyncEngine {
         sources.settlePromises(of: slot)
         if control.hasEnded { takeEnd(slot) }
         compareChains(control, slot)
+        if let digest = control.stateDigest { compareStates(digest, slot) }
         answerRanges(control, slot)
         answerRelays(control, to: slot)
         takeFirsts(control, of: slot)

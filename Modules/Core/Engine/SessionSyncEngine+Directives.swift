@@ -281,6 +281,7 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: sources[$0].source, sequence: sources[$0].held) })
         control.hasEnded = ended
         control.view = stance
+        if isDigest { control.stateDigest = comparison.takeNext() }
         if isSomebodyInOldView {
             control.record = record
         }

@@ -10,6 +10,9 @@ extension SessionSyncEngine {
     /// Applies a local event at once and returns the envelope to send, once what `takeDirectives` asks to persist has
     /// been written.
     ///
+    /// The engine knows no codec: it reduces `event` as it is given. A caller whose events lose something when they are encoded
+    /// has to submit the decoded copy, as `SyncedSession` does, or its state differs from what peers reduce.
+    ///
     /// When the policy rejects the event, the envelope is returned all the same and the state stays as it is.
     /// Complexity: O(1) beside the reducer.
     /// - Parameter moment: the time of the tap.

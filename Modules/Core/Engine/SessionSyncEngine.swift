@@ -92,6 +92,7 @@ where
     /// For what the sampled looks at the reducer cost; see `checkReducer`.
     var samplingCredit = 0
     var isToldNondeterministic = false
+    var comparison = StateComparison()
     /// `gather` is under way, and what it has let wait.
     @usableFromInline var isGathering = false
     @usableFromInline var gathered: [LogEntry<Event>] = []

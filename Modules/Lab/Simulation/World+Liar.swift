@@ -131,7 +131,8 @@ extension World {
         case .diverged, .foldedUnconfirmed: return isAlone
         // It may say that it has gone on, or that it knows of no views.
         case .fenced: return isAlone
-        case .cannotChangeView: return schedule.liar != .stranger
+        case .cannotChangeView, .stateDiverged: return schedule.liar != .stranger
+        case .codingLoss: return false
         }
     }
 

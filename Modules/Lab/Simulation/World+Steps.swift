@@ -3,6 +3,7 @@ import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 import MeshVirtualTime
+import MeshWire
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -96,6 +97,7 @@ extension World {
             try handleTogether(at: peer)
             try catchUp(peer)
             suspectUnheard(peer)
+            compareState(of: peer)
             if !isSilent { replicas[peer].engine.tick(at: moment(peer)) }
             if conditions.stateOnly > 0, random.happens(rate: conditions.stateOnly) { sendStateOnly(peer) }
             try settle(peer)
@@ -103,6 +105,14 @@ extension World {
         }
         let interval = (40_000 + random.upTo(20_000)) * (schedule.company?.pace ?? 1)
         agenda.enter(.exchange(peer: Int32(peer)), at: now + interval)
+    }
+
+    private func compareState(of peer: Int) {
+        guard let milestone = replicas[peer].engine.milestone(),
+            let digest = CompactCodec.canonicalDigest(of: milestone.state)
+        else { return }
+        replicas[peer].engine.add(
+            StateDigest(position: milestone.position, chain: milestone.chain, state: digest, version: 1))
     }
 
     func handle(_ frame: Frame<Feature>, at peer: Int) throws(Violation) {
@@ -245,7 +255,7 @@ extension World {
         case .forked: break
         case .foldedUnconfirmed where mayFold(peer): break
         // Somebody with a restored store has said what is not true.
-        case .promiseBroken where mayFork, .diverged where mayFork: break
+        case .promiseBroken where mayFork, .diverged where mayFork, .stateDiverged where mayFork: break
         default: throw Violation("\(Schedule.name(of: peer)) raises \(alarm)")
         }
     }

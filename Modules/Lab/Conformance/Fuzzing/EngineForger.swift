@@ -183,6 +183,11 @@ extension EngineForger {
                 (happens(1, of: 2) ? victim.held.entries : []) + claims(victim, count: choices.below(5))),
             isDigest: happens(1, of: 2),
             position: number(near: victim.chain.position), chain: happens(1, of: 2) ? victim.chain.value : number())
+        if happens(1, of: 3) {
+            control.stateDigest = StateDigest(
+                position: number(near: victim.chain.position), chain: happens(1, of: 2) ? victim.chain.value : number(),
+                state: number(), version: happens(3, of: 4) ? 1 : number())
+        }
         for _ in 0..<choices.below(3) {
             control.asks.append(LivenessToken(source: source(victim), value: UInt32(truncatingIfNeeded: number())))
         }

@@ -1,0 +1,85 @@
+/// A digest of a member's state after its first `position` confirmed events.
+package struct StateDigest: Hashable, Sendable, Codable {
+    /// A multiple of `ConfirmationChain.interval`.
+    package var position: UInt64
+    /// The fingerprint of those events. Digests after different events aren't compared.
+    package var chain: UInt64
+    /// Digest of the state's canonical encoding.
+    package var state: UInt64
+    /// Version of the reducer that made the state. Digests of different versions aren't compared.
+    package var version: UInt64
+
+    package init(position: UInt64, chain: UInt64, state: UInt64, version: UInt64) {
+        (self.position, self.chain, self.state, self.version) = (position, chain, state, version)
+    }
+
+    /// Whether both states are equal; nil if they needn't be.
+    func agrees(with other: StateDigest) -> Bool? {
+        guard position == other.position, chain == other.chain, version == other.version else { return nil }
+        return state == other.state
+    }
+}
+
+/// Digests of this engine's state and of the other members', to find states that differ after the same events.
+///
+/// Not kept in a store: after a relaunch the next digest is compared.
+struct StateComparison: Sendable {
+    private var own: [StateDigest] = []
+    private var others: [SessionSource: [StateDigest]] = [:]
+    /// Members whose last comparable state differed.
+    private var diverged: Set<SessionSource> = []
+    private var tellingsLeft = 0
+
+    /// Digests that are kept of each member. Older ones are forgotten.
+    private static let digestsMax = 8
+    /// Periodic controls that carry a digest: enough for one of them to arrive over a bad link.
+    private static let tellingsMax = 8
+
+    var newestPosition: UInt64 { own.last?.position ?? 0 }
+
+    /// - Returns: whether it differs from the state of a member that agreed before.
+    mutating func add(_ digest: StateDigest) -> Bool {
+        Self.keep(digest, in: &own)
+        tellingsLeft = Self.tellingsMax
+        var differs = false
+        for (source, digests) in others {
+            for other in digests where compare(digest, other, of: source) { differs = true }
+        }
+        return differs
+    }
+
+    /// - Returns: whether it differs from this engine's state, if that member's agreed before.
+    mutating func hear(_ digest: StateDigest, of source: SessionSource) -> Bool {
+        Self.keep(digest, in: &others[source, default: []])
+        return own.contains { compare($0, digest, of: source) }
+    }
+
+    mutating func forget(_ isGone: (SessionSource) -> Bool) {
+        others = others.filter { !isGone($0.key) }
+        diverged = diverged.filter { !isGone($0) }
+    }
+
+    mutating func takeNext() -> StateDigest? {
+        guard tellingsLeft > 0 else { return nil }
+        tellingsLeft -= 1
+        return own.last
+    }
+
+    private mutating func compare(_ own: StateDigest, _ other: StateDigest, of source: SessionSource) -> Bool {
+        guard let agrees = own.agrees(with: other) else { return false }
+        guard !agrees else {
+            diverged.remove(source)
+            return false
+        }
+        guard diverged.insert(source).inserted else { return false }
+        // The other side raises its alarm too.
+        tellingsLeft = Self.tellingsMax
+        return true
+    }
+
+    private static func keep(_ digest: StateDigest, in digests: inout [StateDigest]) {
+        guard !digests.contains(digest) else { return }
+        if digests.count == digestsMax { digests.removeFirst() }
+        digests.append(digest)
+    }
+}
