@@ -258,7 +258,7 @@ let modules: [Module] = [
         ]),
     Module(
         "MeshRequests", "Modules/Features/Requests", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
+        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection"],
         tests: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
             "MeshTestSupport",

@@ -34,14 +34,17 @@ package struct CodingLoss: Hashable, Sendable, CustomStringConvertible {
 extension CodingLoss {
     /// Compares in debug builds, and writes one line to standard error for each new type and field of this process.
     ///
-    /// - Parameter place: What the value is for, such as `an event of 'score'`.
+    /// - Parameters:
+    ///   - copy: Isn't evaluated in release builds. If it throws, nothing is reported.
+    ///   - place: What the value is for, such as `an event of 'score'`.
     /// - Returns: A loss that was not reported before, for the caller's diagnostics; always nil in release builds.
     @discardableResult
     package static func report<Value>(
-        from original: @autoclosure () -> Value, to copy: @autoclosure () -> Value, in place: @autoclosure () -> String
+        from original: @autoclosure () -> Value, to copy: @autoclosure () throws -> Value,
+        in place: @autoclosure () -> String
     ) -> CodingLoss? {
         #if DEBUG
-            guard let loss = CodingLoss(from: original(), to: copy()),
+            guard let copy = try? copy(), let loss = CodingLoss(from: original(), to: copy),
                 // Beyond it, more lines would tell the developer nothing new.
                 reported.withLock({ $0.count < 256 && $0.insert(loss).inserted })
             else { return nil }

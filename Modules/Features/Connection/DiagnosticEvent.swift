@@ -46,7 +46,8 @@ public enum DiagnosticEvent: Sendable, Hashable {
     case fileReceived(fileURL: URL, hasMetadata: Bool)
     /// The platform has handed over a context of the other side.
     case applicationContextReceived
-    /// What arrived was no request of that type, or its reply could not be encoded.
+    /// What arrived was no request of that type, or it or its reply could not be encoded. In debug builds also: it was sent,
+    /// but encoding loses one of its fields, which standard error names.
     case requestEncodingFailed(requestType: String)
 }
 

@@ -2,6 +2,7 @@ import Foundation
 import MeshBus
 import MeshConnection
 import MeshTransport
+import MeshWire
 
 /// What becomes of a request's bytes.
 enum RequestOutcome: Sendable {
@@ -35,7 +36,7 @@ struct RequestHandler: Sendable {
                 return coding.outcome(of: error, listed: R.failures)
             }
             do {
-                return .answer(try coding.encode(response))
+                return .answer(try coding.encode(response, onLoss: onMismatch))
             } catch {
                 onMismatch()
                 return .failure(.encodingFailed(description: "\(error)"))
@@ -56,7 +57,16 @@ struct RequestCoding: Sendable {
         self.decoder = { type, data in try lock.withLock { try $0.decoder.decode(type, from: data) } }
     }
 
-    func encode(_ value: some Encodable) throws -> Data { try encoder(value) }
+    /// Encodes a request or a reply, once: everybody uses what these bytes say.
+    /// - Parameter onLoss: Called in debug builds when the bytes don't keep a field that was not reported yet.
+    func encode<Value: Codable>(_ value: Value, onLoss: () -> Void) throws -> Data {
+        let bytes = try encoder(value)
+        if CodingLoss.report(from: value, to: try decode(Value.self, from: bytes), in: "a request or its reply") != nil
+        {
+            onLoss()
+        }
+        return bytes
+    }
 
     func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         guard let value = try decoder(type, data) as? Value else {

@@ -145,7 +145,9 @@ extension SessionRequests {
     ) throws(ConnectionError) -> RequestCall {
         let payload: Data
         do {
-            payload = try coding.encode(request)
+            payload = try coding.encode(request) {
+                requester.report(.requestEncodingFailed(requestType: R.requestType))
+            }
         } catch {
             requester.report(.requestEncodingFailed(requestType: R.requestType))
             throw .encodingFailed(description: "\(error)")

@@ -253,6 +253,18 @@ import Testing
         #expect(here.events.all.contains(.requestEncodingFailed(requestType: "Unwritable")))
     }
 
+    #if DEBUG
+        @Test func `a request and a reply that lose a field when encoded are named in debug builds`() async throws {
+            let world = World(seed: 202_611_261_543)
+            let (here, there) = try await world.pair()
+            there.requests.register(Lossy.self) { request in Lossy.Reply(number: request.number) }
+            let reply = try await world.finish { try await here.requests.send(Lossy(number: 1, hint: "lost")) }
+            #expect(reply == Lossy.Reply(number: 1, hint: "decoded"), "what the bytes say")
+            #expect(here.events.all.contains(.requestEncodingFailed(requestType: "Lossy")))
+            #expect(there.events.all.contains(.requestEncodingFailed(requestType: "Lossy")))
+        }
+    #endif
+
     @Test func `W27 what is too large is refused before it waits, and so is a reply`() async throws {
         let world = World(seed: 29)
         // Small enough to be encoded in no time, since time goes on while it is.
@@ -337,4 +349,24 @@ private struct Misread: SessionRequest {
 private struct Unwritable: SessionRequest {
     typealias Response = Double
     let value: Double
+}
+
+/// A request and a reply that don't encode their hint.
+private struct Lossy: SessionRequest {
+    enum CodingKeys: CodingKey { case number }
+
+    struct Reply: Codable, Sendable, Equatable {
+        enum CodingKeys: CodingKey { case number }
+        var number: Int
+        var hint = "decoded"
+
+        init(number: Int, hint: String = "made here") { (self.number, self.hint) = (number, hint) }
+        init(from decoder: any Decoder) throws {
+            number = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .number)
+        }
+    }
+    typealias Response = Reply
+
+    var number: Int
+    var hint = ""
 }
