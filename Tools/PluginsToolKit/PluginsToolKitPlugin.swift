@@ -15,6 +15,7 @@ struct PluginsToolKitPlugin: Plugin {
         registry.add(LinkBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(SeriesBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(StateBenchmark.benchmarkCase, to: .benchmarks)
+        registry.add(TapBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(WayBenchmark.benchmarkCase, to: .benchmarks)
     }
 }

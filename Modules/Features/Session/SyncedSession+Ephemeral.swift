@@ -19,7 +19,12 @@ extension SyncedSession {
         guard phase != .closed else { throw SessionSyncError.closed }
         let bytes = try CompactCodec().encode(value)
         let moment = moment ?? now
-        try turn { try $0.show(bytes, as: key.name, at: moment) }
+        let loss = CodingLoss.report(
+            from: value, to: try CompactCodec().decode(Value.self, from: bytes), in: "a value shown as '\(key.name)'")
+        try turn { core in
+            core.report(loss)
+            try core.show(bytes, as: key.name, at: moment)
+        }
     }
 
     /// Shows nothing under that key any more, on no device. Closing the session does that for all keys.

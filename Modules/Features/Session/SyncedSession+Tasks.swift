@@ -2,6 +2,7 @@ import Foundation
 import MeshBus
 import MeshEngine
 import MeshIdentity
+import MeshWire
 
 /// What a turn leaves to be done later, or off the main actor.
 extension SyncedSession {
@@ -16,16 +17,41 @@ extension SyncedSession {
                 let range = SessionRange(source: place.source, first: place.sequence, last: place.sequence)
                 var event = "event \(place.sequence) of \(place.source)"
                 if case .event(let value)? = core.engine.records(in: range).first?.content { event += ", \(value)," }
-                let text = """
-                    SessionMesh: the reducer of '\(featureID)' gives two results for \(event) so devices will differ. \
+                StandardError.print(
+                    """
+                    the reducer of '\(featureID)' gives two results for \(event) so devices will differ. \
                     Use context.uuid(), context.randomNumberGenerator and context.metadata.causalTimestamp \
                     instead of UUID(), random numbers and Date().
-
+                    """)
+            }
+            for case .stateDiverged(let position) in alarms {
+                StandardError.print(
                     """
-                FileHandle.standardError.write(Data(text.utf8))
+                    after \(position) confirmed events another device has another state of '\(featureID)'. Reducers or \
+                    decoders differ: raise configuration.reducerVersion with each version of the app that changes them.
+                    """)
             }
         }
     #endif
+
+    /// Off the main actor: a state may be of any size.
+    func makeDigest(of milestone: SessionMilestone<State>) {
+        digestTask.hold([
+            Task { [weak self, measure = configuration.measure] in
+                let (digest, cost) = await Self.digest(of: milestone.state, measure)
+                guard !Task.isCancelled else { return }
+                self?.turn { $0.takeDigest(digest, of: milestone, cost: cost) }
+            }
+        ])
+    }
+
+    nonisolated private static func digest(
+        of state: State, _ measure: @Sendable (() -> Void) -> Duration
+    ) async -> (UInt64?, Duration) {
+        var digest: UInt64?
+        let cost = measure { digest = CompactCodec.canonicalDigest(of: state) }
+        return (digest, cost)
+    }
 
     func set(_ timer: OwnedTasks, _ delay: Duration, _ body: @escaping @MainActor (inout Core) -> Void) {
         timer.cancel()

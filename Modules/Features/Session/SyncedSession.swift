@@ -101,6 +101,7 @@ where
     @ObservationIgnored let catchUpTask = OwnedTasks()
     @ObservationIgnored var isCatchingUp = false
     @ObservationIgnored let copyTask = OwnedTasks()
+    @ObservationIgnored let digestTask = OwnedTasks()
     @ObservationIgnored let servingTask = OwnedTasks()
     /// What peers have asked for, the last of each.
     @ObservationIgnored var servings: [String: SeriesServing] = [:]
@@ -134,7 +135,8 @@ where
             sessionID: sessionID, featureID: featureID, localPeerID: transport.localPeer.id,
             payloadType: configuration.payloadType ?? "\(featureID).event",
             snapshotPayloadType: configuration.snapshotPayloadType ?? "\(featureID).state",
-            initialState: initialState, reducer: reducer, conflictPolicy: conflictPolicy,
+            initialState: Self.decodedCopy(of: initialState, featureID), reducer: reducer,
+            conflictPolicy: conflictPolicy,
             incarnation: configuration.incarnation ?? .random(in: 1 ... .max), seed: configuration.randomSeed(),
             members: configuration.members, options: configuration.engineOptions)
         self.init(engine: engine, transport: transport, configuration: configuration, hotPath: hotPath)
@@ -153,6 +155,14 @@ where
             at: Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers), hotPath: hotPath)
         shown = ShownValues(state: engine.state)
         showStatus()
+    }
+
+    /// A relaunch begins with what the store has of the initial state, and a newcomer with what a copy has. A state that can't
+    /// be encoded is an error where it is to be written or sent.
+    private static func decodedCopy(of initialState: State, _ featureID: String) -> State {
+        guard let copy = try? CompactCodec().decodedCopy(of: initialState) else { return initialState }
+        CodingLoss.report(from: initialState, to: copy, in: "the initial state of '\(featureID)'")
+        return copy
     }
 
     /// The run of the feature that this session is.
@@ -258,10 +268,14 @@ where
 
     /// Applies a local event at once, then writes it, sends it and, unless it is of a high rate, the new state.
     ///
+    /// The event is encoded once, and its decoded copy is reduced and returned: this device shows what the event's bytes say, as
+    /// every other one does.
+    ///
     /// - Parameter moment: the time of the tap, by the session's clock (`now`) where devices compare times.
     /// - Throws: what the reducer throws, `SessionSyncError.queueFull` while too much waits to be sent, `logFull` while
-    ///   too much is unconfirmed (see `waitForRoom`) or an event of a high rate is left out, `sessionEnded`, or `closed`. No
-    ///   sequence is taken then.
+    ///   too much is unconfirmed (see `waitForRoom`) or an event of a high rate is left out, `sessionEnded`, or `closed`;
+    ///   `payloadEncodingFailed` for an event that can't be encoded, `payloadDecodingFailed` for one that no device could
+    ///   read. No sequence is taken then.
     @discardableResult
     public func submit(_ event: Event, at moment: Date) throws -> SessionSyncEnvelope<Event> {
         guard _phase != .closed else { throw SessionSyncError.closed }
@@ -296,6 +310,8 @@ where
         catchUpTask.cancel()
         isCatchingUp = false
         copyTask.cancel()
+        digestTask.cancel()
+        core.comparisons.isUnderWay = false
         servingTask.cancel()
         isServing = false
         requestTimer.cancel()
@@ -405,6 +421,7 @@ extension SyncedSession {
         if directives.runsEffects { runEffects() }
         if let delay = directives.catchUpIn { catchUp(in: delay) }
         if let copy = directives.arrivedCopy { read(copy) }
+        if let milestone = directives.milestone { makeDigest(of: milestone) }
         if !directives.servings.isEmpty { serve(directives.servings) }
     }
 

@@ -85,6 +85,12 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// has zero: a few events at once.
     package var catchUpTime = Duration.milliseconds(2)
 
+    /// Version of the reducer, the policy, the state and how the state is encoded. Raise it with each version of the app that
+    /// changes what they make of the same events: devices compare states only where both have the same number. From 0 on.
+    public var reducerVersion = 1
+    /// Does some work and returns the CPU time that it took, for the budget of comparing states. Virtual time returns zero.
+    package var measure: @Sendable (_ work: () -> Void) -> Duration = { ContinuousClock().measure($0) }
+
     /// How often engines tell each other what they hold: a quarter of it while something is missing, a fifth after an
     /// event has come, ten times it while nothing is to be said.
     public var exchangeInterval: Duration = .seconds(1)

@@ -136,6 +136,10 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
         }
         configuration.now = { [network] in network.now.addingTimeInterval(clockAhead) }
         configuration.wait = { [weak self] in try await self?.sleep($0) }
+        configuration.measure = { work in
+            work()
+            return .zero
+        }
     }
 
     func session(

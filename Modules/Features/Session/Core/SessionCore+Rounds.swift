@@ -84,6 +84,7 @@ extension SessionCore {
             outgoing.snapshotReceivers = SnapshotReceivers()
         }
         let snapshot = outgoing.snapshotReceivers.isEmpty ? nil : engine.makeSnapshot(at: moment.now)
+        if snapshot != nil, statistics.snapshotsSent == 0 { checkStateCoding() }
         if outgoing.snapshotReceivers.isEverybody { told = (engine.held, moment.now) }
         var decided = hotPath.takeDirectives(&engine)
         decided.confirmed = unsaved.confirmed + decided.confirmed
@@ -93,6 +94,7 @@ extension SessionCore {
             // After a failure nobody knows what the store has.
             if unsaved.changes != nil { changes.replacesEverything = true }
             decided.persist = changes
+            if changes.movesBase { checkStateCoding() }
             batch = Result { try archive?.batch(changes, of: engine) ?? StoreBatch() }
         }
         let isSeriesRetry = series.isRetry
@@ -115,6 +117,7 @@ extension SessionCore {
         confirm(round.directives.confirmed)
         heed(round.directives.alarms)
         if engine.hasMoreConfirmed { wake() }
+        compareStates()
         directives.showsStatus = true
         directives.showsDeliveries = true
     }

@@ -48,6 +48,8 @@ where
         var arrivedCopy: ArrivingCopy?
         /// In how long to call `catchUp` until the engine is no longer behind.
         var catchUpIn: Duration?
+        /// A state to make a digest of, for `takeDigest`.
+        var milestone: SessionMilestone<State>?
         /// In how long to call `exchange` and `sendOwedRequest`, and no longer when it was to be before; nil leaves it.
         var exchangeIn: Duration?
         var requestIn: Duration?
@@ -115,6 +117,8 @@ where
     var listeningSince: Date
     var lastExchangeAt: Date
 
+    var comparisons = ComparisonSchedule()
+
     // What was last asked and said, and when.
     var exchange = ExchangeSchedule()
     var lastRequestAt: Date?
@@ -176,12 +180,13 @@ where
         guard outgoing.events.count < configuration.outgoingMax else {
             throw SessionSyncError.queueFull(limit: configuration.outgoingMax)
         }
-        let isSample = configuration.isHighRate(event)
+        let coded = try code(event)
+        let isSample = configuration.isHighRate(coded.event)
         if isSample, !samples.takes(in: engine.options.ownUnconfirmedMax, byteFill: byteFill, isAlone: isAlone) {
             statistics.thinnedOut += 1
             throw SessionSyncError.logFull(limit: engine.options.ownUnconfirmedMax)
         }
-        let envelope = try take(event) { try $0.submitLocal(event, at: moment) }
+        let envelope = try take(coded) { try $0.submitLocal(coded.event, at: moment) }
         if isSample { samples.count += 1 }
         return envelope
     }
@@ -199,35 +204,53 @@ where
 
     /// Submits the last event of all devices, for which there is room whatever waits.
     mutating func end(with event: Event, at moment: Date) throws {
-        _ = try take(event) { try $0.end(with: event, at: moment) }
+        let coded = try code(event)
+        _ = try take(coded) { try $0.end(with: coded.event, at: moment) }
         directives.showsStatus = true
     }
 
+    /// An event as its bytes say it, and those bytes.
+    private typealias CodedEvent = (event: Event, bytes: [UInt8])
+
+    /// Peers, and the next launch here, reduce what an event's bytes say; so this device does too.
+    /// - Throws: `SessionSyncError.payloadEncodingFailed`, or `payloadDecodingFailed` for bytes that no device could read.
+    private mutating func code(_ event: Event) throws -> CodedEvent {
+        let codec = CompactCodec()
+        let bytes: [UInt8]
+        do { bytes = try codec.encode(event) } catch {
+            throw SessionSyncError.payloadEncodingFailed(payloadType: engine.payloadType, description: "\(error)")
+        }
+        do {
+            let copy = try codec.decode(Event.self, from: bytes)
+            report(CodingLoss.report(from: event, to: copy, in: "an event of '\(engine.featureID)'"))
+            return (engine.options.mutations.contains(.reducesOriginal) ? event : copy, bytes)
+        } catch {
+            throw SessionSyncError.payloadDecodingFailed(payloadType: engine.payloadType, description: "\(error)")
+        }
+    }
+
+    mutating func report(_ loss: CodingLoss?) {
+        if let loss { tell(.codingLoss(type: loss.type, field: loss.field)) }
+    }
+
     private mutating func take(
-        _ event: Event, _ submit: (inout Engine) throws -> SessionSyncEnvelope<Event>
+        _ coded: CodedEvent, _ submit: (inout Engine) throws -> SessionSyncEnvelope<Event>
     ) throws -> SessionSyncEnvelope<Event> {
         let wasBehind = engine.isBehind
         let envelope = try submit(&engine)
         if wasBehind || updates.isKept { announceApplied() }
-        weigh(envelope)
+        if engine.options.eventBytes == nil { engine.weighLastSubmitted(coded.bytes.count) }
+        archive?.keep(coded.bytes, of: engine.source, envelope.metadata.sequence)
         statistics.submitted += 1
         deliveries.add(envelope.metadata)
         outgoing.events.append(envelope)
         directives.showsState = true
         directives.showsDeliveries = true
-        let isSample = configuration.isHighRate(event)
+        let isSample = configuration.isHighRate(coded.event)
         if isSample { wake() } else { publishSnapshot() }
         // What an exchange says is written first: not each second of a day alone.
         scheduleExchange(isSample && isAlone ? .idle : .regular)
         return envelope
-    }
-
-    /// Encodes an event once for the log's bound and for the store.
-    private mutating func weigh(_ envelope: SessionSyncEnvelope<Event>) {
-        // What cannot be encoded is an error where it is to be written or sent.
-        guard engine.options.eventBytes == nil, let bytes = try? CompactCodec().encode(envelope.payload) else { return }
-        engine.weighLastSubmitted(bytes.count)
-        archive?.keep(bytes, of: engine.source, envelope.metadata.sequence)
     }
 
     mutating func markSent(_ events: some Collection<SessionSyncEnvelope<Event>>) {

@@ -46,6 +46,10 @@ final class LobbyApp: Sendable {
         configuration.audience = .everyPeer
         configuration.incarnation = UInt32(truncatingIfNeeded: seed >> 16) | 1
         configuration.catchUpTime = .zero
+        configuration.measure = { work in
+            work()
+            return .zero
+        }
         configuration.randomSeed = { random.withLock { $0.next() } }
         configuration.now = { clock.wall }
         configuration.wait = { try await clock.wait($0) }

@@ -17,21 +17,28 @@ import MeshWatchConnectivityTransport
 /// One life of an app that shows a session.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class SessionWatchApp: Sendable {
-    typealias Session = SyncedSession<[UInt32], ListFeature.Event, ListFeature.Reducer, ListFeature.Policy>
+    typealias Feature = SessionWatchFeature
+    typealias Policy = AcceptingConflictPolicy<[UInt32], Feature.Event>
+    typealias Session = SyncedSession<[UInt32], Feature.Event, Feature.Reducer, Policy>
 
     let clock: AppClock
     private let device: Int
     private let transport: WatchConnectivitySessionSyncTransport
     private let session = Locked<Session?>(nil)
     private let isDead = Locked(false)
+    private let versions: Feature.Versions
     private let failure: Locked<String?>
+    /// Devices whose sessions have found that the other's state differs.
+    private let suspicious: Locked<Set<Int>>
     /// The ids of taps that are not known to be held by the other device.
     private let unsettled = Locked<[UInt32: UUID]>([:])
 
     init(
-        device: Int, session: WCSession, store: SimulatedDisk?, mutation: String?, clock: AppClock, seed: UInt64,
-        failure: Locked<String?>
+        device: Int, session: WCSession, store: SimulatedDisk?, versions: Feature.Versions, mutation: String?,
+        clock: AppClock, seed: UInt64, failure: Locked<String?>, suspicious: Locked<Set<Int>>
     ) throws {
+        self.versions = versions
+        self.suspicious = suspicious
         self.device = device
         self.clock = clock
         self.failure = failure
@@ -46,12 +53,18 @@ final class SessionWatchApp: Sendable {
     private static let sessionID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 10))
 
     @MainActor private func open(_ store: SimulatedDisk?, _ mutation: String?, _ seed: UInt64) async {
-        var configuration = SyncedSessionConfiguration<[UInt32], ListFeature.Event>()
+        var configuration = SyncedSessionConfiguration<[UInt32], Feature.Event>()
+        let isOdd = device == 1 && versions != .equal
+        if isOdd, versions == .tellApart { configuration.reducerVersion = 2 }
         configuration.store = store
         configuration.incarnation = UInt32(truncatingIfNeeded: seed >> 16) | 1
         // Copies here are small: every second life gives them in pieces all the same.
         if seed >> 33 & 1 == 0 { configuration.copyMessageBytesMax = 40 }
         configuration.catchUpTime = .zero
+        configuration.measure = { work in
+            work()
+            return .zero
+        }
         if let mutation = mutation.flatMap(EngineMutation.init(name:)) { configuration.engine.mutations = [mutation] }
         let random = Locked(SplitMix64(seed: seed))
         configuration.randomSeed = { random.withLock { $0.next() } }
@@ -59,10 +72,15 @@ final class SessionWatchApp: Sendable {
         configuration.wait = { [clock] in try await clock.wait($0) }
         do {
             let session = try await Session.open(
-                sessionID: Self.sessionID, featureID: ListFeature.id, transport: transport,
-                initialState: ListFeature.initialState, reducer: ListFeature.reducer,
-                conflictPolicy: ListFeature.policy, configuration: configuration)
+                sessionID: Self.sessionID, featureID: "taps", transport: transport, initialState: [],
+                reducer: Feature.Reducer(isOdd: isOdd), conflictPolicy: Policy(), configuration: configuration)
             guard !isDead.withLock({ $0 }) else { return }
+            let alarms = session.alarms()
+            Task { [suspicious, device] in
+                for await alarm in alarms {
+                    if case .stateDiverged = alarm { suspicious.withLock { _ = $0.insert(device) } }
+                }
+            }
             session.start()
             self.session.withLock { $0 = session }
         } catch {
@@ -75,7 +93,7 @@ final class SessionWatchApp: Sendable {
         Task { @MainActor in
             guard let session = session.withLock({ $0 }) else { return }
             do {
-                let tap = try session.submit(ListFeature.Event(number: number, isPicky: false))
+                let tap = try session.submit(Feature.Event(number: number, wasTappedHere: true))
                 ledger.withLock { $0.add(number, on: device) }
                 unsettled.withLock { $0[number] = tap.metadata.eventID }
             } catch {

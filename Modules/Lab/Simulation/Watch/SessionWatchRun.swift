@@ -1,4 +1,5 @@
 import MeshBus
+import MeshEngine
 import MeshSimulatedWatch
 import MeshStorage
 
@@ -18,6 +19,8 @@ final class SessionWatchRun {
     private let apps = Locked([SessionWatchApp?](repeating: nil, count: 2))
     private let launches = Locked<UInt64>(0)
     private let failure = Locked<String?>(nil)
+    private let versions: SessionWatchFeature.Versions
+    private let suspicious = Locked<Set<Int>>([])
     private let ledger = Locked(TapLedger())
     private var random: SplitMix64
     /// When each device is to be in the foreground again.
@@ -35,6 +38,7 @@ final class SessionWatchRun {
         self.simulation = simulation
         self.thread = thread
         random = SplitMix64(seed: seed)
+        versions = SessionWatchFeature.Versions(seed: seed)
         pair = SimulatedWatchPair(seed: seed, conditions: .calm, watches: 1, traceLimit: traceLimit)
         disks = Locked((0..<2).map { _ in SimulatedDisk(durability: .memory, staysOff: true) })
         // With power cuts the phone always does: what both have lost nobody has.
@@ -48,7 +52,7 @@ final class SessionWatchRun {
         let device = devices[index]
         let isKeeper = keepers.contains(index)
         let mutation = simulation.mutation
-        device.onLaunch { [clock = pair.clock, apps, launches, failure, disks] session in
+        device.onLaunch { [clock = pair.clock, apps, launches, failure, disks, versions, suspicious] session in
             let launch = launches.withLock { count in
                 count += 1
                 return count
@@ -59,9 +63,11 @@ final class SessionWatchRun {
             }
             do {
                 let app = try SessionWatchApp(
-                    device: index, session: session, store: isKeeper ? disk : nil, mutation: mutation,
+                    device: index, session: session, store: isKeeper ? disk : nil, versions: versions,
+                    mutation: mutation,
                     clock: AppClock(clock, on: device),
-                    seed: (seed &+ 1) &* 0x9E37_79B9_7F4A_7C15 ^ launch << 40 ^ launch << 17, failure: failure)
+                    seed: (seed &+ 1) &* 0x9E37_79B9_7F4A_7C15 ^ launch << 40 ^ launch << 17, failure: failure,
+                    suspicious: suspicious)
                 apps.withLock { $0[index] = app }
             } catch {
                 failure.withLock { $0 = "an app could not begin: \(error)" }
@@ -98,7 +104,17 @@ final class SessionWatchRun {
             advance(by: .milliseconds(Int64(random.upTo(500))))
             tap()
         }
+        // Beyond the next milestone, whatever copies and relaunches have evened out before.
+        if versions != .equal { tapOften() }
         return settle()
+    }
+
+    private func tapOften() {
+        let end = tapCount + 2 * UInt32(ConfirmationChain.interval)
+        while tapCount < end {
+            tap()
+            advance(by: .milliseconds(100))
+        }
     }
 
     private func settle() -> String? {
@@ -154,6 +170,12 @@ final class SessionWatchRun {
         thread.runAll()
         let (phone, watch) = states.withLock { ($0[0], $0[1]) }
         guard let phone, let watch else { return "no session" }
+        let suspicious = suspicious.withLock { $0 }
+        guard versions == .equal else {
+            let expected: Set<Int> = versions == .differ ? [0, 1] : []
+            return suspicious == expected ? nil : "devices \(suspicious) of \(expected) say that states differ"
+        }
+        guard suspicious.isEmpty else { return "devices \(suspicious) say that states differ" }
         guard phone == watch else { return "the phone shows \(phone) and the watch \(watch)" }
         return keepers.isEmpty ? nil : ledger.withLock { $0.fault(in: phone) }
     }

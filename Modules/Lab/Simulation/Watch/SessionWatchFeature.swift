@@ -1,0 +1,42 @@
+import MeshEngine
+
+/// The numbers of taps in their order, in an app whose events lose a field when they are encoded. A device that reduced an
+/// event as it was tapped would show another number than the other device, and than its own next launch.
+enum SessionWatchFeature {
+    struct Event: Codable, Sendable {
+        enum CodingKeys: CodingKey { case number }
+        let number: UInt32
+        /// Isn't encoded.
+        var wasTappedHere = false
+
+        static let mark: UInt32 = 1 << 31
+    }
+
+    struct Reducer: SessionSyncReducer {
+        /// Of a version of the app that leaves out every second tap.
+        let isOdd: Bool
+
+        func reduce(state: inout [UInt32], event: Event, context: SessionEventContext) {
+            if isOdd, event.number % 2 == 1 { return }
+            state.append(event.wasTappedHere ? event.number | Event.mark : event.number)
+        }
+    }
+
+    /// What the two apps of a seed are.
+    enum Versions: Sendable {
+        case equal
+        /// Their reducers differ, and both apps have the same number: they have to notice.
+        case differ
+        /// Their reducers differ, and so do the numbers: nothing is compared.
+        case tellApart
+
+        init(seed: UInt64) {
+            self =
+                switch seed % 16 {
+                case 7: .differ
+                case 15: .tellApart
+                default: .equal
+                }
+        }
+    }
+}
