@@ -128,15 +128,18 @@ final class GPXReader: NSObject, XMLParserDelegate {
     // MARK: - Faults
 
     func parser(_ parser: XMLParser, parseErrorOccurred parseError: any Error) {
-        isBroken = failure == nil
+        if failure == nil { isBroken = true }
         fail(parser, .malformed, "is not well-formed XML")
     }
 
-    /// Keeps what came before the end of a document that is cut short.
-    /// - Parameter lineCount: the document's.
+    /// Keeps what came before the end of a document that is cut short: the root isn't closed, and the parser stopped in
+    /// the last line or the one before it.
     /// - Returns: nil when there is no point, or the fault is elsewhere.
-    func recording(cutShortAtLine lineCount: Int) -> GPXRecording? {
-        guard isBroken, failure?.line == lineCount, !path.isEmpty else { return nil }
+    func recording(cutShort document: Data) -> GPXRecording? {
+        let text = document.reversed().drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
+        guard isBroken, let line = failure?.line, line >= text.count(where: { $0 == UInt8(ascii: "\n") }),
+            !text.starts(with: "gpx>".utf8.reversed())
+        else { return nil }
         point = nil
         endSegment()
         endTrack()

@@ -46,8 +46,7 @@ extension GPXRecording {
         parser.shouldResolveExternalEntities = false
         parser.delegate = reader
         let isWellFormed = parser.parse()
-        let lineCount = 1 + data.count { $0 == UInt8(ascii: "\n") }
-        if !isWellFormed, let recording = reader.recording(cutShortAtLine: lineCount) {
+        if !isWellFormed, let recording = reader.recording(cutShort: data) {
             self = recording
             return
         }
