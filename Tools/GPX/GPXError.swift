@@ -8,7 +8,7 @@ public struct GPXError: Error, Hashable, Sendable {
         public static let unreadable = Code(value: .unreadable)
         /// More bytes or points than `GPXLimits` allow.
         public static let tooLarge = Code(value: .tooLarge)
-        /// Not XML, not GPX, or a number or date that is none.
+        /// Not XML or not GPX.
         public static let malformed = Code(value: .malformed)
         /// Has a document type, whose entities no GPX file needs and attacks do.
         public static let hostile = Code(value: .hostile)

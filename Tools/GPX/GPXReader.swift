@@ -6,12 +6,16 @@ import Foundation
 
 /// Builds a recording from the parser's callbacks; the first fault ends the parse and stays in `failure`.
 final class GPXReader: NSObject, XMLParserDelegate {
-    /// A longer number or date is malformed, a longer name is cut.
+    /// A longer number or date is a bad value, a longer name is cut.
     private static let textBytesMax = 256
+    /// Beats per minute that a heart has. Recorders write -1 and 255 when they have lost the sensor.
+    private static let heartRates = 1.0...254
 
     private(set) var recording = GPXRecording(tracks: [])
     private(set) var failure: GPXError?
     private(set) var hasRoot = false
+    /// The failure is that the document isn't XML.
+    private var isBroken = false
     private let file: String
     private let limits: GPXLimits
     /// Local names of the open elements, outermost first; libxml2 allows 256 of them.
@@ -59,9 +63,9 @@ final class GPXReader: NSObject, XMLParserDelegate {
         defer { text = "" }
         switch (path.last, elementName.localName) {
         case ("trk", "name"): track?.name = trimmedText
-        case ("trkpt", "ele"): point?.elevation = number(parser, "elevation")
-        case ("trkpt", "time"): point?.time = time(parser)
-        case (_, "hr") where point != nil: point?.heartRate = heartRate(parser)
+        case ("trkpt", "ele"): point?.elevation = value(number)
+        case ("trkpt", "time"): point?.time = value { gpxTimestamp($0) }
+        case (_, "hr") where point != nil: point?.heartRate = value(heartRate)
         case ("trkseg", "trkpt"): endPoint()
         case ("trk", "trkseg"): endSegment()
         case ("gpx", "trk"): endTrack()
@@ -79,7 +83,8 @@ final class GPXReader: NSObject, XMLParserDelegate {
         guard let latitude = attributes["lat"].flatMap(Double.init), (-90...90).contains(latitude),
             let longitude = attributes["lon"].flatMap(Double.init), (-180...180).contains(longitude)
         else {
-            return fail(parser, .malformed, "a track point needs 'lat' within ±90 and 'lon' within ±180")
+            recording.badValueCount += 1
+            return
         }
         point = GPXPoint(latitude: latitude, longitude: longitude)
     }
@@ -103,40 +108,43 @@ final class GPXReader: NSObject, XMLParserDelegate {
 
     private var trimmedText: String { text.trimmingCharacters(in: .whitespacesAndNewlines) }
 
-    /// nil for an empty element, which says as much as none.
-    private func number(_ parser: XMLParser, _ meaning: String) -> Double? {
+    /// nil for an empty element, which says as much as none, and for a bad value, which is counted.
+    private func value<Value>(_ read: (String) -> Value?) -> Value? {
         let text = trimmedText
         guard !text.isEmpty else { return nil }
-        guard let number = Double(text), number.isFinite else {
-            fail(parser, .malformed, "'\(text.prefix(40))' is no \(meaning)")
+        guard let value = read(text) else {
+            recording.badValueCount += 1
             return nil
         }
-        return number
+        return value
     }
 
-    private func time(_ parser: XMLParser) -> Date? {
-        let text = trimmedText
-        guard !text.isEmpty else { return nil }
-        guard let time = gpxTimestamp(text) else {
-            fail(parser, .malformed, "'\(text.prefix(40))' is no date and time")
-            return nil
-        }
-        return time
-    }
+    private func number(_ text: String) -> Double? { Double(text).flatMap { $0.isFinite ? $0 : nil } }
 
-    private func heartRate(_ parser: XMLParser) -> Int? {
-        guard let rate = number(parser, "heart rate") else { return nil }
-        guard (0...500).contains(rate) else {
-            fail(parser, .malformed, "a heart rate of \(trimmedText.prefix(40)) is not within 0…500")
-            return nil
-        }
-        return Int(rate.rounded())
+    private func heartRate(_ text: String) -> Int? {
+        number(text).flatMap { Self.heartRates.contains($0) ? Int($0.rounded()) : nil }
     }
 
     // MARK: - Faults
 
     func parser(_ parser: XMLParser, parseErrorOccurred parseError: any Error) {
+        if failure == nil { isBroken = true }
         fail(parser, .malformed, "is not well-formed XML")
+    }
+
+    /// Keeps what came before the end of a document that is cut short: the root isn't closed, and the parser stopped in
+    /// the last line or the one before it.
+    /// - Returns: nil when there is no point, or the fault is elsewhere.
+    func recording(cutShort document: Data) -> GPXRecording? {
+        let text = document.reversed().drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
+        guard isBroken, let line = failure?.line, line >= text.count(where: { $0 == UInt8(ascii: "\n") }),
+            !text.starts(with: "gpx>".utf8.reversed())
+        else { return nil }
+        point = nil
+        endSegment()
+        endTrack()
+        recording.isCutShort = true
+        return recording.points.isEmpty ? nil : recording
     }
 
     private func fail(_ parser: XMLParser, _ code: GPXError.Code, _ message: String) {

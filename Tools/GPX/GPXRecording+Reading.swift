@@ -33,7 +33,7 @@ extension GPXRecording {
         try self.init(data: data, file: path, limits: limits)
     }
 
-    /// Reads a GPX document.
+    /// Reads a GPX document. Leaves out bad values, and reads a document that is cut short up to its end.
     /// - Parameter file: the name that errors carry.
     /// - Throws: `GPXError` with `tooLarge`, `malformed` or `hostile`.
     public init(data: Data, file: String, limits: GPXLimits = GPXLimits()) throws(GPXError) {
@@ -46,6 +46,10 @@ extension GPXRecording {
         parser.shouldResolveExternalEntities = false
         parser.delegate = reader
         let isWellFormed = parser.parse()
+        if !isWellFormed, let recording = reader.recording(cutShort: data) {
+            self = recording
+            return
+        }
         if let failure = reader.failure { throw failure }
         guard isWellFormed, reader.hasRoot else {
             throw GPXError(

@@ -6,8 +6,22 @@ public import Foundation
 /// Source: https://www.topografix.com/GPX/1/1/
 public struct GPXRecording: Hashable, Sendable {
     public var tracks: [GPXTrack]
+    /// Number of elevations, times, heart rates and points left out, because a number or date in them is none.
+    public var badValueCount = 0
+    /// The file ends in the middle; the points before that are here.
+    public var isCutShort = false
 
     public init(tracks: [GPXTrack]) { self.tracks = tracks }
+
+    /// The parts of the file that are missing here, in words for people; nil when it was read whole.
+    public var shortfall: String? {
+        let parts = [
+            badValueCount > 0 ? "has \(badValueCount) bad values, which are left out" : nil,
+            isCutShort ? "ends in the middle, after \(points.count) points" : nil,
+        ]
+        let shortfall = parts.compactMap(\.self).joined(separator: "; ")
+        return shortfall.isEmpty ? nil : shortfall
+    }
 
     /// Every point of every segment, timed or not.
     public var points: [GPXPoint] { tracks.flatMap { $0.segments.flatMap(\.points) } }

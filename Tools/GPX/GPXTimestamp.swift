@@ -1,7 +1,8 @@
 import Foundation
 
 /// Reads xsd:dateTime as GPX files have it: `2010-10-03T09:36:30Z`, with or without fractional seconds, with `Z`, an
-/// offset such as `+02:00`, or no zone at all, which GPX defines to be UTC. Years 0001–9999.
+/// offset such as `+02:00`, or no zone at all, which GPX defines to be UTC. Years 0001–9999. `24:00:00` is the next day's
+/// first instant.
 ///
 /// Source: W3C XML Schema Part 2, 3.2.7; days from a civil date after Howard Hinnant, chrono-compatible low-level date
 /// algorithms.
@@ -10,10 +11,11 @@ func gpxTimestamp(_ text: some StringProtocol) -> Date? {
     guard let year = reader.number(digits: 4), year > 0, reader.skip("-"),
         let month = reader.number(digits: 2), (1...12).contains(month), reader.skip("-"),
         let day = reader.number(digits: 2), (1...daysIn(month: month, year: year)).contains(day), reader.skip("T"),
-        let hour = reader.number(digits: 2), hour < 24, reader.skip(":"),
+        let hour = reader.number(digits: 2), hour <= 24, reader.skip(":"),
         let minute = reader.number(digits: 2), minute < 60, reader.skip(":"),
         let second = reader.number(digits: 2), second <= 60,
-        let fraction = reader.fraction(), let offset = reader.zoneOffset(), reader.isAtEnd
+        let fraction = reader.fraction(), let offset = reader.zoneOffset(), reader.isAtEnd,
+        hour < 24 || (minute == 0 && second == 0 && fraction == 0)
     else { return nil }
     let seconds = daysSince1970(year: year, month: month, day: day) * 86_400 + hour * 3_600 + minute * 60 + second
     return Date(timeIntervalSince1970: Double(seconds - offset) + fraction)

@@ -36,7 +36,7 @@ public struct WireError: Error, Sendable {
         public static let typeMismatch = Code(value: .typeMismatch)
         /// The value is of the right kind and outside what the type can hold.
         public static let invalidValue = Code(value: .invalidValue)
-        /// The type's own `encode(to:)` threw, or it encoded nothing.
+        /// The codec can't keep the value, or a type encodes one value as two; the message names it.
         public static let encodingFailed = Code(value: .encodingFailed)
         /// The compressor refused to work.
         public static let compressionFailed = Code(value: .compressionFailed)
@@ -90,6 +90,13 @@ extension WireError: CustomStringConvertible {
 }
 
 extension WireError {
+    static var encodedAsTwo: WireError { WireError(.encodingFailed, "one value is encoded as two") }
+
+    /// A dictionary would come back with fewer entries.
+    static func repeatedName(_ name: String) -> WireError {
+        WireError(.encodingFailed, "two keys of a dictionary are both encoded as '\(name)'")
+    }
+
     @usableFromInline static func truncated(needed: Int, remaining: Int) -> WireError {
         WireError(.truncated, "\(needed) bytes needed, \(remaining) left")
     }

@@ -40,6 +40,8 @@ struct RequestCall: Sendable {
     /// When it was asked: another one for each call, and rising.
     let stamp: HybridTimestamp
     let startedAt: Duration
+    /// See ``RequestMessage/plainBody``.
+    var plainPayload: (@Sendable () -> Data?)?
 
     var phase = Phase.resting
     var hasFallenBack = false

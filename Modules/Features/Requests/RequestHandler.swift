@@ -14,17 +14,18 @@ enum RequestOutcome: Sendable {
 
 /// A handler whose request type is erased.
 struct RequestHandler: Sendable {
-    let run: @Sendable (Data) async -> RequestOutcome
+    let run: @Sendable (RequestMessage) async -> RequestOutcome
 
-    /// - Parameter onMismatch: is told when bytes are not the request, or the response has none.
+    /// - Parameter onMismatch: is told when bytes are not the request, or the response has none; also when only a plain
+    ///   decoder reads the request.
     init<R: SessionRequest>(
         _ type: R.Type, coding: RequestCoding, onMismatch: @escaping @Sendable () -> Void,
         handler: @escaping @Sendable (R) async throws -> R.Response
     ) {
-        run = { payload in
+        run = { message in
             let request: R
             do {
-                request = try coding.decode(R.self, from: payload)
+                request = try coding.decode(R.self, from: message, onMismatch)
             } catch {
                 onMismatch()
                 return .failure(.decodingFailed(description: "\(error)"))
@@ -36,7 +37,9 @@ struct RequestHandler: Sendable {
                 return coding.outcome(of: error, listed: R.failures)
             }
             do {
-                return .answer(try coding.encode(response, onLoss: onMismatch))
+                let bytes =
+                    try message.isPlain ? JSONEncoder().encode(response) : coding.encode(response, onLoss: onMismatch)
+                return .answer(bytes)
             } catch {
                 onMismatch()
                 return .failure(.encodingFailed(description: "\(error)"))
@@ -61,18 +64,34 @@ struct RequestCoding: Sendable {
     /// - Parameter onLoss: Called in debug builds when the bytes don't keep a field that was not reported yet.
     func encode<Value: Codable>(_ value: Value, onLoss: () -> Void) throws -> Data {
         let bytes = try encoder(value)
-        if CodingLoss.report(from: value, to: try decode(Value.self, from: bytes), in: "a request or its reply") != nil
-        {
+        if CodingLoss.report(from: value, to: try decoded(Value.self, bytes), in: "a request or its reply") != nil {
             onLoss()
         }
         return bytes
     }
 
-    func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
-        guard let value = try decoder(type, data) as? Value else {
+    private func decoded<Value: Decodable>(_ type: Value.Type, _ bytes: Data) throws -> Value {
+        guard let value = try decoder(type, bytes) as? Value else {
             throw ConnectionError.decodingFailed(description: "not a \(type)")
         }
         return value
+    }
+
+    /// Reads the body. WatchConnectivitySwift 5 writes it with a plain encoder, whatever the app's encoder is, and the
+    /// app's decoder could take its dates for others: a plain decoder reads it first.
+    /// - Parameter onFallback: is told when the app's decoder can't read what a plain one reads.
+    func decode<Value: Decodable>(
+        _ type: Value.Type, from message: RequestMessage, _ onFallback: () -> Void
+    ) throws -> Value {
+        let plain = message.isPlain ? try? JSONDecoder().decode(type, from: message.body) : nil
+        do {
+            let value = try decoded(type, message.body)
+            return plain ?? value
+        } catch {
+            guard let plain else { throw error }
+            onFallback()
+            return plain
+        }
     }
 }
 
@@ -96,13 +115,16 @@ extension RequestCoding {
     }
 
     /// What an answer is to the caller.
+    /// - Parameter onFallback: is told when the app's decoder can't read what a plain one reads.
     /// - Throws: what the handler threw, as far as it can travel; `decodingFailed`; `incompatiblePeer`.
-    func response<R: SessionRequest>(to type: R.Type, in message: RequestMessage) throws -> R.Response {
+    func response<R: SessionRequest>(
+        to type: R.Type, in message: RequestMessage, onFallback: () -> Void
+    ) throws -> R.Response {
         guard message.version <= RequestMessage.version else { throw message.versionError }
         switch RequestMessage.Kind(rawValue: message.kind) {
         case .answer:
             do {
-                return try decode(R.Response.self, from: message.body)
+                return try decode(R.Response.self, from: message, onFallback)
             } catch {
                 throw ConnectionError.decodingFailed(description: "\(error)")
             }

@@ -50,6 +50,18 @@ package struct RequestMessage: Codable, Sendable {
     package var errorType: String?
     package var errorDescription: String?
 
+    // Not on the wire:
+
+    /// The request as a plain JSON encoder writes it, for a peer that runs WatchConnectivitySwift 5.
+    package var plainBody: (@Sendable () -> Data?)?
+    /// Whether it came in a frame of WatchConnectivitySwift 5, whose payload is plain JSON.
+    package var isPlain = false
+
+    private enum CodingKeys: CodingKey {
+        case version, kind, id, type, body, method, isFireAndForget, expiresAt, stamp, clock, errorType
+        case errorDescription
+    }
+
     package init(_ kind: Kind, id: UUID, type: String, body: Data = Data()) {
         self.kind = kind.rawValue
         self.id = id

@@ -121,6 +121,7 @@ extension RequesterCore {
         of call: RequestCall, over method: DeliveryMethod, to peer: SessionPeer?, _ now: RequestMoment
     ) -> RequestMessage {
         var message = RequestMessage(.request, id: call.id, type: call.type, body: call.payload)
+        message.plainBody = call.plainPayload
         message.method = method
         message.isFireAndForget = call.isFireAndForget
         message.stamp = call.stamp

@@ -279,7 +279,7 @@ extension Responder {
             report(.deliveryFailed(requestType: type, error: error, willRetry: false))
             return .failure(error)
         }
-        return await handler.run(job.request.body)
+        return await handler.run(job.request)
     }
 
     /// Waits for one at launch, since requests may come before the app has registered all of its handlers.

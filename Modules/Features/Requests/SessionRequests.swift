@@ -137,7 +137,9 @@ extension SessionRequests {
             requester.connection.health.failed(.notReachable, isReachable: false)
             throw ConnectionError.notReachable
         }
-        return try coding.response(to: R.self, in: await requester.ask(call))
+        return try coding.response(to: R.self, in: await requester.ask(call)) {
+            requester.report(.requestEncodingFailed(requestType: R.requestType))
+        }
     }
 
     private func makeCall<R: SessionRequest>(
@@ -155,7 +157,8 @@ extension SessionRequests {
         try requester.post.checkSize(of: payload, type: R.requestType)
         return RequestCall(
             id: id, type: R.requestType, payload: payload, isFireAndForget: isFireAndForget, wish: wish,
-            stamp: requester.connection.stamp(), startedAt: requester.now)
+            stamp: requester.connection.stamp(), startedAt: requester.now,
+            plainPayload: { try? JSONEncoder().encode(request) })
     }
 }
 

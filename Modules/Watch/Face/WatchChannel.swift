@@ -53,7 +53,7 @@ final class WatchChannel {
         self.session = session
         let clock = configuration.clock
         let multiplexer = WatchSessionMultiplexer.of(session, clock: clock)
-        let port = ReferencePort(multiplexer: multiplexer, encoder: encoder, decoder: decoder, clock: clock)
+        let port = ReferencePort(multiplexer: multiplexer, decoder: decoder, clock: clock)
         // A stand-in answers as WatchConnectivitySwift 5 does, and is not asked whether it can do more.
         let isStandIn = session is StandInSession
         let localPeer = configuration.localPeer ?? .thisDevice(isStandIn: isStandIn)
@@ -77,12 +77,14 @@ final class WatchChannel {
         self.storeError = storeError
         self.counterpart = counterpart
         self.multiplexer = multiplexer
-        mirror = SharedStateMirror(port: port, keepsNotes: !isStandIn, store: store) { type, error in
-            // Whoever may understand the mesh's frames gets the value in those.
-            guard counterpart.dialect == .reference else { return }
-            core.diagnostics.publish(
-                .deliveryFailed(requestType: type, error: WatchConnectionError(error: error), willRetry: false))
-        }
+        mirror = SharedStateMirror(
+            port: port, keepsNotes: !isStandIn, store: store,
+            onRefusal: { type, error in
+                // Whoever may understand the mesh's frames gets the value in those.
+                guard counterpart.dialect == .reference else { return }
+                core.diagnostics.publish(
+                    .deliveryFailed(requestType: type, error: WatchConnectionError(error: error), willRetry: false))
+            }, onFallback: { core.diagnostics.publish(.requestEncodingFailed(requestType: $0)) })
         let carrier = SessionFileCarrier(counterpart: counterpart, clock: clock)
         let files = folder.appendingPathComponent("Files")
         self.files = files

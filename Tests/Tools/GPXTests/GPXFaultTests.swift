@@ -8,13 +8,7 @@ struct GPXFaultTests {
         "a malformed document is a typed error with its line",
         arguments: [
             ("", 1), ("\n\nnot xml at all", 3), ("<gpx>\n<trk>\n</gpx>", 3), ("<gpx>", 1),
-            ("<html>\n</html>", 1), ("<gpx><trk><trkseg>\n<trkpt lat=\"1\"/></trkseg></trk></gpx>", 2),
-            ("<gpx><trk><trkseg>\n<trkpt lat=\"91\" lon=\"0\"/></trkseg></trk></gpx>", 2),
-            ("<gpx><trk><trkseg>\n<trkpt lat=\"0\" lon=\"-180.5\"/></trkseg></trk></gpx>", 2),
-            ("<gpx><trk><trkseg>\n<trkpt lat=\"nan\" lon=\"0\"/></trkseg></trk></gpx>", 2),
-            ("<gpx><trk><trkseg><trkpt lat=\"0\" lon=\"0\">\n<ele>high</ele></trkpt></trkseg></trk></gpx>", 2),
-            ("<gpx><trk><trkseg><trkpt lat=\"0\" lon=\"0\">\n<ele>inf</ele></trkpt></trkseg></trk></gpx>", 2),
-            ("<gpx><trk><trkseg><trkpt lat=\"0\" lon=\"0\">\n<hr>-1</hr></trkpt></trkseg></trk></gpx>", 2),
+            ("<html>\n</html>", 1),
             (
                 "<gpx><trk><trkseg><trkpt lat=\"0\" lon=\"0\">\n<name>&undeclared;</name></trkpt></trkseg></trk></gpx>",
                 2
@@ -28,19 +22,57 @@ struct GPXFaultTests {
         #expect(error?.description.contains("\n") == false)
     }
 
-    @Test("a document cut anywhere is an error and never a trap")
+    @Test("a document cut anywhere keeps the points before the cut, or is an error without any")
     func cutDocuments() throws {
-        let document = Data(
-            """
-            <?xml version="1.0"?><gpx version="1.1"><trk><trkseg><trkpt lat="45.5" lon="14.2"><ele>7</ele>\
-            <time>2010-10-03T09:36:30.5Z</time></trkpt></trkseg></trk></gpx>
-            """.utf8)
-        _ = try GPXRecording(data: document, file: "test.gpx")
+        let point = "<trkpt lat=\"45.5\" lon=\"14.2\"><ele>7</ele><time>2010-10-03T09:36:30.5Z</time></trkpt>"
+        let end = "</trkseg></trk></gpx>"
+        let text = "<?xml version=\"1.0\"?>\n<gpx version=\"1.1\"><trk>\n<trkseg>\(point)\n\(point)\(end)"
+        let document = Data(text.utf8)
+        let whole = try GPXRecording(data: document, file: "test.gpx")
+        #expect(whole.shortfall == nil)
+        let ends = text.ranges(of: "</trkpt>").map { text.utf8.distance(from: text.startIndex, to: $0.upperBound) }
         for count in 0..<document.count {
-            #expect(throws: GPXError.self, "cut after \(count) bytes") {
-                try GPXRecording(data: document.prefix(count), file: "test.gpx")
-            }
+            let wanted = ends.count { $0 <= count }
+            let recording = try? GPXRecording(data: document.prefix(count), file: "test.gpx")
+            #expect(recording?.points ?? [] == [GPXPoint](whole.points.prefix(wanted)), "cut after \(count) bytes")
+            #expect(recording?.isCutShort ?? true, "cut after \(count) bytes")
         }
+        let cut = try GPXRecording(data: document.prefix(ends[0]), file: "test.gpx")
+        #expect(cut.shortfall == "ends in the middle, after 1 points")
+    }
+
+    @Test("a fault in the middle of a document isn't taken for its end")
+    func faultInTheMiddle() {
+        let error = #expect(throws: GPXError.self) {
+            try read("<gpx><trk><trkseg><trkpt lat='1' lon='2'/>\n</trk>\n</gpx>")
+        }
+        #expect(error?.line == 2)
+    }
+
+    @Test(
+        "bad values are left out and counted",
+        arguments: [
+            "<ele>high</ele>", "<ele>inf</ele>", "<ele>NaN</ele>", "<hr>-1</hr>", "<hr>255</hr>", "<hr>0</hr>",
+            "<hr>fast</hr>", "<time>yesterday</time>",
+        ])
+    func badValues(element: String) throws {
+        let recording = try read(
+            "<gpx><trk><trkseg><trkpt lat='0' lon='0'>\(element)</trkpt><trkpt lat='1' lon='1'/></trkseg></trk></gpx>")
+        #expect(recording.points == [GPXPoint(latitude: 0, longitude: 0), GPXPoint(latitude: 1, longitude: 1)])
+        #expect(recording.shortfall == "has 1 bad values, which are left out")
+    }
+
+    @Test(
+        "a point without a position is left out and counted",
+        arguments: ["lat='1'", "lat='91' lon='0'", "lat='0' lon='-180.5'", "lat='nan' lon='0'"])
+    func badPositions(attributes: String) throws {
+        let recording = try read(
+            """
+            <gpx><trk><trkseg><trkpt \(attributes)><ele>1</ele><hr>99</hr></trkpt><trkpt lat='1' lon='1'/></trkseg>
+            </trk></gpx>
+            """)
+        #expect(recording.points == [GPXPoint(latitude: 1, longitude: 1)])
+        #expect(recording.badValueCount == 1)
     }
 
     @Test("an entity bomb is refused before it goes off")

@@ -175,14 +175,14 @@ private struct Counterpart {
 
     init(store: (any SessionStore)? = nil, dialect: Dialect? = nil) {
         session.autoReply = false
-        let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
+        let decoder = JSONDecoder()
         port = ReferencePort(
-            multiplexer: .of(session, clock: clock), encoder: encoder, decoder: decoder, clock: clock)
+            multiplexer: .of(session, clock: clock), decoder: decoder, clock: clock)
         let other = MockWCSession()
         let mesh = CounterpartTransport(
             localPeer: here, mesh: nil,
             port: ReferencePort(
-                multiplexer: .of(other, clock: clock), encoder: encoder, decoder: decoder, clock: clock),
+                multiplexer: .of(other, clock: clock), decoder: decoder, clock: clock),
             clock: clock, store: nil, dialect: .unknown)
         transport = CounterpartTransport(
             localPeer: here, mesh: mesh, port: port, clock: clock, store: store, dialect: dialect)

@@ -204,6 +204,52 @@ struct MixedFleetTests {
         #expect(pair.watch.seen.responses == [ids[0]: "5", ids[1]: "7"])
     }
 
+    /// That library writes and reads plain JSON, whatever the app's coders are.
+    @Test func `an updated phone with coders of its own works with an old watch, both ways`() async throws {
+        for coders in Self.ownCoders {
+            let pair = try MixedPair(encoder: coders.encoder, decoder: coders.decoder)
+            let date = Date(timeIntervalSinceReferenceDate: 771_692_800)
+            pair.watch.answers.withLock { $0 = ["Later": "771692860"] }
+            for strategy in [DeliveryStrategy.messageOnly, .userInfoOnly, .messageWithUserInfoFallback] {
+                let answer = try await pair.finish { try await pair.phone.send(Later(date: date), strategy: strategy) }
+                #expect(answer == date + 60, "\(strategy)")
+            }
+            #expect(pair.watch.payloads.withLock { $0 } == Array(repeating: #"{"date":771692800}"#, count: 3))
+            pair.phone.register(Later.self) { $0.date + 60 }
+            let ids = (0..<2).map { _ in UUID() }
+            pair.watch.send(OldApp.request("Later", #"{"date":771692800}"#, id: ids[0]))
+            pair.watch.transfer(OldApp.request("Later", #"{"date":771692800}"#, id: ids[1]))
+            await pair.run { pair.watch.seen.responses.count == 5 }
+            #expect(ids.map { pair.watch.seen.responses[$0] } == ["771692860", "771692860"])
+        }
+    }
+
+    private static var ownCoders: [(encoder: JSONEncoder, decoder: JSONDecoder)] {
+        let iso = (encoder: JSONEncoder(), decoder: JSONDecoder())
+        iso.encoder.dateEncodingStrategy = .iso8601
+        iso.decoder.dateDecodingStrategy = .iso8601
+        // Reads the other library's dates as well, as dates 31 years earlier.
+        let unix = (encoder: JSONEncoder(), decoder: JSONDecoder())
+        unix.encoder.dateEncodingStrategy = .secondsSince1970
+        unix.decoder.dateDecodingStrategy = .secondsSince1970
+        return [iso, unix]
+    }
+
+    @Test func `a state of an old watch is read by a plain decoder when the app's can't, and that is told`()
+        async throws
+    {
+        let coders = Self.ownCoders[0]
+        let pair = try MixedPair()
+        let events = pair.phone.diagnosticEvents
+        let state = SharedState(
+            initialValue: Later(date: .distantPast), connection: pair.phone, encoder: coders.encoder,
+            decoder: coders.decoder)
+        await pair.run(for: .seconds(2))
+        try pair.watch.set(#"{"date":771692800}"#, for: "Later")
+        await pair.run { state.value.date == Date(timeIntervalSinceReferenceDate: 771_692_800) }
+        #expect(await events.first { $0 == .requestEncodingFailed(requestType: "Later") } != nil)
+    }
+
     @Test func `an answer waits until an old watch can be reached again`() async throws {
         let pair = try MixedPair()
         pair.phone.register(Add.self) { $0.left + $0.right }
@@ -379,4 +425,9 @@ extension DiagnosticEvent {
     var isIncompatiblePeer: Bool {
         if case .deliveryFailed(_, .incompatiblePeer, _) = self { true } else { false }
     }
+}
+
+private struct Later: WatchRequest, Equatable {
+    typealias Response = Date
+    let date: Date
 }

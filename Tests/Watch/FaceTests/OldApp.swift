@@ -19,6 +19,8 @@ final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
     private let noted = Locked(Seen())
     /// What a request of that type is answered with, in JSON.
     let answers = Locked<[String: String]>([:])
+    /// Of the requests that have an answer, in JSON.
+    let payloads = Locked<[String]>([])
 
     init(_ session: WCSession) {
         self.session = session
@@ -85,6 +87,7 @@ final class OldApp: NSObject, WCSessionDelegate, @unchecked Sendable {
         let response: WireResponse
         if let answer = answers.withLock({ $0[request.typeName] }) {
             noted.withLock { $0.requests.append(request.typeName) }
+            payloads.withLock { $0.append(String(decoding: request.payload, as: UTF8.self)) }
             response = .success(Data(answer.utf8), requestID: request.requestID)
         } else {
             response = .failure(.handlerNotRegistered(requestType: request.typeName), requestID: request.requestID)

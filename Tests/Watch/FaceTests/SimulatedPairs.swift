@@ -34,7 +34,9 @@ struct MixedPair: PairBench {
     let watch: OldApp
     private let folder: TemporaryFolder
 
-    init(seed: UInt64 = 1) throws {
+    init(
+        seed: UInt64 = 1, encoder: JSONEncoder = JSONEncoder(), decoder: JSONDecoder = JSONDecoder()
+    ) throws {
         OneThread.begin()
         pair = SimulatedWatchPair(seed: seed, conditions: .calm)
         folder = try TemporaryFolder()
@@ -44,7 +46,10 @@ struct MixedPair: PairBench {
         watch = OldApp(watchSession)
         let configuration = WatchConnection.Configuration(
             localPeer: here, store: .memory, folder: folder.url.appendingPathComponent("phone"), clock: pair.clock)
-        phone = pair.phone.run { WatchConnection(session: phoneSession, configuration: configuration) }
+        phone = pair.phone.run {
+            WatchConnection(
+                session: phoneSession, encoder: encoder, decoder: decoder, configuration: configuration)
+        }
     }
 
     func write(_ name: String, _ text: String) throws -> URL {

@@ -43,7 +43,7 @@
         var json = false
 
         func run() async throws {
-            let plan = try options.plan()
+            let plan = try options.plan(isSaid: true)
             let started = ContinuousClock.now
             let progress = ReplayProgress(plan: plan, isQuiet: json)
             let homes = options.link.needsHomes ? try await ReplayHomes(options: options) : nil

@@ -43,10 +43,12 @@
             }
         }
 
+        /// - Parameter isSaid: whether to tell what of the recording is missing.
         /// - Throws: `GPXError`, or `ToolError` for an unknown codec or a recording without times.
-        func plan() throws -> ReplayPlan {
+        func plan(isSaid: Bool = false) throws -> ReplayPlan {
             _ = try Codecs().named(codec)
             let recording = try gpx.map { try GPXRecording(path: $0) } ?? .syntheticRun()
+            if isSaid, let shortfall = recording.shortfall { ToolOutput.remark("\(gpx ?? "") \(shortfall).") }
             do {
                 return try ReplayPlan(recording: recording)
             } catch {

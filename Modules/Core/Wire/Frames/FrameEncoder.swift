@@ -146,7 +146,7 @@ extension FrameEncoder {
     mutating func openEnvelope(_ metadata: SessionSyncMetadata, _ codec: CompactCodec) -> OpenEnvelope {
         let frame = writer.bytes.openFrame(lengthBytes: lengthBytes)
         let change = writer.bytes.write(metadata, interning: &table)
-        writer.begin(mode: codec.mode, depthMax: codec.depthMax, isPlain: false)
+        writer.begin(mode: codec.mode, depthMax: codec.depthMax)
         return OpenEnvelope(frame: frame, change: change)
     }
 

@@ -49,7 +49,8 @@ final class ReferencePort: WatchSessionListener {
     static let patience = Duration.seconds(1)
 
     let multiplexer: WatchSessionMultiplexer
-    private let encoder: JSONEncoder
+    /// Frames are written by a plain encoder, because WatchConnectivitySwift 5 reads them with a plain decoder.
+    private let encoder = JSONEncoder()
     private let decoder: JSONDecoder
     let clock: any DeliveryClock
     private let told = Locked(Told())
@@ -73,10 +74,9 @@ final class ReferencePort: WatchSessionListener {
     private static let earlyMax = 256
 
     init(
-        multiplexer: WatchSessionMultiplexer, encoder: JSONEncoder, decoder: JSONDecoder, clock: any DeliveryClock
+        multiplexer: WatchSessionMultiplexer, decoder: JSONDecoder, clock: any DeliveryClock
     ) {
         self.multiplexer = multiplexer
-        self.encoder = encoder
         self.decoder = decoder
         self.clock = clock
         multiplexer.attach(self)
@@ -139,8 +139,7 @@ extension ReferencePort {
 
     /// Queues a request. The answer is an event.
     func transfer(_ request: WireRequest) throws {
-        // Read by a plain decoder over there, whatever the app's is.
-        let bytes = try JSONEncoder().encode(WireUserInfo(request: request))
+        let bytes = try encoder.encode(WireUserInfo(request: request))
         multiplexer.session.transferUserInfo([Self.requestKey: bytes])
     }
 
@@ -195,10 +194,10 @@ extension ReferencePort {
         return .failure(error, requestID: request.requestID)
     }
 
-    /// By the app's decoder, and if that fails by a plain one: apps configure theirs for what they send, not for
-    /// frames.
+    /// Reads a frame with a plain decoder, and if that fails with the app's. The app's first could take the frame's date
+    /// for another.
     private func decode<Value: Decodable>(_ type: Value.Type, _ bytes: Data) -> Value? {
-        (try? decoder.decode(type, from: bytes)) ?? (try? JSONDecoder().decode(type, from: bytes))
+        (try? JSONDecoder().decode(type, from: bytes)) ?? (try? decoder.decode(type, from: bytes))
     }
 }
 

@@ -48,20 +48,23 @@ final class SharedStateMirror {
     private let keepsNotes: Bool
     private let store: (any SessionStore)?
     private let onRefusal: (_ typeName: String, any Error) -> Void
+    private let onFallback: (_ typeName: String) -> Void
     private(set) var isOn = true
 
     /// - Parameters:
     ///   - keepsNotes: whether the context outlives the process, so that it is noted there what was known.
     ///   - store: where an earlier version has kept what was taken last.
     ///   - onRefusal: told why a value cannot be shown, for one that does not fit the context, whenever it is tried.
+    ///   - onFallback: told when a state's decoder can't read a value that a plain one reads.
     init(
         port: ReferencePort, keepsNotes: Bool, store: (any SessionStore)?,
-        onRefusal: @escaping (_ typeName: String, any Error) -> Void
+        onRefusal: @escaping (_ typeName: String, any Error) -> Void, onFallback: @escaping (_ typeName: String) -> Void
     ) {
         self.port = port
         self.keepsNotes = keepsNotes
         self.store = store
         self.onRefusal = onRefusal
+        self.onFallback = onFallback
     }
 
     /// Something is known of the counterpart: whether it needs to be shown values.
@@ -77,14 +80,18 @@ final class SharedStateMirror {
 
     func add<State>(_ state: SharedState<State>, encoder: JSONEncoder, decoder: JSONDecoder) {
         let name = String(describing: State.self)
+        let read: @MainActor (Data) -> State? = { [onFallback] bytes in
+            if let value = try? decoder.decode(State.self, from: bytes) { return value }
+            guard let value = try? JSONDecoder().decode(State.self, from: bytes) else { return nil }
+            onFallback(name)
+            return value
+        }
         let entry = Entry(
             take: { [weak state] bytes in
-                guard let state, let value = try? decoder.decode(State.self, from: bytes) else { return }
+                guard let state, let value = read(bytes) else { return }
                 try? state.update(value)
             },
-            adopt: { [weak state] values in
-                state?.adopt(undated: values.compactMap { try? decoder.decode(State.self, from: $0) })
-            },
+            adopt: { [weak state] values in state?.adopt(undated: values.compactMap(read)) },
             value: { [weak state] in state.flatMap { try? encoder.encode($0.value) } },
             fail: { [weak state] error in state?.noteContext(error) },
             isValue: { [weak state] bytes in

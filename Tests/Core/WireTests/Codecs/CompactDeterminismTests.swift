@@ -29,6 +29,46 @@ import Testing
         #expect(try codec.decode(Unordered.self, from: bytes) == left, "seed \(seed)")
     }
 
+    @Test(arguments: [true, false]) func `NaN has one form, and so have equal decimals`(direct: Bool) throws {
+        struct Numbers: Codable {
+            var real: Double
+            var single: Float
+            var reals: [Double]
+            var singles: [Float]
+            var decimals: [Decimal]
+        }
+        let codec = CompactCodec(mode: .deterministic, usesDirectPath: direct)
+        let odd = Double(nan: 5, signaling: false)
+        let left = Numbers(
+            real: .nan, single: .nan, reals: [1, .nan], singles: [.nan],
+            decimals: [250, 0, Decimal(string: "1.5") ?? 0])
+        let right = Numbers(
+            real: -odd, single: -.nan, reals: [1, odd], singles: [Float(nan: 7, signaling: false)],
+            decimals: [
+                Decimal(sign: .plus, exponent: 1, significand: 25), Decimal(sign: .minus, exponent: 3, significand: 0),
+                Decimal(sign: .plus, exponent: -3, significand: 1500),
+            ])
+        try #require(left.decimals == right.decimals)
+        #expect(try codec.encode(left) == codec.encode(right))
+    }
+
+    /// A key written twice must not bring back the order in memory.
+    @Test(arguments: 0..<20 as Range<UInt64>) func `Irregular values of sets are sorted too`(seed: UInt64) throws {
+        struct Irregular: Encodable {
+            let value: Unordered
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: AnyName.self)
+                try container.encode(0, forKey: AnyName("value"))
+                try container.encode(value, forKey: AnyName("value"))
+            }
+        }
+        let codec = CompactCodec(mode: .deterministic)
+        var source = SplitMix64(seed: seed)
+        let (left, right) = (make(seed, &source), make(seed, &source))
+        #expect(try codec.encode(Irregular(value: left)) == codec.encode(Irregular(value: right)), "seed \(seed)")
+    }
+
     @Test func `The fast mode keeps the order in memory, which differs`() throws {
         var source = SplitMix64(seed: 1)
         let orders = try Set((0..<20).map { _ in try CompactCodec().encode(make(1, &source)) })

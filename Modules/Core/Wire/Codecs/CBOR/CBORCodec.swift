@@ -5,7 +5,8 @@ public import MeshIdentity
 /// Writes the deterministic encoding of section 4.2.1, so equal values give equal bytes: shortest integers, shortest
 /// floating-point numbers that keep every bit, definite lengths, map keys in the order of their bytes, sets in the order
 /// of their elements' bytes. Reads any well-formed CBOR, deterministic or not; unknown tags are skipped. What is written
-/// for each Swift type is in Docs/WireFormat.md. Nothing is lost but the levels of nested optionals.
+/// for each Swift type is in Docs/WireFormat.md. `encode` refuses an optional that holds nil, which CBOR's one null can't
+/// tell from nil.
 ///
 /// A message is checked as a whole, and its values are located, before any of it is decoded. That takes 8 bytes of memory
 /// a value, 16 a map, for the time of the call.
@@ -23,16 +24,19 @@ public struct CBORCodec: PayloadCodec {
         self.depthMax = depthMax
     }
 
-    /// - Throws: `WireError` (`tooDeep`, `oversized` from 4 GiB, `encodingFailed` when a type encodes one value as two), or
-    ///   what the value's `encode(to:)` throws.
+    /// - Throws: `WireError` (`tooDeep`, `oversized` from 4 GiB, `encodingFailed` with the path of a value that can't be
+    ///   kept), or what the value's `encode(to:)` throws.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
+        let rules = EncodedShape.Rules(
+            depthMax: 8 * depthMax, isValue: { CBORForms.isValue($0) }, keepsNestedNil: false)
+        let shape = try EncodedShape.make(value, rules)
         let state = UnsafeMutablePointer<CBOREncodeState>.allocate(capacity: 1)
         state.initialize(to: CBOREncodeState(depthMax: depthMax))
         defer {
             state.deinitialize(count: 1)
             state.deallocate()
         }
-        try CBOREncodeState.encode(value, in: state, into: CBOREncodeState.root)
+        try CBOREncodeState.encode(shape, in: state, into: CBOREncodeState.root)
         return try state.pointee.assemble()
     }
 

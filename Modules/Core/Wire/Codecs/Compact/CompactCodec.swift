@@ -46,35 +46,42 @@ public struct CompactCodec: PayloadCodec {
         CompactCodec(mode: mode, depthMax: depthMax, usesDirectPath: usesDirectPath, namesFirst: true)
     }
 
+    /// - Throws: `WireError` (`tooDeep`, `encodingFailed`), or what the value's `encode(to:)` throws.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
-        do {
-            return try encode(value, isDetached: false)
-        } catch is ContainersOutOfOrder {
-            return try encode(value, isDetached: true)
+        if let bytes = try encodeRegular(value) { return bytes }
+        let usesDirectPath = usesDirectPath
+        var rules = EncodedShape.Rules(
+            depthMax: 8 * depthMax,
+            isValue: { EncodedShape.isStandard($0) || usesDirectPath && $0 is any WireValue.Type })
+        if mode == .deterministic { rules.order = { try encode($0) } }
+        guard let bytes = try encodeRegular(try EncodedShape.make(value, rules)) else {
+            preconditionFailure("a shape is encoded in order")
         }
+        return bytes
     }
 
-    private func encode<Value: Encodable>(_ value: Value, isDetached: Bool) throws -> [UInt8] {
+    /// - Returns: nil if the containers are used in a way that only an `EncodedShape` follows.
+    private func encodeRegular<Value: Encodable>(_ value: Value) throws -> [UInt8]? {
         try CoderScratch.withScratch { scratch in
-            scratch.pointee.writer.reset(mode: mode, depthMax: depthMax, isPlain: isDetached)
+            scratch.pointee.writer.reset(mode: mode, depthMax: depthMax)
             if case .direct(let type) = scratch.pointee.classify(Value.self, usesDirectPath) {
                 scratch.pointee.writer.writeDirect(value, type, as: .element)
                 if let failure = scratch.pointee.writer.failure { throw failure }
                 return scratch.pointee.writer.bytes.array()
             }
             scratch.pointee.encodingKeys.removeAll()
-            scratch.pointee.writer.namesLieFirst = namesFirst && !isDetached
+            scratch.pointee.writer.namesLieFirst = namesFirst
             var state = EncodeState(
-                writer: &scratch.pointee.writer, scratch: scratch, usesDirectPath: usesDirectPath,
-                isDetached: isDetached)
+                writer: &scratch.pointee.writer, scratch: scratch, usesDirectPath: usesDirectPath)
             return try withUnsafeMutablePointer(to: &state) { state in
                 do {
                     try EncodeState.encode(value, in: state, as: .element)
                 } catch {
-                    throw state.pointee.mustDetach ? ContainersOutOfOrder() : error
+                    if let failure = state.pointee.writer.failure { throw failure }
+                    if state.pointee.isIrregular { return nil }
+                    throw error
                 }
-                if state.pointee.mustDetach { throw ContainersOutOfOrder() }
-                return try state.pointee.finish()
+                return state.pointee.isIrregular ? nil : try state.pointee.finish()
             }
         }
     }
@@ -102,8 +109,6 @@ public struct CompactCodec: PayloadCodec {
     }
 }
 
-private struct ContainersOutOfOrder: Error {}
-
 // MARK: - The direct path
 
 extension CompactCodec {
@@ -129,7 +134,7 @@ extension CompactCodec {
     @usableFromInline
     func withWriter(_ body: (inout CompactWriter) -> Void) throws(WireError) -> [UInt8] {
         try CoderScratch.withScratch { scratch throws(WireError) in
-            scratch.pointee.writer.reset(mode: mode, depthMax: depthMax, isPlain: false)
+            scratch.pointee.writer.reset(mode: mode, depthMax: depthMax)
             body(&scratch.pointee.writer)
             if let failure = scratch.pointee.writer.failure { throw failure }
             return scratch.pointee.writer.bytes.array()

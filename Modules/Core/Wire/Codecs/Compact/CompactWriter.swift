@@ -21,29 +21,25 @@ public struct CompactWriter: ~Copyable {
     @usableFromInline var strings = WrittenTexts()
     @usableFromInline var cases = WrittenCases()
     /// Equal values must give equal bytes: sets and dictionaries are sorted.
-    private(set) var isDeterministic: Bool
-    /// Names and strings are written out each time, because these bytes may be moved before earlier ones.
-    private(set) var isPlain: Bool
+    @usableFromInline private(set) var isDeterministic: Bool
     @usableFromInline private(set) var depthMax: Int
 
     init(
-        bytes: consuming WireWriter, mode: CompactCodec.Mode = .fast, depthMax: Int = CompactLimit.depth,
-        isPlain: Bool = false
+        bytes: consuming WireWriter, mode: CompactCodec.Mode = .fast, depthMax: Int = CompactLimit.depth
     ) {
         self.bytes = bytes
         self.isDeterministic = mode == .deterministic
         self.depthMax = depthMax
-        self.isPlain = isPlain
     }
 
     /// Forgets the message and keeps the memory for the next one.
-    mutating func reset(mode: CompactCodec.Mode, depthMax: Int, isPlain: Bool) {
+    mutating func reset(mode: CompactCodec.Mode, depthMax: Int) {
         if bytes.capacity <= CoderScratch.bytesMax { bytes.reset() } else { bytes = WireWriter(capacity: 512) }
-        begin(mode: mode, depthMax: depthMax, isPlain: isPlain)
+        begin(mode: mode, depthMax: depthMax)
     }
 
     /// Begins a message behind the bytes that are there.
-    mutating func begin(mode: CompactCodec.Mode, depthMax: Int, isPlain: Bool) {
+    mutating func begin(mode: CompactCodec.Mode, depthMax: Int) {
         depth = 0
         failure = nil
         names.removeAll()
@@ -53,15 +49,6 @@ public struct CompactWriter: ~Copyable {
         cases.last = -1
         isDeterministic = mode == .deterministic
         self.depthMax = depthMax
-        self.isPlain = isPlain
-    }
-
-    /// A writer for a part of this message that is joined with it later.
-    func detached() -> CompactWriter {
-        var part = CompactWriter(
-            bytes: WireWriter(), mode: isDeterministic ? .deterministic : .fast, depthMax: depthMax, isPlain: true)
-        part.depth = depth
-        return part
     }
 }
 
@@ -102,7 +89,8 @@ extension CompactWriter {
     public mutating func write(_ value: Double, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 8)
         writeHead(head, .double)
-        bytes.append(value.bitPattern.littleEndian)
+        let isOnlyNaN = _slowPath(value.isNaN) && isDeterministic
+        bytes.append((isOnlyNaN ? .nan : value).bitPattern.littleEndian)
     }
 
     /// Writes 4 bytes.
@@ -110,7 +98,8 @@ extension CompactWriter {
     public mutating func write(_ value: Float, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 4)
         writeHead(head, .float)
-        bytes.append(value.bitPattern.littleEndian)
+        let isOnlyNaN = _slowPath(value.isNaN) && isDeterministic
+        bytes.append((isOnlyNaN ? .nan : value).bitPattern.littleEndian)
     }
 
     /// Writes an integer, zigzag-folded as a varint: 1 to 10 bytes.
@@ -174,7 +163,7 @@ extension CompactWriter {
 
     private mutating func write(text: UnsafeRawBufferPointer, as head: WireHead) {
         bytes.reserve(Self.headBytesMax + 10 + text.count)
-        if text.count >= CompactLimit.repeatedStringBytesMin, !isPlain {
+        if text.count >= CompactLimit.repeatedStringBytesMin {
             let hash = WrittenTexts.hash(text)
             if let index = strings.find(text, hash: hash, in: bytes.base) {
                 cases.last = index
@@ -281,7 +270,7 @@ extension CompactWriter {
             firstNames.writeRaw(text)
             return WireHead(field: UInt32(truncatingIfNeeded: names.count))
         }
-        let isNumbered = names.count < CompactLimit.texts && !isPlain
+        let isNumbered = names.count < CompactLimit.texts
         bytes.reserve(11 + max(text.count, 32))
         bytes.append(isNumbered ? CompactMark.nameDefinition : CompactMark.name)
         bytes.appendVarint(UInt64(text.count))

@@ -94,6 +94,12 @@ extension Dictionary: WireValue where Key: WireValue, Value: WireValue {
     private func writeNamed(to writer: inout CompactWriter, as head: WireHead) {
         var pairs = map { (name: $0.key.wireName ?? "", value: $0.value) }
         if writer.isDeterministic { pairs.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) } }
+        if Key.self is any CodingKeyRepresentable.Type, Key.self != String.self {
+            var names: Set<String> = []
+            if let repeated = pairs.first(where: { !names.insert($0.name).inserted }) {
+                writer.fail(.repeatedName(repeated.name))
+            }
+        }
         writer.openRecord(.namedRecord, as: head)
         for (name, value) in pairs {
             let field = writer.writeName(name)

@@ -33,7 +33,8 @@ extension Double: WireValue {
 
     @inlinable
     public static func writeList(_ values: [Double], to writer: inout CompactWriter, as head: WireHead) {
-        writer.writeBlock(values, .doubles, as: head)
+        let hasNaN = writer.isDeterministic && values.contains(where: \.isNaN)
+        writer.writeBlock(hasNaN ? values.map { $0.isNaN ? .nan : $0 } : values, .doubles, as: head)
     }
 
     @inlinable
@@ -55,7 +56,8 @@ extension Float: WireValue {
 
     @inlinable
     public static func writeList(_ values: [Float], to writer: inout CompactWriter, as head: WireHead) {
-        writer.writeBlock(values, .floats, as: head)
+        let hasNaN = writer.isDeterministic && values.contains(where: \.isNaN)
+        writer.writeBlock(hasNaN ? values.map { $0.isNaN ? .nan : $0 } : values, .floats, as: head)
     }
 
     @inlinable

@@ -8,7 +8,9 @@ public import MeshIdentity
 
 /// The readable codec: Foundation's JSON with sorted keys.
 ///
-/// Nothing is lost: dates are seconds since 2001 with all their digits, infinities and NaN are strings, `Data` is Base64.
+/// Dates are seconds since 2001 with all their digits, infinities and NaN are strings, `Data` is Base64. `encode`
+/// refuses the values that Foundation's JSON loses: `Decimal.nan`, a URL with a base, an optional that holds nil, a
+/// dictionary of which two keys have one name, and one value that is encoded as two.
 /// Equal values give equal bytes as long as no set, and no dictionary with other keys than strings and integers, is in
 /// them.
 public struct JSONCodec: PayloadCodec {
@@ -19,14 +21,27 @@ public struct JSONCodec: PayloadCodec {
     /// It has no settings.
     public init() {}
 
-    /// - Throws: `EncodingError`, or what the value's `encode(to:)` throws.
+    /// - Throws: `WireError` (`encodingFailed` for a value that JSON can't keep, with its path; `tooDeep`),
+    ///   `EncodingError`, or what the value's `encode(to:)` throws.
     public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
-        [UInt8](try Self.encoder.encode(value))
+        [UInt8](try Self.encoder.encode(try EncodedShape.make(value, Self.rules)))
     }
 
     /// - Throws: `DecodingError`, or what the value's `init(from:)` throws.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
         try Self.decoder.decode(type, from: Data(bytes))
+    }
+
+    /// Foundation throws by itself beyond 511 records and lists; the rest of the depth is of optionals and wrappers.
+    private static let rules = EncodedShape.Rules(
+        depthMax: 1024, isValue: { EncodedShape.isStandard($0) && !($0 is any CodableContainer.Type) },
+        check: { value throws(WireError) in
+            if let number = value as? Decimal, number.isNaN { throw lost("a Decimal that is not a number") }
+            if let link = value as? URL, link.baseURL != nil { throw lost("the base of the URL '\(link)'") }
+        }, keepsNestedNil: false)
+
+    private static func lost(_ what: String) -> WireError {
+        WireError(.encodingFailed, "JSON can't keep \(what)")
     }
 
     private static let encoder: JSONEncoder = {
@@ -47,3 +62,11 @@ public struct JSONCodec: PayloadCodec {
     private static let infinity = "Infinity"
     private static let notANumber = "NaN"
 }
+
+/// Standard types that Foundation writes as arrays and objects, in which a value may be that JSON loses.
+private protocol CodableContainer {}
+extension Optional: CodableContainer {}
+extension Array: CodableContainer {}
+extension ContiguousArray: CodableContainer {}
+extension Set: CodableContainer {}
+extension Dictionary: CodableContainer {}

@@ -22,7 +22,7 @@ struct CBORDecodeState: ~Copyable {
         case .scalar(let scalar): try read(scalar, at: entry, in: state)
         case .list(let list): try readList(list, at: entry, in: state)
         case .link: try readLink(type, at: entry, in: state)
-        case .codable, .unordered: try decodeCodable(type, at: entry, in: state)
+        case .codable: try decodeCodable(type, at: entry, in: state)
         }
     }
 

@@ -83,23 +83,11 @@ extension CBOREncodeState {
 // MARK: - Maps
 
 extension CBOREncodeState {
-    /// Puts a map's parts into the order of their keys; of several with one key, the last remains.
+    /// Puts a map's parts into the order of their keys. A shape has each key once.
     private func sortKeys(of map: UInt32) {
         let container = parts + Int(map)
         guard container.pointee.count > 1 else { return }
         container.pointee.first = sorted(container.pointee.first, count: Int(container.pointee.count))
-        var previous: UInt32 = 0
-        var part = container.pointee.first
-        while part != 0 {
-            let next = parts[Int(part)].next
-            if next != 0, order(part, next) == 0 {
-                if previous == 0 { container.pointee.first = next } else { parts[Int(previous)].next = next }
-                container.pointee.count -= 1
-            } else {
-                previous = part
-            }
-            part = next
-        }
     }
 
     /// Merge sort of a linked list: stable, without memory of its own.

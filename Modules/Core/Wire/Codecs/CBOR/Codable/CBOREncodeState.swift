@@ -195,8 +195,13 @@ extension CBOREncodeState {
             state.pointee.begin(part)
             write(value, as: type, in: state)
             state.pointee.end(part)
-        case .codable: try value.encode(to: CBOREncoder(state: state, part: part))
-        case .list, .link, .unordered: try encodeSpecial(value, in: state, into: part)
+        case .codable:
+            if let collection = (value as? EncodedShape)?.collection as? any CBORUnordered.Type {
+                state.pointee.parts[Int(part)].valuesEach = collection.valuesEach
+                state.pointee.parts[Int(part)].hasIntegerKeys = collection.hasIntegerKeys
+            }
+            try value.encode(to: CBOREncoder(state: state, part: part))
+        case .list, .link: try encodeSpecial(value, in: state, into: part)
         }
     }
 
@@ -214,9 +219,6 @@ extension CBOREncodeState {
             guard let link = value as? URL else { break }
             state.pointee.begin(part)
             if state.pointee.writer.writeLink(link) { return state.pointee.end(part) }
-        case .unordered(let type):
-            state.pointee.parts[Int(part)].valuesEach = type.valuesEach
-            state.pointee.parts[Int(part)].hasIntegerKeys = type.hasIntegerKeys
         case .codable, .scalar: break
         }
         try value.encode(to: CBOREncoder(state: state, part: part))

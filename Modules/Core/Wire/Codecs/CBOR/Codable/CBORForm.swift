@@ -11,8 +11,6 @@ enum CBORForm {
     case scalar(any CBORScalar.Type)
     case list(any CBORScalarList.Type)
     case link
-    /// As `codable`; the encoder is told what it is of.
-    case unordered(any CBORUnordered.Type)
 }
 
 /// The collections whose order in memory differs between equal values.
@@ -59,12 +57,19 @@ struct CBORForms: ~Copyable {
         return form
     }
 
+    /// Whether a type is written without containers.
+    static func isValue(_ type: Any.Type) -> Bool {
+        switch find(type) {
+        case .scalar, .list, .link: true
+        case .codable: false
+        }
+    }
+
     @inline(never)
     private static func find(_ type: Any.Type) -> CBORForm {
         if type == URL.self { return .link }
         if let scalar = type as? any CBORScalar.Type { return .scalar(scalar) }
         if let list = type as? any CBORScalarList.Type { return .list(list) }
-        if let unordered = type as? any CBORUnordered.Type { return .unordered(unordered) }
         return .codable
     }
 }

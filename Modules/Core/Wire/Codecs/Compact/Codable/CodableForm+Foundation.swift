@@ -15,7 +15,9 @@ extension Decimal: CodableForm {
     func encodeForm(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {
         guard let layout = DecimalLayout.known else { return try EncodeState.encodeCodable(self, in: state, as: head) }
         let keys = state.pointee.keyEntry(Field.self)
-        let parts = unsafeBitCast(self, to: DecimalParts.self)
+        // Equal numbers may differ in their trailing zeros; parsed ones have none.
+        let isParsed = state.pointee.writer.isDeterministic && !isNaN
+        let parts = unsafeBitCast(isParsed ? Decimal(string: "\(self)") ?? self : self, to: DecimalParts.self)
         state.pointee.writer.openRecord(.namedRecord, as: head)
         var field = state.pointee.head(Field.exponent, keys)
         state.pointee.writer.write(Int64(parts.exponent), as: field)

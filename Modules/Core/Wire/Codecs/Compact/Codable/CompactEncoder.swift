@@ -77,9 +77,9 @@ extension EncodeState {
         case .codable: try encodeCodable(value, in: state, as: head)
         case .direct(let type): state.pointee.writer.writeDirect(value, type, as: head)
         case .form(let type): try writeForm(value, as: type, in: state, head)
-        case .unordered:
+        case .unordered(let type):
             guard state.pointee.writer.isDeterministic, let collection = value as? any UnorderedCollection else {
-                return try encodeCodable(value, in: state, as: head)
+                return try encodeCodable(value, in: state, as: head, hasUniqueNames: type.hasUniqueNames)
             }
             try collection.encodeSorted(in: state, as: head)
         }
@@ -88,15 +88,18 @@ extension EncodeState {
     /// Runs the type's own `encode(to:)`.
     @inline(__always)
     static func encodeCodable<Value: Encodable>(
-        _ value: Value, in state: UnsafeMutablePointer<EncodeState>, as head: WireHead
+        _ value: Value, in state: UnsafeMutablePointer<EncodeState>, as head: WireHead, hasUniqueNames: Bool = false
     ) throws {
         if _slowPath(state.pointee.writer.failure != nil), let failure = state.pointee.writer.failure { throw failure }
         let outer = state.pointee.top
         state.pointee.push(
             head, isNested: false, type: unsafeBitCast(Value.self as Any.Type, to: UnsafeRawPointer.self))
+        if hasUniqueNames { state.pointee.frame.hasUniqueNames = true }
         do {
             try value.encode(to: CompactEncoder(state: state, serial: state.pointee.current))
         } catch {
+            // The type around this value may catch the error, and half of the value is written.
+            state.pointee.isIrregular = true
             state.pointee.dropFrames(above: outer)
             throw error
         }

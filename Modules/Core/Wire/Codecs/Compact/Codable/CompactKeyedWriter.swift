@@ -78,7 +78,9 @@ extension CompactKeyedWriter {
         EncodeState.nest(in: state) {
             let serial = place.pointee.serial
             if serial != state.pointee.current { try state.pointee.returnTo(serial) }
-            return state.pointee.writer.writeName(name)
+            let head = state.pointee.writer.writeName(name)
+            try state.pointee.note(head)
+            return head
         }
     }
 }
@@ -88,10 +90,6 @@ extension EncodeState {
     static func nest(in state: UnsafeMutablePointer<EncodeState>, head: () throws -> WireHead) -> CompactEncoder {
         // Serial 0 is no frame: whatever is written there throws.
         guard let head = try? head() else { return CompactEncoder(state: state, serial: 0) }
-        if state.pointee.isDetached {
-            let detached = state.pointee.detach()
-            return CompactEncoder(state: detached, serial: detached.pointee.current)
-        }
         state.pointee.push(head, isNested: true)
         return CompactEncoder(state: state, serial: state.pointee.current)
     }

@@ -7,15 +7,14 @@
 /// Everything that the containers of one message share; they hold a pointer to it and no other reference.
 ///
 /// Values are written as they come. Every value whose `encode(to:)` runs has a frame, and so has every nested container
-/// and super encoder, until the container around it is used again. Code that goes back to a nested container after
-/// that writes out of order: the message is then written once more with all nested containers *detached*, that is, in
-/// buffers of their own that are joined at the end, and without numbers for names and strings.
+/// and super encoder, until the container around it is used again. An encoding is *irregular* when it goes back to a
+/// nested container after that, encodes a key twice, uses a second kind of container for a value, or catches an error
+/// of a value inside. The message is then written once more from its `EncodedShape`.
 struct EncodeState: ~Copyable {
     private let ownWriter: UnsafeMutablePointer<CompactWriter>
     let usesDirectPath: Bool
-    let isDetached: Bool
-    /// Containers were used out of order; what has been written is of no use.
-    var mustDetach = false
+    /// The bytes written so far are of no use.
+    var isIrregular = false
     /// The thread's tables.
     let scratch: UnsafeMutablePointer<CoderScratch>
 
@@ -29,29 +28,17 @@ struct EncodeState: ~Copyable {
     /// Of containers that are not kept.
     var places = PlaceArena<RecordWriting>()
 
-    private var splices: [(offset: Int, state: UnsafeMutablePointer<EncodeState>)] = []
-
     /// - Parameter writer: must outlive the state.
     init(
-        writer: UnsafeMutablePointer<CompactWriter>, scratch: UnsafeMutablePointer<CoderScratch>, usesDirectPath: Bool,
-        isDetached: Bool
+        writer: UnsafeMutablePointer<CompactWriter>, scratch: UnsafeMutablePointer<CoderScratch>, usesDirectPath: Bool
     ) {
         ownWriter = writer
         self.scratch = scratch
         self.usesDirectPath = usesDirectPath
-        self.isDetached = isDetached
         frames = scratch.pointee.takeFrames()
     }
 
-    deinit {
-        scratch.pointee.giveBack(frames, capacity: framesCapacity)
-        for splice in splices {
-            splice.state.pointee.ownWriter.deinitialize(count: 1)
-            splice.state.pointee.ownWriter.deallocate()
-            splice.state.deinitialize(count: 1)
-            splice.state.deallocate()
-        }
-    }
+    deinit { scratch.pointee.giveBack(frames, capacity: framesCapacity) }
 
     var writer: CompactWriter {
         @inline(__always) unsafeAddress { UnsafePointer(ownWriter) }
@@ -75,8 +62,27 @@ struct EncodeFrame {
     var count = 0
     /// Where the count of a list is patched in.
     var countOffset = 0
+    /// The value is a dictionary, whose keys have different names.
+    var hasUniqueNames = false
     /// The type whose `encode(to:)` is running.
     var type: UnsafeRawPointer?
+    /// Field numbers below 256 that the record has.
+    var fields: SIMD4<UInt64> = .zero
+    /// The highest field number that the record has.
+    var lastField: UInt32 = 0
+
+    /// Notes a field of the record.
+    /// - Returns: false if the record has the field already, or if that isn't known.
+    @inline(__always)
+    mutating func note(_ field: UInt32) -> Bool {
+        defer { lastField = max(lastField, field) }
+        guard _fastPath(field < 256) else { return field > lastField }
+        let bit = UInt64(1) << UInt64(field & 63)
+        let word = Int(field >> 6)
+        guard fields[word] & bit == 0, field > 0 else { return false }
+        fields[word] |= bit
+        return true
+    }
 }
 
 // MARK: - Frames
@@ -127,14 +133,15 @@ extension EncodeState {
             if !frames[index].isNested { index = 0 }
             index -= 1
         }
-        guard index >= 0, serial != 0, !mustDetach else {
-            guard !isDetached else {
-                throw WireError(.encodingFailed, "a container is used after the value that it belongs to has ended")
-            }
-            mustDetach = true
-            throw WireError(.encodingFailed, "containers are used out of order")
-        }
+        guard index >= 0, serial != 0, !isIrregular else { throw irregular() }
         while top > index { pop() }
+    }
+
+    /// Nobody reads this error: the encoding begins again.
+    @inline(never)
+    mutating func irregular() -> WireError {
+        isIrregular = true
+        return WireError(.encodingFailed, "containers are used out of order")
     }
 
     mutating func dropFrames(above count: Int) {
@@ -154,7 +161,7 @@ extension EncodeState {
         case .unopened:
             frames[top].form = .record
             writer.openRecord(.namedRecord, as: frame.head)
-        case .single, .list: failMixed()
+        case .single, .list: _ = irregular()
         }
     }
 
@@ -167,7 +174,7 @@ extension EncodeState {
             writer.openList(count: 0, as: frame.head)
             frames[top].form = .list
             frames[top].countOffset = writer.bytes.position - 1
-        case .single, .record: failMixed()
+        case .single, .record: _ = irregular()
         }
     }
 
@@ -175,15 +182,9 @@ extension EncodeState {
     @inline(__always)
     mutating func openSingle(_ serial: UInt32) throws -> WireHead {
         if _slowPath(serial != current) { try returnTo(serial) }
-        guard _fastPath(frames[top].form == .unopened) else {
-            throw WireError(.encodingFailed, "one value is encoded as two")
-        }
+        guard _fastPath(frames[top].form == .unopened) else { throw irregular() }
         frames[top].form = .single
         return frames[top].head
-    }
-
-    private mutating func failMixed() {
-        writer.fail(WireError(.encodingFailed, "one value is encoded into two kinds of container"))
     }
 
     /// The count was one byte when the list was opened; a longer one moves what follows.
@@ -197,7 +198,6 @@ extension EncodeState {
         let distance = writer.bytes.widen(at: offset, toVarint: UInt64(count))
         if !writer.namesLieFirst { writer.names.move(from: offset, by: distance) }
         writer.strings.move(from: offset, by: distance)
-        for index in splices.indices where splices[index].offset > offset { splices[index].offset += distance }
     }
 }
 
@@ -210,7 +210,15 @@ extension EncodeState {
         _ key: Key, of serial: UInt32, _ entry: UnsafeMutablePointer<KeyTables.Entry>?
     ) throws -> WireHead {
         if _slowPath(serial != current) { try returnTo(serial) }
-        return head(key, entry)
+        let head = head(key, entry)
+        try note(head)
+        return head
+    }
+
+    /// Notes a field of the record that is being written.
+    @inline(__always)
+    mutating func note(_ head: WireHead) throws {
+        if _slowPath(!frames[top].note(head.field)), !frames[top].hasUniqueNames { throw irregular() }
     }
 
     /// The head for a field of the record that is being written.
@@ -258,40 +266,16 @@ extension EncodeState {
 
     @inline(__always)
     func keyEntry<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<KeyTables.Entry>? {
-        isDetached ? nil : scratch.pointee.encodingKeys.entry(type)
+        scratch.pointee.encodingKeys.entry(type)
     }
 }
 
-// MARK: - Detached containers
-
 extension EncodeState {
-    /// A state of its own for a nested container, whose bytes are put where the next byte would be.
-    mutating func detach() -> UnsafeMutablePointer<EncodeState> {
-        let part = UnsafeMutablePointer<CompactWriter>.allocate(capacity: 1)
-        part.initialize(to: writer.detached())
-        let state = UnsafeMutablePointer<EncodeState>.allocate(capacity: 1)
-        state.initialize(
-            to: EncodeState(
-                writer: part, scratch: scratch, usesDirectPath: usesDirectPath, isDetached: true))
-        state.pointee.push(.element, isNested: true)
-        splices.append((writer.bytes.position, state))
-        return state
-    }
-
     /// The finished message.
     mutating func finish() throws -> [UInt8] {
         while top >= 0 { pop() }
         if let failure = writer.failure { throw failure }
-        guard !splices.isEmpty else { return writer.message() }
-        let own = writer.bytes.array()
-        var joined: [UInt8] = []
-        var start = 0
-        for splice in splices {
-            joined += own[start..<splice.offset]
-            joined += try splice.state.pointee.finish()
-            start = splice.offset
-        }
-        return joined + own[start...]
+        return writer.message()
     }
 }
 

@@ -7,7 +7,7 @@ enum TypeClass {
     /// What has a form of its own here, without containers: arrays, dictionaries, some types of Foundation.
     case form(any CodableForm.Type)
     /// A set, or a dictionary with other keys than strings, of Codable elements, which the deterministic mode sorts.
-    case unordered
+    case unordered(any UnorderedCollection.Type)
 }
 
 /// The classes of the types that one coder has met: 64 places, the newest type wins its place.
@@ -44,12 +44,17 @@ struct TypeClasses: ~Copyable {
         if let standard = type as? any StandardWireValue.Type { return .direct(standard) }
         if usesDirectPath, let direct = type as? any WireValue.Type { return .direct(direct) }
         if let form = type as? any CodableForm.Type { return .form(form) }
-        return type is any UnorderedCollection.Type ? .unordered : .codable
+        if let unordered = type as? any UnorderedCollection.Type { return .unordered(unordered) }
+        return .codable
     }
 }
 
 /// Sets and dictionaries, whose order in memory differs between equal values.
 protocol UnorderedCollection {
+    /// Number of values in a list that are sorted as one: 1 for a set, 2 for a dictionary that is not a record.
+    static var valuesEach: UInt8 { get }
+    /// Whether no two keys can have one name.
+    static var hasUniqueNames: Bool { get }
     /// Writes the elements sorted by their bytes, or by the bytes of their keys.
     func encodeSorted(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws
 }

@@ -2,6 +2,8 @@
 // own, and the order of those bytes is the order on the wire.
 
 extension Set: UnorderedCollection where Element: Encodable {
+    static var hasUniqueNames: Bool { true }
+
     func encodeSorted(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {
         let elements = try state.pointee.sorted(Array(self)) { $0 }
         state.pointee.writer.openList(count: elements.count, as: head)
@@ -12,6 +14,8 @@ extension Set: UnorderedCollection where Element: Encodable {
 
 /// In the forms that `Dictionary.encode(to:)` chooses between.
 extension Dictionary: UnorderedCollection where Key: Encodable, Value: Encodable {
+    static var hasUniqueNames: Bool { Key.self == Int.self || Key.self == String.self }
+
     func encodeSorted(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {
         if let names = try encodeNames(in: state, as: head) { return names }
         let pairs = try state.pointee.sorted(Array(self)) { $0.key }
@@ -33,6 +37,9 @@ extension Dictionary: UnorderedCollection where Key: Encodable, Value: Encodable
         }
         if isEmpty, codingNameIsKnown(for: Key.self) == false { return nil }
         named.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        if let repeated = zip(named, named.dropFirst()).first(where: { $0.name == $1.name }) {
+            throw WireError.repeatedName(repeated.0.name)
+        }
         state.pointee.writer.openRecord(.namedRecord, as: head)
         for (name, value) in named {
             let field = state.pointee.writer.writeName(name)
