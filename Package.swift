@@ -205,9 +205,10 @@ let modules: [Module] = [
         ],
         needs: [sqliteStorage],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshConnection",
+            "MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshConnection",
             "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshSimulatedWatch",
-            "MeshWatchConnectivityTransport", "MeshTestSupport", "MeshTesting",
+            "MeshWatchConnectivityTransport", "MeshLoopbackTransport", "MeshScenarioTransport", "MeshTestSupport",
+            "MeshTesting",
         ]),
 
     // Features: what an app uses
@@ -238,7 +239,10 @@ let modules: [Module] = [
     Module(
         "MeshDiagnostics", "Modules/Features/Diagnostics", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog, coreMetrics],
-        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshLoopbackTransport"]),
+        tests: [
+            "MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshDelivery",
+            "MeshLoopbackTransport", "MeshScenarioTransport", "MeshTesting",
+        ]),
     Module("MeshRegister", "Modules/Features/Register", floor: 2, uses: ["MeshBus", "MeshIdentity"]),
     Module(
         "MeshKeySync", "Modules/Features/KeySync", floor: 5,

@@ -1,4 +1,5 @@
 public import MeshBus
+import MeshTransport
 
 /// Registers MeshDiagnostics.
 public struct DiagnosticsPlugin: Plugin {
@@ -10,5 +11,9 @@ public struct DiagnosticsPlugin: Plugin {
             id: "diagnostics.recorder", kind: .diagnostics, module: "MeshDiagnostics", version: "0.1.0",
             summary: "Records everything that passes a transport, and tells swift-log",
             requires: ["core.transport"])
+    }
+
+    public func contribute(to registry: inout ExtensionRegistry) {
+        registry.add(TransportWrapping { DiagnosticsSession(wrapping: $0) }, to: .transportWrappers)
     }
 }

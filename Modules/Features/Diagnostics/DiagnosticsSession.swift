@@ -6,8 +6,10 @@ public import MeshTransport
 /// A transport that records everything that passes the transport it wraps.
 ///
 /// Use it wherever a transport is expected. The newest `recordLimit` records are kept; `events` hands on every one.
+/// An envelope is recorded when its first subscriber takes it, so recording neither delays nor drops one: subscriptions are those
+/// of the wrapped transport.
 /// Safe to use from any thread.
-public final class DiagnosticsSession: SessionSyncTransport {
+public final class DiagnosticsSession: TransportWrapper {
     /// What passed, and when.
     public struct Record: Sendable {
         /// Counts from 1, also over records that have been forgotten.
@@ -22,19 +24,11 @@ public final class DiagnosticsSession: SessionSyncTransport {
         public let codec: String?
     }
 
-    private struct Log {
-        var records: [Record] = []
-        var recorded: UInt64 = 0
-    }
-
     /// The transport through which everything goes.
     public let wrapped: any SessionSyncTransport
     /// Records that are kept; the oldest make room.
-    public let recordLimit: Int
-    private let now: @Sendable () -> Date
-    private let log = Locked(Log())
-    private let topic: Topic<SessionDiagnosticEvent>
-    private let inbox = TransportInbox()
+    public var recordLimit: Int { log.limit }
+    private let log: RecordLog
     private let listeners = OwnedTasks()
 
     /// - Parameters:
@@ -46,20 +40,18 @@ public final class DiagnosticsSession: SessionSyncTransport {
     ) {
         precondition(recordLimit > 0, "a recorder needs room for one record")
         self.wrapped = wrapped
-        self.recordLimit = recordLimit
-        self.now = now
-        self.topic = topic ?? Topic(bufferLimit: 1024)
+        log = RecordLog(limit: recordLimit, topic: topic ?? Topic(bufferLimit: 1024), now: now)
         listen()
     }
 
     /// The newest records, oldest first.
-    public var records: [Record] { log.withLock { $0.records.suffix(recordLimit) } }
+    public var records: [Record] { log.records }
 
     /// How many events have been recorded, forgotten ones included.
-    public var recordedCount: UInt64 { log.withLock { $0.recorded } }
+    public var recordedCount: UInt64 { log.recordedCount }
 
     /// Those with a higher number, oldest first, as far as they are kept. O(records kept).
-    public func records(after number: UInt64) -> [Record] { log.withLock { $0.records.filter { $0.number > number } } }
+    public func records(after number: UInt64) -> [Record] { log.records.filter { $0.number > number } }
 
     /// What is kept, as a recording: `jsonLines` is a file to hand on, which `mesh inspect` shows.
     public var recording: DiagnosticsRecording {
@@ -67,147 +59,130 @@ public final class DiagnosticsSession: SessionSyncTransport {
     }
 
     /// Events from now on, as an independent stream; the oldest of 1024 waiting events make room.
-    public func events() -> AsyncStream<SessionDiagnosticEvent> { topic.subscribe() }
+    public func events() -> AsyncStream<SessionDiagnosticEvent> { log.topic.subscribe() }
 
-    private func record(_ event: SessionDiagnosticEvent, _ payload: EncodedPayload? = nil) {
-        let moment = now()
-        log.withLock { log in
-            log.recorded += 1
-            log.records.append(
-                Record(
-                    number: log.recorded, at: moment, event: event, payloadBytes: payload?.bytes.count,
-                    codec: payload?.codec.id.name))
-            // Trimmed by halves, so that recording stays O(1).
-            if log.records.count >= recordLimit * 2 { log.records.removeFirst(log.records.count - recordLimit) }
-            topic.publish(event)
-        }
-    }
-
+    /// Subscribes beside the app to the streams that hold nothing back for a subscriber.
     private func listen() {
-        let envelopes = wrapped.receiveEnvelopes()
         let snapshots = wrapped.receiveSnapshots()
         let requests = wrapped.receiveSnapshotRequests()
         let reachability = wrapped.reachabilityChanges()
         listeners.hold([
-            Task { [weak self] in for await envelope in envelopes { self?.pass(envelope) } },
-            Task { [weak self] in for await snapshot in snapshots { self?.pass(snapshot) } },
-            Task { [weak self] in for await request in requests { self?.pass(request) } },
-            Task { [weak self] in for await change in reachability { self?.pass(change) } },
+            Task { [log] in for await snapshot in snapshots { log.noteReceived(snapshot) } },
+            Task { [log] in
+                for await request in requests {
+                    log.record(.snapshotRequestReceived(peerID: request.requester?.id))
+                }
+            },
+            Task { [log] in
+                for await change in reachability {
+                    log.record(.reachabilityChanged(peerID: change.peer?.id, isReachable: change.isReachable))
+                }
+            },
         ])
-    }
-
-    private func pass(_ envelope: AnySessionSyncEnvelope) {
-        // What is bytes already asks no codec.
-        let payload = envelope.encodedByteCount == nil ? nil : try? envelope.encodedPayload(with: NoCodec())
-        record(.envelopeReceived(envelope.metadata), payload)
-        inbox.deliver(envelope)
-    }
-
-    private func pass(_ snapshot: AnySessionSyncSnapshot) {
-        let state = snapshot.encodedByteCount == nil ? nil : try? snapshot.encodedState(with: NoCodec())
-        record(.snapshotReceived(snapshot.metadata, revision: snapshot.revision), state)
-        inbox.deliver(snapshot)
-    }
-
-    private func pass(_ request: SessionSnapshotRequest) {
-        record(.snapshotRequestReceived(peerID: request.requester?.id))
-        inbox.deliver(request)
-    }
-
-    private func pass(_ change: SessionPeerReachability) {
-        record(.reachabilityChanged(peerID: change.peer?.id, isReachable: change.isReachable))
-        inbox.deliver(change)
     }
 }
 
 // MARK: - SessionSyncTransport
 
 extension DiagnosticsSession {
-    public var localPeer: SessionPeer { wrapped.localPeer }
-    public var knownPeers: [SessionPeer] { wrapped.knownPeers }
-    public var capabilities: SessionTransportCapabilities { wrapped.capabilities }
-
     public func send(
         _ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
-        try await recording(.envelopeSent(envelope.metadata, mode: mode, peerID: peer?.id), envelope.metadata, mode) {
+        try await recordingFailure(envelope.metadata, mode) {
             try await wrapped.send(envelope, mode: mode, to: peer)
+            log.noteSent([envelope], mode, peer)
+        }
+    }
+
+    public func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        try await recordingFailure(envelopes.first?.metadata, mode) {
+            try await wrapped.send(envelopes, mode: mode, to: peer)
+            log.noteSent(envelopes, mode, peer)
+        }
+    }
+
+    public func sendAtOnce(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) throws -> Int {
+        do {
+            let count = try wrapped.sendAtOnce(envelopes, mode: mode, to: peer)
+            log.noteSent(envelopes.prefix(count), mode, peer)
+            return count
+        } catch {
+            log.record(.sendFailed(envelopes.first?.metadata, mode: mode, reason: "\(error)"))
+            throw error
         }
     }
 
     public func sendSnapshot(
         _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
-        let sent = SessionDiagnosticEvent.snapshotSent(
-            snapshot.metadata, revision: snapshot.revision, mode: mode, peerID: peer?.id)
-        try await recording(sent, snapshot.metadata, mode) {
+        try await recordingFailure(snapshot.metadata, mode) {
             try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer)
+            log.record(.snapshotSent(snapshot.metadata, revision: snapshot.revision, mode: mode, peerID: peer?.id))
         }
     }
 
     public func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
-        try await recording(.snapshotRequestSent(peerID: peer?.id), nil, .snapshotRequest) {
+        try await recordingFailure(nil, .snapshotRequest) {
             try await wrapped.requestSnapshot(sessionID: sessionID, from: peer)
+            log.record(.snapshotRequestSent(peerID: peer?.id))
         }
     }
 
-    @discardableResult
-    public func cancel(eventID: UUID, featureID: String) -> Bool {
-        wrapped.cancel(eventID: eventID, featureID: featureID)
+    public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> {
+        let (envelopes, reader) = (wrapped.receiveEnvelopes(), log.newReader())
+        return AsyncStream { [log] in
+            let envelope = await envelopes.first { _ in true }
+            if let envelope { log.noteReceived([envelope], by: reader) }
+            return envelope
+        }
     }
 
-    public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
-        wrapped.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
+    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
+        recorded(wrapped.receiveEnvelopeBatches())
     }
 
-    public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { inbox.receiveEnvelopes() }
-    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { inbox.receiveEnvelopeBatches() }
     public func receiveEnvelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> AsyncStream<[AnySessionSyncEnvelope]> {
-        inbox.receiveEnvelopeBatches(where: isWanted)
+        recorded(wrapped.receiveEnvelopeBatches(where: isWanted))
     }
+
     public func envelopeBatches(
         where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
     ) -> EnvelopeBatches {
-        inbox.envelopeBatches(where: isWanted)
-    }
-    public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { inbox.receiveSnapshots() }
-    public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { inbox.receiveSnapshotRequests() }
-    public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { inbox.reachabilityChanges() }
-
-    public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
-        wrapped.latestPeerSnapshot(featureID: featureID)
+        let (batches, reader) = (wrapped.envelopeBatches(where: isWanted), log.newReader())
+        return EnvelopeBatches { [log] isolation in
+            let batch = await batches.next(isolation: isolation)
+            if let batch { log.noteReceived(batch, by: reader) }
+            return batch
+        }
     }
 
-    /// Closes the wrapped transport and ends the streams after what it had received.
+    /// Closes the wrapped transport, and returns when all that it had received beside envelopes has been recorded.
     public func close() async {
         await wrapped.close()
         await listeners.finished()
-        inbox.close()
     }
 
-    private func recording(
-        _ sent: SessionDiagnosticEvent, _ metadata: SessionSyncMetadata?, _ mode: SessionDeliveryMode,
-        _ send: () async throws -> Void
-    ) async throws {
-        do {
-            try await send()
-            record(sent)
-        } catch {
-            record(.sendFailed(metadata, mode: mode, reason: "\(error)"))
-            throw error
+    private func recorded(_ batches: AsyncStream<[AnySessionSyncEnvelope]>) -> AsyncStream<[AnySessionSyncEnvelope]> {
+        let reader = log.newReader()
+        return AsyncStream { [log] in
+            let batch = await batches.first { _ in true }
+            if let batch { log.noteReceived(batch, by: reader) }
+            return batch
         }
     }
-}
 
-/// Writes nothing: what is a value within one process has no bytes.
-private struct NoCodec: PayloadCodec {
-    let id = PayloadCodecID(number: 0, name: "none")
-
-    func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] { throw CancellationError() }
-
-    func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
-        throw CancellationError()
+    private func recordingFailure(
+        _ metadata: SessionSyncMetadata?, _ mode: SessionDeliveryMode, _ send: () async throws -> Void
+    ) async throws {
+        do { try await send() } catch {
+            log.record(.sendFailed(metadata, mode: mode, reason: "\(error)"))
+            throw error
+        }
     }
 }

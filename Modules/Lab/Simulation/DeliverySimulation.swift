@@ -1,5 +1,6 @@
 public import MeshBus
 import MeshDelivery
+import MeshDiagnostics
 import MeshIdentity
 public import MeshScenarioTransport
 import MeshStorage
@@ -27,6 +28,8 @@ public struct DeliverySimulation: Sendable {
     public var lanes = ScenarioLanes.datagrams
     public var hasFaults: Bool
     public var hasLiar = false
+    /// A `DiagnosticsSession` around the transport at either end, which must change nothing.
+    public var isRecorded = false
     /// Virtual time after which it gives up.
     public var patience: Duration = .seconds(3600)
 
@@ -82,7 +85,7 @@ private struct DeliveryProgress {
 
 /// Any caller: sends one after the other and waits where `send` does.
 private struct DeliverySender: Sendable {
-    let transport: LinkTransport
+    let transport: any SessionSyncTransport
     let progress: Locked<DeliveryProgress>
     let last: UInt64
     let batch: UInt64
@@ -129,8 +132,9 @@ private final class DeliveryRun {
     private let progress = Locked(DeliveryProgress())
     private let stores = (sender: MemoryStore(), receiver: MemoryStore())
     private var random: SplitMix64
-    private var transport: LinkTransport?
+    private var transport: (any SessionSyncTransport)?
     private var receiving: LinkTransport?
+    private var recorder: DiagnosticsSession?
     private var sending: Task<Void, Never>?
     private var liar: FloodingPeer?
 
@@ -205,7 +209,8 @@ private final class DeliveryRun {
     }
 
     private func launchSender() throws {
-        transport = try makeTransport(sender, stores.sender)
+        let plain = try makeTransport(sender, stores.sender)
+        transport = simulation.isRecorded ? DiagnosticsSession(wrapping: plain) : plain
         startSending()
     }
 
@@ -222,7 +227,8 @@ private final class DeliveryRun {
     private func launchReceiver() throws {
         let transport = try makeTransport(receiver, stores.receiver)
         receiving = transport
-        let batches = transport.receiveEnvelopeBatches()
+        recorder = simulation.isRecorded ? DiagnosticsSession(wrapping: transport) : nil
+        let batches = recorder?.receiveEnvelopeBatches() ?? transport.receiveEnvelopeBatches()
         let progress = progress
         Task(executorPreference: executor) {
             for await batch in batches { progress.withLock { $0.take(batch) } }

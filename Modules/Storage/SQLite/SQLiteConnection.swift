@@ -126,6 +126,20 @@
     }
 
     extension SQLiteConnection {
+        /// Which contents a file has: another one after each commit, whichever version of the library made it.
+        struct Standing: Hashable, Sendable {
+            let identity: Int64
+            let commits: Int64
+            let checksum: UInt64
+        }
+
+        /// - Throws: `StorageError`.
+        func standing() throws -> Standing {
+            try read { _, index in
+                Standing(identity: index.identity, commits: index.commits, checksum: index.total)
+            }
+        }
+
         /// - Throws: `StorageError`.
         func read<Result>(_ body: (Database, SQLiteIndex) throws -> Result) throws -> Result {
             try access { db in try body(db, try loadedIndex(db)) }

@@ -19,8 +19,9 @@
     /// the store is then an older one. With `sync: .full` the mark says so, and it is refused as `outdated`. With
     /// `.normal` a loss of power does the same to a healthy store, and nothing says so.
     ///
-    /// The file is made readable by its user only. It stays locked until `close` or the end of the object; an iOS app must
-    /// not keep one open in a shared container while it is suspended.
+    /// The file is made readable by its user only. It stays locked until `close`, `suspend` or the end of the object. iOS ends
+    /// an app (0xdead10cc) that holds such a lock in an app group's container while it is suspended: call `suspend` when the
+    /// app enters the background, and `resume` before it becomes active.
     public final class SQLiteStore: SessionStore {
         /// When a commit waits for the disk.
         public enum Sync: Hashable, Sendable {
@@ -53,7 +54,15 @@
         public let path: String
         /// What a commit survives, as `sync` has chosen.
         public let durability: StoreDurability
-        private let connection: Locked<SQLiteConnection?>
+        private let options: Options
+        private let phase: Locked<Phase>
+
+        private enum Phase {
+            case open(SQLiteConnection)
+            /// - Parameter standing: how the file was left.
+            case suspended(SQLiteConnection.Standing)
+            case closed
+        }
 
         /// Opens the store in that file, or makes one if there is no file.
         ///
@@ -80,7 +89,8 @@
             }
             self.path = file.path
             durability = options.sync == .full ? .machine : .process
-            connection = Locked(try SQLiteConnection(file, options))
+            self.options = options
+            phase = Locked(.open(try SQLiteConnection(file, options)))
         }
 
         public func commit(_ batch: StoreBatch) throws { try open { try $0.commit(batch) } }
@@ -124,17 +134,61 @@
             }
         }
 
+        /// Closes the file, which releases its lock, until `resume`. Waits for a commit that is under way; what was committed is
+        /// in the file. Until `resume`, reads and commits throw `unavailable` and change nothing: a session keeps in memory
+        /// what it can't write, and writes it after `resume`. Does nothing while the store is suspended or closed.
+        ///
+        /// - Throws: `StorageError` when the file can't be read any more; the store is open then.
+        public func suspend() throws {
+            try phase.withLock { phase in
+                guard case .open(let connection) = phase else { return }
+                let standing = try connection.standing()
+                connection.close()
+                phase = .suspended(standing)
+            }
+        }
+
+        /// Opens the file again, with the same checks as the initializer, and takes its lock. Does nothing while the store is
+        /// open.
+        ///
+        /// - Throws: what the initializer throws, such as `busy` while another process has the file open; `outdated` when
+        ///   another process has written to it meanwhile, as this store's user knows nothing of that: close the store and open
+        ///   it anew; `closed`. The store stays suspended then, and `resume` may be called again.
+        public func resume() throws {
+            try phase.withLock { phase in
+                switch phase {
+                case .open: return
+                case .closed: throw StorageError.closed
+                case .suspended(let standing):
+                    let connection = try SQLiteConnection(SQLiteFile(path: path), options)
+                    guard try connection.standing() == standing else {
+                        connection.close()
+                        throw StorageError(
+                            .outdated,
+                            "another process has written to '\(path)' while this store was suspended; "
+                                + "close the store and open it anew")
+                    }
+                    phase = .open(connection)
+                }
+            }
+        }
+
         public func close() {
-            connection.withLock { connection in
-                connection?.close()
-                connection = nil
+            phase.withLock { phase in
+                if case .open(let connection) = phase { connection.close() }
+                phase = .closed
             }
         }
 
         private func open<Result>(_ body: (SQLiteConnection) throws -> Result) throws -> Result {
-            try connection.withLock { connection in
-                guard let connection else { throw StorageError.closed }
-                return try body(connection)
+            try phase.withLock { phase in
+                switch phase {
+                case .open(let connection): return try body(connection)
+                case .suspended:
+                    throw StorageError(
+                        .unavailable, "the store is suspended; call resume() before the app becomes active")
+                case .closed: throw StorageError.closed
+                }
             }
         }
     }

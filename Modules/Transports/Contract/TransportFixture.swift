@@ -140,3 +140,49 @@ extension ExtensionPoint where Value == TransportFixture {
     /// Where transports offer themselves for examination.
     public static let transportFixtures = ExtensionPoint("sessionmesh.transport-fixtures")
 }
+
+// MARK: - Wrappers
+
+/// Wraps a transport, for the conformance rules.
+package struct TransportWrapping: Sendable {
+    package let wrap: @Sendable (any SessionSyncTransport) -> any SessionSyncTransport
+
+    package init(_ wrap: @escaping @Sendable (any SessionSyncTransport) -> any SessionSyncTransport) {
+        self.wrap = wrap
+    }
+}
+
+extension ExtensionPoint where Value == TransportWrapping {
+    /// Where wrappers offer themselves for examination, over each transport of the bus.
+    package static let transportWrappers = ExtensionPoint("sessionmesh.transport-wrappers")
+}
+
+extension TransportFixture {
+    /// The same transports, each in a wrapper. Examine every wrapper so.
+    public func wrapped(
+        by wrap: @escaping @Sendable (any SessionSyncTransport) -> any SessionSyncTransport
+    ) -> TransportFixture {
+        TransportFixture(patience: patience) { try await makePair($0).wrapped(by: wrap) }
+    }
+}
+
+extension TransportPair {
+    fileprivate func wrapped(
+        by wrap: @escaping @Sendable (any SessionSyncTransport) -> any SessionSyncTransport
+    ) -> TransportPair {
+        let end = wrap(first)
+        var pair = TransportPair(
+            first: end, second: ownSendsComeBack ? end : wrap(second), bystander: bystander.map(wrap),
+            ownSendsComeBack: ownSendsComeBack, limit: limit, connect: connect, disconnect: disconnect, settle: settle)
+        (pair.provesPeers, pair.reconnects, pair.faults) = (provesPeers, reconnects, faults)
+        if let makeDurable { pair.makeDurable = { try await makeDurable().wrapped(by: wrap) } }
+        if let relaunch { pair.relaunch = { try await relaunch().wrapped(by: wrap) } }
+        if let makeCrowd {
+            pair.makeCrowd = { count in
+                let crowd = try await makeCrowd(count)
+                return TransportCrowd(ends: crowd.ends.map(wrap), connect: crowd.connect, settle: crowd.settle)
+            }
+        }
+        return pair
+    }
+}

@@ -1,4 +1,7 @@
+import Foundation
 public import MeshBus
+import MeshTransport
+import MeshWatchConnectivityTransport
 
 /// Registers SessionMeshWatchConnectivity.
 public struct WatchConnectivityPlugin: Plugin {
@@ -14,5 +17,23 @@ public struct WatchConnectivityPlugin: Plugin {
                 "core.connection", "feature.requests", "feature.shared-state", "feature.files",
                 "transport.watch-connectivity",
             ])
+    }
+
+    public func contribute(to registry: inout ExtensionRegistry) {
+        registry.add(TransportWrapping { CounterpartTransport(silentOver: $0) }, to: .transportWrappers)
+    }
+}
+
+extension CounterpartTransport {
+    /// Over a session that says nothing: what is left is the mesh, and all of it must be left.
+    convenience init(silentOver mesh: any SessionSyncTransport) {
+        let (session, clock) = (StandInSession(), SystemClock())
+        (session.isReachable, session.autoReply) = (false, false)
+        let port = ReferencePort(
+            multiplexer: .of(session, clock: clock), encoder: JSONEncoder(), decoder: JSONDecoder(), clock: clock)
+        self.init(localPeer: mesh.localPeer, mesh: mesh, port: port, clock: clock, store: nil, dialect: .mesh)
+        open(
+            deliver: { _ in }, onStates: { _, _ in }, onSession: {}, onContextWritten: { _ in },
+            onIncompatible: { _, _ in })
     }
 }

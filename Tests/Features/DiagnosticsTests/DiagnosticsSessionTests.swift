@@ -36,6 +36,7 @@ import Testing
         #expect(await snapshots.next()?.revision == 4)
         #expect(await requests.next()?.sessionID == session)
         #expect(recorder.latestPeerSnapshot(featureID: "list")?.revision == 4)
+        await recorder.close()
 
         let texts = Set(recorder.records.map { "\($0.event)" })
         #expect(texts.contains("sent list me#1 list.event reliableEventually to all"))
@@ -45,6 +46,54 @@ import Testing
         #expect(texts.contains("asked all for a snapshot"))
         #expect(texts.contains("me asks for a snapshot"))
         #expect(recorder.records.allSatisfy { $0.at == moment })
+    }
+
+    @Test func `what arrives before there is a subscriber waits for it`() async throws {
+        let recorder = DiagnosticsSession(wrapping: LoopbackSessionSyncTransport(localPeer: peer))
+        for sequence in 1...5 as ClosedRange<UInt64> {
+            try await recorder.send(envelope(sequence), mode: .reliableEventually, to: nil)
+        }
+        var received: [UInt64] = []
+        for await envelope in recorder.receiveEnvelopes().prefix(5) { received.append(envelope.metadata.sequence) }
+        #expect(received == [1, 2, 3, 4, 5])
+    }
+
+    @Test func `a subscriber that reads late has lost nothing`() async throws {
+        let recorder = DiagnosticsSession(wrapping: LoopbackSessionSyncTransport(localPeer: peer))
+        let stream = recorder.receiveEnvelopes()
+        let sequences = 1...10_000 as ClosedRange<UInt64>
+        let sending = Task {
+            for sequence in sequences {
+                try await recorder.send(envelope(sequence), mode: .reliableEventually, to: nil)
+            }
+        }
+        // The subscriber's buffer is full: the sender waits.
+        var last: UInt64 = 0
+        while recorder.recordedCount == 0 || recorder.recordedCount != last {
+            last = recorder.recordedCount
+            for _ in 0..<1000 { await Task.yield() }
+        }
+        #expect(last < 10_000)
+        var received: [UInt64] = []
+        for await envelope in stream.prefix(10_000) { received.append(envelope.metadata.sequence) }
+        #expect(received == Array(sequences))
+        try await sending.value
+        await recorder.close()
+    }
+
+    @Test func `what several subscribers take is recorded once`() async throws {
+        let recorder = DiagnosticsSession(wrapping: LoopbackSessionSyncTransport(localPeer: peer))
+        var one = recorder.receiveEnvelopes().makeAsyncIterator()
+        var batches = recorder.receiveEnvelopeBatches { $0.featureID == "list" }.makeAsyncIterator()
+        let turns = recorder.envelopeBatches { _ in true }
+        let envelopes = try (1...3).map { try envelope($0) }
+        try await recorder.send(envelopes, mode: .reliableEventually, to: nil)
+        for _ in envelopes { _ = await one.next() }
+        #expect(await batches.next()?.count == 3)
+        #expect(await turns.next()?.count == 3)
+        let received = recorder.records.count { if case .envelopeReceived = $0.event { true } else { false } }
+        let sent = recorder.records.count { if case .envelopeSent = $0.event { true } else { false } }
+        #expect((sent, received) == (3, 3))
         await recorder.close()
     }
 

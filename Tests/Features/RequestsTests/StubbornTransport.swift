@@ -5,7 +5,7 @@ import MeshScenarioTransport
 import MeshTransport
 
 /// A transport whose sends wait or fail as they are told to, and that may lie about who can be reached.
-final class StubbornTransport: SessionSyncTransport {
+final class StubbornTransport: TransportWrapper {
     private struct State {
         var errors: [any Error] = []
         var sendCount = 0
@@ -56,14 +56,20 @@ final class StubbornTransport: SessionSyncTransport {
         }
     }
 
-    var localPeer: SessionPeer { wrapped.localPeer }
-    var knownPeers: [SessionPeer] { wrapped.knownPeers }
-    var capabilities: SessionTransportCapabilities { wrapped.capabilities }
-
     func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
         try await check()
         try await wrapped.send(envelope, mode: mode, to: peer)
     }
+
+    func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
+    }
+
+    func sendAtOnce(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) throws -> Int { 0 }
 
     func sendSnapshot(_ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
     {
@@ -71,18 +77,6 @@ final class StubbornTransport: SessionSyncTransport {
         try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer)
     }
 
-    func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
-        try await wrapped.requestSnapshot(sessionID: sessionID, from: peer)
-    }
-
-    func cancel(eventID: UUID, featureID: String) -> Bool { wrapped.cancel(eventID: eventID, featureID: featureID) }
-    func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
-        wrapped.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
-    }
-
-    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { wrapped.receiveEnvelopes() }
-    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { wrapped.receiveSnapshots() }
-    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { wrapped.receiveSnapshotRequests() }
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability> {
         isLying ? claims.reachabilityChanges() : wrapped.reachabilityChanges()
     }

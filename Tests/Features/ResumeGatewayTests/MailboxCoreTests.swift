@@ -233,6 +233,26 @@ struct MailboxCoreTests {
         #expect(gateway.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 3])
     }
 
+    /// `plugins-tool simulate --mailboxes --mutate opensOvertaken --seed 2000235`: why order is left to the seal's counter.
+    @Test func `What a store has lost and its sender says again comes behind what the store took meanwhile`() throws {
+        var (gateway, phone, watch) = try Self.pair()
+        func post(_ number: UInt8) -> MailboxRequest {
+            .post(MailboxPost(number: UInt64(number), to: watch, lane: .queue, bytes: [number]))
+        }
+        // The store takes 34 and loses it, before the receiver has read it and the sender the answer.
+        gateway.answersWrites = false
+        gateway.say(post(34), 1)
+        gateway.answersWrites = true
+        gateway.contents = ReplayContents(MailboxBounds.queue, seed: 2)
+        gateway.say(post(35), 1)
+        gateway.open(3, phone, follows: [watch])
+        for number in [34, 35, 36] as [UInt8] { gateway.say(post(number), 3) }
+        #expect(gateway.packets(2).map(\.bytes) == [[35], [34], [35], [36]])
+        var opened: [UInt8] = []
+        for packet in gateway.packets(2) where packet.bytes[0] > opened.last ?? 0 { opened += packet.bytes }
+        #expect(opened == [35, 36], "34 is lost with the store, and delivery's to send again")
+    }
+
     @Test func `A will that comes after the word of a newer connection is corrected`() throws {
         var (gateway, _, watch) = try Self.pair()
         _ = gateway.values.set([0], MailboxValue.presence, of: watch.description)

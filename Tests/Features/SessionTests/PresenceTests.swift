@@ -208,12 +208,8 @@ extension EphemeralKey<Int> { fileprivate static let cursor = EphemeralKey("curs
 }
 
 /// Says nothing of who can be reached.
-private struct MuteTransport: WrappingTransport {
+private struct MuteTransport: TransportWrapper {
     let wrapped: any SessionSyncTransport
-
-    func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
-        try await wrapped.send(envelope, mode: mode, to: peer)
-    }
 
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { AsyncStream { _ in } }
 }

@@ -22,6 +22,8 @@ import Testing
         (.losesBestEffort, "transport.realtime.kept"),
         (.mixesFeatures, "transport.features.separate"),
         (.sharesOneStream, "transport.subscribers.independent"),
+        (.readsAhead, "transport.subscribers.first"),
+        (.readsAhead, "transport.subscribers.slow"),
         (.acceptsAnySize, "transport.limit.refused"),
         (.refusesUnderAnotherName, "transport.limit.refused"),
         (.understatesItsLimit, "transport.limit.refused"),

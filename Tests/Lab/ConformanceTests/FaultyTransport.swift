@@ -17,35 +17,44 @@ enum Fault: String, CaseIterable, Sendable {
     case takesAnyMode, ignoresCancellation, neverReturns
     case acceptsWithoutEnd, sharesOneQueue, publishesOnce, returnsToOldSnapshots
     case knowsTwice, announcesTwice, announcesToTheFirst, believesTheCable, forgetsAtRelaunch
+    case readsAhead
     case overhearsGarbage, passesGarbageOn, believesAnyGreeting, trustsTheWall
 }
 
 /// A good transport with one fault. Decorates, so that the fault is all that differs.
-final class FaultyTransport: SessionSyncTransport {
-    let base: any SessionSyncTransport
+final class FaultyTransport: TransportWrapper {
+    let wrapped: any SessionSyncTransport
     let fault: Fault?
     private let isRelaunched: Bool
+    /// Reads ahead of its own subscribers, as `DiagnosticsSession` once did: what it takes is acknowledged, and then lost.
+    private let relay: TransportInbox?
     /// Where the fault needs to see what passed before.
     let memory = FaultMemory()
 
     init(_ base: any SessionSyncTransport, _ fault: Fault?, isRelaunched: Bool = false) {
-        self.base = base
+        wrapped = base
         self.fault = fault
         self.isRelaunched = isRelaunched
+        relay = fault == .readsAhead ? TransportInbox() : nil
+        guard let relay else { return }
+        let envelopes = wrapped.receiveEnvelopes()
+        Task {
+            for await envelope in envelopes { relay.deliver(envelope) }
+            relay.close()
+        }
     }
 
-    var localPeer: SessionPeer { base.localPeer }
     var knownPeers: [SessionPeer] {
         switch fault {
-        case .knowsItself: base.knownPeers + [localPeer]
-        case .knowsTwice: base.knownPeers + base.knownPeers
+        case .knowsItself: wrapped.knownPeers + [localPeer]
+        case .knowsTwice: wrapped.knownPeers + wrapped.knownPeers
         case .forgetsAtRelaunch where isRelaunched: []
-        default: base.knownPeers + memory.strangers
+        default: wrapped.knownPeers + memory.strangers
         }
     }
 
     var capabilities: SessionTransportCapabilities {
-        let real = base.capabilities
+        let real = wrapped.capabilities
         let size = fault == .understatesItsLimit ? real.maximumPayloadSize.map { $0 / 2 } : real.maximumPayloadSize
         return SessionTransportCapabilities(
             supportsRealtime: real.supportsRealtime, supportsDurableQueue: real.supportsDurableQueue,
@@ -61,28 +70,28 @@ final class FaultyTransport: SessionSyncTransport {
         switch fault {
         case .neverReturns:
             await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
-        case .acceptsWithoutEnd: Task { try await base.send(envelope, mode: mode, to: peer) }
+        case .acceptsWithoutEnd: Task { try await wrapped.send(envelope, mode: mode, to: peer) }
         case .trustsTheWall where memory.hasJumped: return
         case .sharesOneQueue:
             let shared = try envelope.renamed("shared")
-            try await base.send(shared, mode: mode, to: peer)
+            try await wrapped.send(shared, mode: mode, to: peer)
         case .losesOneInTen where mode == .reliableEventually && memory.count() % 10 == 9: return
         case .losesBestEffort where mode != .reliableEventually: return
         case .swapsNeighbours:
             guard let earlier = memory.pair(envelope) else { return }
-            try await base.send(envelope, mode: mode, to: peer)
-            try await base.send(earlier, mode: mode, to: peer)
-        case .dropsWhatWaits: try? await base.send(envelope, mode: .realtimeBestEffort, to: peer)
+            try await wrapped.send(envelope, mode: mode, to: peer)
+            try await wrapped.send(earlier, mode: mode, to: peer)
+        case .dropsWhatWaits: try? await wrapped.send(envelope, mode: .realtimeBestEffort, to: peer)
         case .holdsTheLastBack:
             guard let earlier = memory.exchange(envelope) else { return }
-            try await base.send(earlier, mode: mode, to: peer)
-        case .storesBestEffort: try await base.send(envelope, mode: .reliableEventually, to: peer)
-        case .tellsEveryone: try await base.send(envelope, mode: mode, to: nil)
-        case .tellsOnlyTheFirst: try await base.send(envelope, mode: mode, to: peer ?? base.knownPeers.first)
+            try await wrapped.send(earlier, mode: mode, to: peer)
+        case .storesBestEffort: try await wrapped.send(envelope, mode: .reliableEventually, to: peer)
+        case .tellsEveryone: try await wrapped.send(envelope, mode: mode, to: nil)
+        case .tellsOnlyTheFirst: try await wrapped.send(envelope, mode: mode, to: peer ?? wrapped.knownPeers.first)
         case .echoes:
-            try await base.send(envelope, mode: mode, to: peer)
+            try await wrapped.send(envelope, mode: mode, to: peer)
             memory.echo(envelope)
-        default: try await sendPastChecks { try await self.base.send(envelope, mode: mode, to: peer) }
+        default: try await sendPastChecks { try await self.wrapped.send(envelope, mode: mode, to: peer) }
         }
     }
 
@@ -90,26 +99,31 @@ final class FaultyTransport: SessionSyncTransport {
         _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
     ) async throws {
         if fault == .replaysEverySnapshot, mode == .latestSnapshot {
-            return try await base.sendSnapshot(snapshot, mode: .reliableEventually, to: peer)
+            return try await wrapped.sendSnapshot(snapshot, mode: .reliableEventually, to: peer)
         }
         if fault == .publishesOnce {
-            try? await base.sendSnapshot(snapshot, mode: .realtimeBestEffort, to: peer)
+            try? await wrapped.sendSnapshot(snapshot, mode: .realtimeBestEffort, to: peer)
             return
         }
         let peer = fault == .tellsEveryone ? nil : peer
-        try await sendPastChecks { try await self.base.sendSnapshot(snapshot, mode: mode, to: peer) }
+        try await sendPastChecks { try await self.wrapped.sendSnapshot(snapshot, mode: mode, to: peer) }
     }
 
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
         if fault == .losesRequests { return }
         let peer = fault == .tellsEveryone ? nil : peer
-        try await sendPastChecks { try await self.base.requestSnapshot(sessionID: sessionID, from: peer) }
+        try await sendPastChecks { try await self.wrapped.requestSnapshot(sessionID: sessionID, from: peer) }
     }
 
-    func cancel(eventID: UUID, featureID: String) -> Bool { base.cancel(eventID: eventID, featureID: featureID) }
-    func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
-        base.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
+    func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
     }
+
+    func sendAtOnce(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) throws -> Int { 0 }
 
     /// Swallows or changes the error that the fault is about.
     private func sendPastChecks(_ send: @escaping @Sendable () async throws -> Void) async throws {
@@ -128,7 +142,8 @@ final class FaultyTransport: SessionSyncTransport {
     // MARK: Receiving
 
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> {
-        let stream = base.receiveEnvelopes()
+        if let relay { return relay.receiveEnvelopes() }
+        let stream = wrapped.receiveEnvelopes()
         switch fault {
         case .sharesOneStream: return memory.forFirstOnly(stream)
         case .echoes, .passesGarbageOn: return memory.withEchoes(stream)
@@ -155,7 +170,7 @@ final class FaultyTransport: SessionSyncTransport {
     }
 
     func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> {
-        let stream = base.receiveSnapshots()
+        let stream = wrapped.receiveSnapshots()
         switch fault {
         case .losesTheCheckpoint:
             return changed(stream) { snapshot in
@@ -176,13 +191,13 @@ final class FaultyTransport: SessionSyncTransport {
     }
 
     func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> {
-        let stream = base.receiveSnapshotRequests()
+        let stream = wrapped.receiveSnapshotRequests()
         guard fault == .forgetsTheRequester else { return ending(stream) }
         return changed(stream) { SessionSnapshotRequest(sessionID: $0.sessionID) }
     }
 
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability> {
-        let stream = base.reachabilityChanges()
+        let stream = wrapped.reachabilityChanges()
         switch fault {
         case .staysSilentAboutPeers: return changed(stream) { SessionPeerReachability($0.isReachable) }
         case .neverReportsLoss: return changed(stream) { $0.isReachable ? $0 : nil }
@@ -197,17 +212,13 @@ final class FaultyTransport: SessionSyncTransport {
     func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
         switch fault {
         case .looksUpNothing: return nil
-        case .looksUpAnyFeature: return base.latestPeerSnapshot(featureID: "workout")
+        case .looksUpAnyFeature: return wrapped.latestPeerSnapshot(featureID: "workout")
         case .olderReplacesNewer:
-            var snapshot = base.latestPeerSnapshot(featureID: featureID)
+            var snapshot = wrapped.latestPeerSnapshot(featureID: featureID)
             snapshot?.revision = 6
             return snapshot
-        default: return base.latestPeerSnapshot(featureID: featureID)
+        default: return wrapped.latestPeerSnapshot(featureID: featureID)
         }
-    }
-
-    func close() async {
-        await base.close()
     }
 
     private func ending<Element: Sendable>(_ stream: AsyncStream<Element>) -> AsyncStream<Element> {

@@ -36,6 +36,18 @@ import Testing
         #expect(report.delivered == 300)
     }
 
+    @Test("Recorders around both ends change nothing", arguments: 0..<3 as Range<UInt64>)
+    func recorded(seed: UInt64) {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        var simulation = DeliverySimulation(envelopes: 1_000, hasFaults: true)
+        let plain = simulation.run(seed: seed)
+        simulation.isRecorded = true
+        let recorded = simulation.run(seed: seed)
+        #expect(recorded.failure == plain.failure, "seed \(seed)")
+        #expect(recorded.simulatedSeconds == plain.simulatedSeconds, "seed \(seed)")
+        #expect(recorded.faults == plain.faults, "seed \(seed)")
+    }
+
     @Test func `One seed goes the same way every time`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let simulation = DeliverySimulation(envelopes: 2_000, hasFaults: true)

@@ -36,4 +36,14 @@ import Testing
         let smaller = try #require(broken.shrunk(seed: failing.seed))
         #expect(smaller.schedule.count < broken.schedule(ofSeed: failing.seed).count)
     }
+
+    @Test func `Recorders around all transports change nothing`() {
+        guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
+        var simulation = LobbySimulation()
+        simulation.comparesRecorder = true
+        for failure in simulation.run(100..<110).failures {
+            let replay = "plugins-tool simulate --lobby --recorded --seed \(failure.seed)"
+            Issue.record("\(failure.reason); replay with: \(replay)")
+        }
+    }
 }

@@ -117,6 +117,51 @@
             #expect(try code { try SQLiteStore(path: folder.store).close() } == nil)
         }
 
+        @Test("A suspended store holds no lock; once resumed it holds it again, with everything that it had")
+        func suspension() async throws {
+            try FileManager.default.removeItem(atPath: folder.store)
+            let store = try SQLiteStore(path: folder.store)
+            try store.commit(.filled { $0.set([1], for: "head") })
+            try store.suspend()
+            try store.suspend()
+            // A write in between changes nothing, and says so.
+            #expect(try code { try store.commit(.filled { $0.set([2], for: "head") }) } == .unavailable)
+            #expect(try code { _ = try store.value(for: "head") } == .unavailable)
+            let hold = "db.execute('begin exclusive'); print('h', flush=True)"
+            let answer = try await python("\(hold); sys.stdin.read(); db.execute('rollback')") { () throws -> Void in
+                #expect(try code { try store.resume() } == .busy)
+                #expect(try code { _ = try store.value(for: "head") } == .unavailable)
+            }
+            #expect(answer == "")
+            try store.resume()
+            try store.resume()
+            #expect(try store.value(for: "head") == [1])
+            #expect(try code { try SQLiteStore(path: folder.store).close() } == .busy)
+            #expect(try await python("print(db.execute('select count(*) from entry').fetchall())").contains("locked"))
+            try store.commit(.filled { $0.set([2], for: "head") })
+            store.close()
+            #expect(try code { try store.resume() } == .closed)
+            #expect(try SQLiteStore(path: folder.store).value(for: "head") == [2])
+        }
+
+        @Test("A store that somebody else has written to while it was suspended stays suspended")
+        func suspendedStoreIsWritten() throws {
+            try FileManager.default.removeItem(atPath: folder.store)
+            let store = try SQLiteStore(path: folder.store)
+            try store.commit(.filled { $0.set([1], for: "head") })
+            try store.suspend()
+            let other = try SQLiteStore(path: folder.store)
+            #expect(try code { try store.resume() } == .busy)
+            other.close()
+            try store.resume()
+            try store.suspend()
+            try SQLiteStore(path: folder.store).commit(.filled { $0.set([2], for: "head") })
+            for _ in 0..<2 { #expect(try code { try store.resume() } == .outdated) }
+            #expect(try code { try store.commit(.filled { $0.set([3], for: "head") }) } == .unavailable)
+            store.close()
+            #expect(try SQLiteStore(path: folder.store).value(for: "head") == [2])
+        }
+
         /// Runs a statement on the database in another process.
         /// - Parameter meanwhile: after its first line, before the end of its input.
         /// - Returns: what it prints, or what comes after that line.

@@ -23,9 +23,10 @@
                 throw ToolError("--lobby needs a newer system")
             }
             if mutations { return try proveLobbyMutations() }
-            let simulation = LobbySimulation(devices: members, mutation: mutate)
+            var simulation = LobbySimulation(devices: members, mutation: mutate)
+            simulation.comparesRecorder = recorded
             let teller = shrink ? nil : tracer
-            let report: LobbyReport = run { seeds, progress in
+            let report: LobbyReport = run { [simulation] seeds, progress in
                 simulation.run(seeds, trace: teller, stopsAtFailure: first || shrink, progress: progress)
             }
             let counts = report.seedsByDevices.keys.sorted().map { devices in

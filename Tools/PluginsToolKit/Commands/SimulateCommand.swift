@@ -97,6 +97,13 @@
         @Flag(help: "With --delivery: also cut connections, lie about them, and let both sides die and come back.")
         var faults = false
 
+        @Flag(
+            help: """
+                With --lobby: play each seed once more with a recorder around every transport; fails where the outcome is not the \
+                same. With --delivery: with recorders.
+                """)
+        var recorded = false
+
         @Flag(help: "With --delivery: a third peer floods the receiver and speaks in the sender's name.")
         var liar = false
 
@@ -345,6 +352,7 @@
             }
             var simulation = DeliverySimulation(envelopes: envelopes, hasFaults: faults)
             simulation.hasLiar = liar
+            simulation.isRecorded = recorded
             let progress = ProgressLine()
             let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
             var rows: [DeliverySimulation.Report] = []

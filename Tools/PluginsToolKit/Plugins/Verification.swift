@@ -11,6 +11,9 @@ import MeshWire
 /// Which plugins can be examined by the conformance rules, and the examination.
 struct Verification {
     let transports: [Contribution<TransportFixture>]
+    let wrappers: [Contribution<TransportWrapping>]
+    /// What wrappers are examined over.
+    private let wrappedFixtures: [TransportFixture]
     let links: [Contribution<LinkFixture>]
     let codecs: [Contribution<any PayloadCodec>]
     let stores: [Contribution<StoreFactory>]
@@ -22,6 +25,8 @@ struct Verification {
     /// - Throws: `ToolError` that says which plugins can be.
     init(of name: String?, on bus: PluginBus) throws {
         let allTransports = bus.contributions(to: .transportFixtures)
+        let allWrappers = bus.contributions(to: .transportWrappers)
+        wrappedFixtures = allTransports.map(\.value)
         let allLinks = bus.contributions(to: .linkFixtures)
         let allCodecs = bus.contributions(to: .codecs)
         let allStores = bus.contributions(to: .stores)
@@ -29,18 +34,22 @@ struct Verification {
         if let name {
             let plugin = try bus.descriptor(named: name).id
             transports = allTransports.filter { $0.plugin == plugin }
+            wrappers = allWrappers.filter { $0.plugin == plugin }
             links = allLinks.filter { $0.plugin == plugin }
             codecs = allCodecs.filter { $0.plugin == plugin }
             stores = allStores.filter { $0.plugin == plugin }
             replayBuffers = allReplayBuffers.filter { $0.plugin == plugin }
-            if transports.isEmpty, links.isEmpty, codecs.isEmpty, stores.isEmpty, replayBuffers.isEmpty {
+            if transports.isEmpty, wrappers.isEmpty, links.isEmpty, codecs.isEmpty, stores.isEmpty,
+                replayBuffers.isEmpty
+            {
                 let examinable = Set(
-                    allTransports.map(\.plugin) + allLinks.map(\.plugin) + allCodecs.map(\.plugin)
-                        + allStores.map(\.plugin) + allReplayBuffers.map(\.plugin))
+                    allTransports.map(\.plugin) + allWrappers.map(\.plugin) + allLinks.map(\.plugin)
+                        + allCodecs.map(\.plugin) + allStores.map(\.plugin) + allReplayBuffers.map(\.plugin))
                 throw ToolError("'\(name)' offers nothing to examine; these do: \(examinable.sorted().list)")
             }
         } else {
             transports = allTransports
+            wrappers = allWrappers
             links = allLinks
             codecs = allCodecs
             stores = allStores
@@ -76,13 +85,22 @@ struct Verification {
             reports[transport.plugin, default: []].append(
                 await TransportConformance.examine(transport.value, as: transport.plugin, codec: codec))
         }
+        for wrapper in wrappers {
+            progress(wrapper.plugin.rawValue)
+            for fixture in wrappedFixtures {
+                reports[wrapper.plugin, default: []].append(
+                    await TransportConformance.examine(
+                        fixture.wrapped(by: wrapper.value.wrap), as: wrapper.plugin, codec: codec))
+            }
+        }
         for link in links {
             progress(link.plugin.rawValue)
             reports[link.plugin, default: []].append(
                 await TransportConformance.examine(link.value, as: link.plugin, codec: codec))
         }
         var seen: Set<PluginID> = []
-        for plugin in transports.map(\.plugin) + links.map(\.plugin) where seen.insert(plugin).inserted {
+        let plugins = transports.map(\.plugin) + wrappers.map(\.plugin) + links.map(\.plugin)
+        for plugin in plugins where seen.insert(plugin).inserted {
             rows += ConformanceReport(merging: reports[plugin] ?? []).rows
         }
         return rows

@@ -132,7 +132,7 @@
     }
 
     /// A link that counts the bytes that it takes.
-    final class CountingLink: TransportLink {
+    final class CountingLink: GuestAdmittingLink {
         private let link: any TransportLink
         private let count = Locked<UInt64>(0)
 
@@ -151,6 +151,7 @@
             count.withLock { $0 += UInt64(packet.bytes.count) }
         }
 
+        func admit(guests peerIDs: Set<String>) { (link as? any GuestAdmittingLink)?.admit(guests: peerIDs) }
         func disconnect(_ address: LinkAddress) { link.disconnect(address) }
         func close() async { await link.close() }
     }

@@ -1,9 +1,11 @@
 import MeshBus
 import MeshDelivery
+import MeshDiagnostics
 import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
 import MeshStorage
+import MeshTransport
 
 /// One schedule of a `LobbySimulation`, played.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
@@ -19,6 +21,7 @@ final class LobbyRun {
     private(set) var agreedAfter = Duration.zero
     private let thread: SimulationThread
     private let mutation: LobbyMutation?
+    private let isRecorded: Bool
     private let log = Locked<[String]>([])
     private var apps: [LobbyApp?]
     private var disks: [SimulatedDisk]
@@ -30,7 +33,8 @@ final class LobbyRun {
     /// Members that are away are let go after a minute.
     private static let patience = Duration.seconds(200)
 
-    init(_ schedule: LobbySchedule, mutation: LobbyMutation?, thread: SimulationThread) {
+    init(_ schedule: LobbySchedule, mutation: LobbyMutation?, thread: SimulationThread, isRecorded: Bool) {
+        self.isRecorded = isRecorded
         self.schedule = schedule
         self.mutation = mutation
         self.thread = thread
@@ -180,7 +184,8 @@ final class LobbyRun {
         var configuration = DeliveryConfiguration()
         configuration.seed = random.next()
         do {
-            let transport = try network.makeTransport(localPeer: peer, configuration: configuration, store: store)
+            let plain = try network.makeTransport(localPeer: peer, configuration: configuration, store: store)
+            let transport: any SessionSyncTransport = isRecorded ? DiagnosticsSession(wrapping: plain) : plain
             let made = Locked<LobbyApp?>(nil)
             onMain { [ledger, log, network, schedule, mutation] in
                 let app = LobbyApp(

@@ -14,6 +14,8 @@ public struct LobbySimulation: Sendable {
     public var devices: Int?
     /// The name of a rule of the lobby to break on purpose.
     public var mutation: String?
+    /// Plays each seed once more with a `DiagnosticsSession` around every transport, which must change nothing.
+    public var comparesRecorder = false
 
     public init(devices: Int? = nil, mutation: String? = nil) {
         self.devices = devices
@@ -32,7 +34,7 @@ public struct LobbySimulation: Sendable {
         public let seed: UInt64
         public let devices: Int
         /// What went wrong; nil when nothing did.
-        public let failure: String?
+        public internal(set) var failure: String?
         public let taps: UInt32
         /// By kind, what users do among them.
         public let faults: [String: Int]
@@ -44,14 +46,23 @@ public struct LobbySimulation: Sendable {
 
     /// - Parameter trace: is told of everything that happens on the devices, if the run fails.
     public func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> Report {
-        run(LobbySchedule(seed: seed, devices: devices(ofSeed: seed)), trace)
+        let schedule = LobbySchedule(seed: seed, devices: devices(ofSeed: seed))
+        var report = run(schedule, trace)
+        guard comparesRecorder, report.failure == nil else { return report }
+        let recorded = run(schedule, trace, isRecorded: true)
+        if recorded.outcome != report.outcome {
+            report.failure = "with recorders: \(recorded.outcome), without: \(report.outcome)"
+        }
+        return report
     }
 
-    private func run(_ schedule: LobbySchedule, _ trace: ((String) -> Void)? = nil) -> Report {
+    private func run(
+        _ schedule: LobbySchedule, _ trace: ((String) -> Void)? = nil, isRecorded: Bool = false
+    ) -> Report {
         let rule = mutation.flatMap(LobbyMutation.init(rawValue:))
         let (report, account) = SimulationThread.run { thread in
             let start = ContinuousClock.now
-            let run = LobbyRun(schedule, mutation: rule, thread: thread)
+            let run = LobbyRun(schedule, mutation: rule, thread: thread, isRecorded: isRecorded)
             let failure = run.play()
             let report = Report(
                 seed: schedule.seed, devices: schedule.devices, failure: failure, taps: run.tapCount,
@@ -62,6 +73,15 @@ public struct LobbySimulation: Sendable {
         }
         if report.failure != nil { trace?(account) }
         return report
+    }
+}
+
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension LobbySimulation.Report {
+    /// All that follows from the seed.
+    fileprivate var outcome: String {
+        "\(failure ?? "agreed") after \(agreedAfterSeconds) s of \(simulatedSeconds) s, \(taps) taps, "
+            + faults.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }
 }
 

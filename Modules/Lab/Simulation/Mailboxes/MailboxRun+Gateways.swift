@@ -77,7 +77,11 @@ extension MailboxRun {
             }
             return .done
         case .set(let value, let name, let stream, _): return set(value, name, stream)
-        case .admit(let ids, let stream): return set(ids, MailboxCore.viewedNames[1], stream)
+        case .admit(let ids, let stream):
+            if let device = devices.firstIndex(where: { $0.id.description == stream }), admittedAt[device] != 0 {
+                admittedAt[device] = now
+            }
+            return set(ids, MailboxCore.viewedNames[1], stream)
         case .enrol(let mailbox, let stream): return set([], mailbox, stream)
         }
     }
@@ -140,9 +144,17 @@ extension MailboxRun {
         }
     }
 
-    private mutating func loseStore() {
+    mutating func burst(_ device: Int) {
+        guard faults.losesStore, let key = devices[device].key else { return }
+        slowUntil = now + 6_000_000_000
+        for _ in 0..<8 { post(from: device) }
+        queue.enter(.cut(key: key), at: now + 100_000_000)
+        enter(.emptying, within: 5000)
+    }
+
+    mutating func loseStore() {
         count("store emptied")
-        lostAt = now
+        admittedAt = admittedAt.map { _ in nil }
         contents = makeContents()
         values = MailboxValues(streamsMax: 1000)
         for sender in letters.indices {

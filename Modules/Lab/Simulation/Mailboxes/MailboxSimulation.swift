@@ -7,7 +7,7 @@ import MeshBus
 /// and the newest of what is kept by key; and everybody comes to know who is there. Everything follows from the seed.
 public struct MailboxSimulation: Sendable {
     /// Faults that it must find.
-    public static let mutationNames = ["writesOn", "forgetsHeld", "keepsEpoch"]
+    public static let mutationNames = ["writesOn", "forgetsHeld", "keepsEpoch", "opensOvertaken"]
 
     private let faults: MailboxRun.Faults
 
@@ -15,7 +15,7 @@ public struct MailboxSimulation: Sendable {
     public init(losesStore: Bool = true, mutation: String? = nil) {
         faults = MailboxRun.Faults(
             losesStore: losesStore, writesOn: mutation == "writesOn", forgetsHeld: mutation == "forgetsHeld",
-            keepsEpoch: mutation == "keepsEpoch")
+            opensOvertaken: mutation == "opensOvertaken", keepsEpoch: mutation == "keepsEpoch")
     }
 
     /// - Parameter progress: is told after each seed.

@@ -91,7 +91,7 @@ extension CounterpartTransport {
     /// - Parameter isProven: it has been asked; otherwise whoever has spoken the mesh's frames is not taken for less.
     func become(_ dialect: Dialect, isProven: Bool = false) {
         // Where there is no mesh, whatever looks like it is a copy of something.
-        guard mesh != nil || dialect != .mesh else { return }
+        guard !(wrapped is AbsentMesh) || dialect != .mesh else { return }
         let hasChanged = becoming.withLock { _ in
             guard change(to: dialect, isProven: isProven) else { return false }
             port.note(dialect)

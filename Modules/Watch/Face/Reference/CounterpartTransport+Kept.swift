@@ -47,7 +47,7 @@ extension CounterpartTransport {
     private func withdraw(_ item: Kept) -> Bool {
         var isWaiting = !item.copies.contains(where: \.isReliable)
         for copy in item.copies {
-            let isGone = mesh?.cancel(eventID: copy.eventID, featureID: RequestMessage.featureID) ?? false
+            let isGone = wrapped.cancel(eventID: copy.eventID, featureID: RequestMessage.featureID)
             if copy.isReliable, isGone { isWaiting = true }
         }
         return isWaiting

@@ -28,7 +28,7 @@ enum Dialect: String, Sendable {
 ///
 /// Apps are rolled back too: where the mesh hears nobody although the session says that somebody is there, or frames of
 /// WatchConnectivitySwift 5 come, the counterpart is asked again.
-final class CounterpartTransport: SessionSyncTransport {
+final class CounterpartTransport: TransportWrapper {
     static let counterpart = SessionPeer(
         id: "watchconnectivityswift", deviceClass: .unknown, appInstanceID: "watchconnectivityswift",
         topology: .pairedCompanion)
@@ -80,8 +80,8 @@ final class CounterpartTransport: SessionSyncTransport {
     }
 
     let localPeer: SessionPeer
-    /// nil when there is nobody who speaks the mesh's frames.
-    let mesh: (any SessionSyncTransport)?
+    /// The mesh's transport; `AbsentMesh` when the counterpart can't speak the mesh's frames.
+    let wrapped: any SessionSyncTransport
     let port: ReferencePort
     let names = ReferenceNames()
     let dialects = Topic<Dialect>(bufferLimit: 16, overflow: .dropOldest, replaysLatest: true)
@@ -102,7 +102,7 @@ final class CounterpartTransport: SessionSyncTransport {
         }
         let dialect = dialect ?? kept ?? .unknown
         self.localPeer = localPeer
-        self.mesh = mesh
+        wrapped = mesh ?? AbsentMesh(localPeer: localPeer)
         self.port = port
         self.clock = clock
         self.store = store
@@ -133,8 +133,7 @@ final class CounterpartTransport: SessionSyncTransport {
             state.onIncompatible = onIncompatible
         }
         port.open { [weak self] event in self?.take(event) }
-        guard let mesh else { return }
-        let changes = mesh.reachabilityChanges()
+        let changes = wrapped.reachabilityChanges()
         listeners.hold([
             Task { [weak self] in
                 for await change in changes { self?.take(change) }
@@ -150,15 +149,7 @@ final class CounterpartTransport: SessionSyncTransport {
     var knownPeers: [SessionPeer] {
         let (dialect, isSpokenWith) = state.withLock { ($0.dialect, $0.asked.requestCount > 0 || !$0.owed.isEmpty) }
         if dialect == .reference { return [Self.counterpart] }
-        return (mesh?.knownPeers ?? []) + (isSpokenWith ? [Self.counterpart] : [])
-    }
-
-    var capabilities: SessionTransportCapabilities {
-        mesh?.capabilities
-            ?? SessionTransportCapabilities(
-                supportsRealtime: true, supportsDurableQueue: true, supportsLatestStateReplacement: true,
-                supportsRequestReply: true, supportsBroadcast: false, supportsPeerDiscovery: false,
-                maximumPayloadSize: 65_536 * 3 / 4 - 1024, expectedLatency: .realtime)
+        return wrapped.knownPeers + (isSpokenWith ? [Self.counterpart] : [])
     }
 
     // MARK: Sending
@@ -182,6 +173,29 @@ final class CounterpartTransport: SessionSyncTransport {
         }
     }
 
+    func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        if envelopes.allSatisfy({ isForMeshOnly($0, peer) }) {
+            return try await wrapped.send(envelopes, mode: mode, to: peer)
+        }
+        for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
+    }
+
+    func sendAtOnce(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) throws -> Int {
+        let first = Array(envelopes.prefix { isForMeshOnly($0, peer) })
+        return first.isEmpty ? 0 : try wrapped.sendAtOnce(first, mode: mode, to: peer)
+    }
+
+    /// Whether the frames of WatchConnectivitySwift 5 have nothing for it.
+    private func isForMeshOnly(_ envelope: AnySessionSyncEnvelope, _ peer: SessionPeer?) -> Bool {
+        let feature = envelope.metadata.featureID
+        return peer?.id != Self.counterpart.id && feature != CarriedHeader.featureID
+            && feature != RequestMessage.featureID
+    }
+
     /// The session is done with a file. A counterpart that says nothing about files has it then.
     func fileWasCarried(_ id: UUID) {
         guard dialect == .reference,
@@ -202,13 +216,13 @@ final class CounterpartTransport: SessionSyncTransport {
         {
             return try await send(message)
         }
-        guard let mesh, peer?.id != Self.counterpart.id else { return }
-        try await mesh.sendSnapshot(snapshot, mode: mode, to: peer)
+        guard peer?.id != Self.counterpart.id else { return }
+        try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer)
     }
 
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
-        guard let mesh, peer?.id != Self.counterpart.id else { return }
-        try await mesh.requestSnapshot(sessionID: sessionID, from: peer)
+        guard peer?.id != Self.counterpart.id else { return }
+        try await wrapped.requestSnapshot(sessionID: sessionID, from: peer)
     }
 
     func cancel(eventID: UUID, featureID: String) -> Bool {
@@ -217,45 +231,18 @@ final class CounterpartTransport: SessionSyncTransport {
             state.kept.removeAll { $0.copies.contains { $0.eventID == eventID } }
             return state.kept.count < count
         }
-        let wasSent = mesh?.cancel(eventID: eventID, featureID: featureID) ?? false
+        let wasSent = wrapped.cancel(eventID: eventID, featureID: featureID)
         return wasKept || wasSent
-    }
-
-    func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
-        mesh?.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
     }
 
     // MARK: Receiving
 
-    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> {
-        mesh?.receiveEnvelopes() ?? inbox.receiveEnvelopes()
-    }
-    func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
-        mesh?.receiveEnvelopeBatches() ?? inbox.receiveEnvelopeBatches()
-    }
-    func receiveEnvelopeBatches(
-        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
-    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
-        mesh?.receiveEnvelopeBatches(where: isWanted) ?? inbox.receiveEnvelopeBatches(where: isWanted)
-    }
-    func envelopeBatches(where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool) -> EnvelopeBatches {
-        mesh?.envelopeBatches(where: isWanted) ?? inbox.envelopeBatches(where: isWanted)
-    }
-    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> {
-        mesh?.receiveSnapshots() ?? inbox.receiveSnapshots()
-    }
-    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> {
-        mesh?.receiveSnapshotRequests() ?? inbox.receiveSnapshotRequests()
-    }
     func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { inbox.reachabilityChanges() }
-    func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
-        mesh?.latestPeerSnapshot(featureID: featureID)
-    }
 
     func close() async {
         listeners.cancel()
         port.multiplexer.detach(port)
-        await mesh?.close()
+        await wrapped.close()
         inbox.close()
         dialects.finish()
     }
@@ -263,7 +250,35 @@ final class CounterpartTransport: SessionSyncTransport {
     func sendByMesh(
         _ envelope: AnySessionSyncEnvelope, _ mode: SessionDeliveryMode, _ peer: SessionPeer?
     ) async throws {
-        guard let mesh, peer?.id != Self.counterpart.id else { throw SessionSyncError.notReachable }
-        try await mesh.send(envelope, mode: mode, to: peer)
+        guard peer?.id != Self.counterpart.id else { throw SessionSyncError.notReachable }
+        try await wrapped.send(envelope, mode: mode, to: peer)
     }
+}
+
+/// The mesh of a counterpart that has none: no peers, no news, and envelopes reach no one.
+struct AbsentMesh: SessionSyncTransport {
+    let localPeer: SessionPeer
+    private let inbox = TransportInbox()
+
+    init(localPeer: SessionPeer) { self.localPeer = localPeer }
+
+    var knownPeers: [SessionPeer] { [] }
+    var capabilities: SessionTransportCapabilities {
+        SessionTransportCapabilities(
+            supportsRealtime: true, supportsDurableQueue: true, supportsLatestStateReplacement: true,
+            supportsRequestReply: true, supportsBroadcast: false, supportsPeerDiscovery: false,
+            maximumPayloadSize: 65_536 * 3 / 4 - 1024, expectedLatency: .realtime)
+    }
+    func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
+        throw SessionSyncError.notReachable
+    }
+    func sendSnapshot(
+        _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {}
+    func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {}
+    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { inbox.receiveEnvelopes() }
+    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { inbox.receiveSnapshots() }
+    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { inbox.receiveSnapshotRequests() }
+    func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { inbox.reachabilityChanges() }
+    func close() async { inbox.close() }
 }

@@ -1,0 +1,83 @@
+public import MeshIdentity
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A transport over another one: a recorder, a counter, a fault. It implements what it adds; this protocol forwards the rest.
+///
+/// ```swift
+/// struct MutedTransport: TransportWrapper {
+///     let wrapped: any SessionSyncTransport
+///     func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { AsyncStream { $0.finish() } }
+/// }
+/// ```
+///
+/// To the implementer: a wrapper keeps every promise of the transport that it wraps.
+/// - A subscription must be one of the wrapped transport's, changed in passing. A wrapper that reads envelopes ahead of its own
+///   subscribers acknowledges them to their sender, and then loses what they don't read.
+/// - A wrapper that changes sends implements all three ways to send envelopes, or its caller passes it by.
+/// - A wrapper is done when the conformance rules of MeshTesting pass for it. See ``TransportFixture/wrapped(by:)``.
+public protocol TransportWrapper: SessionSyncTransport {
+    /// The transport through which everything goes.
+    var wrapped: any SessionSyncTransport { get }
+}
+
+extension TransportWrapper {
+    public var localPeer: SessionPeer { wrapped.localPeer }
+    public var knownPeers: [SessionPeer] { wrapped.knownPeers }
+    public var capabilities: SessionTransportCapabilities { wrapped.capabilities }
+
+    public func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws
+    {
+        try await wrapped.send(envelope, mode: mode, to: peer)
+    }
+    public func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        try await wrapped.send(envelopes, mode: mode, to: peer)
+    }
+    public func sendAtOnce(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) throws -> Int {
+        try wrapped.sendAtOnce(envelopes, mode: mode, to: peer)
+    }
+    public func sendSnapshot(
+        _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer)
+    }
+    public func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws {
+        try await wrapped.requestSnapshot(sessionID: sessionID, from: peer)
+    }
+    @discardableResult
+    public func cancel(eventID: UUID, featureID: String) -> Bool {
+        wrapped.cancel(eventID: eventID, featureID: featureID)
+    }
+    public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
+        wrapped.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
+    }
+
+    public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { wrapped.receiveEnvelopes() }
+    public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { wrapped.receiveEnvelopeBatches() }
+    public func receiveEnvelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
+        wrapped.receiveEnvelopeBatches(where: isWanted)
+    }
+    public func envelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> EnvelopeBatches {
+        wrapped.envelopeBatches(where: isWanted)
+    }
+    public func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> { wrapped.receiveSnapshots() }
+    public func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> { wrapped.receiveSnapshotRequests() }
+    public func reachabilityChanges() -> AsyncStream<SessionPeerReachability> { wrapped.reachabilityChanges() }
+
+    public func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
+        wrapped.latestPeerSnapshot(featureID: featureID)
+    }
+    public func close() async { await wrapped.close() }
+}

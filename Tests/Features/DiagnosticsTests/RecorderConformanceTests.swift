@@ -1,0 +1,34 @@
+import MeshBus
+import MeshDelivery
+import MeshIdentity
+import MeshLoopbackTransport
+import MeshScenarioTransport
+import MeshStorage
+import MeshTesting
+import MeshTransport
+import MeshWire
+import Testing
+
+@testable import MeshDiagnostics
+
+@Suite struct RecorderConformanceTests {
+    @Test(
+        "A recorder keeps the promises of the transport that it wraps",
+        arguments: ["transport.loopback", "transport.scenario"] as [PluginID])
+    func conforms(transport: PluginID) async throws {
+        let bus = try PluginBus {
+            IdentityPlugin()
+            WirePlugin()
+            StoragePlugin()
+            TransportPlugin()
+            DeliveryPlugin()
+            LoopbackTransportPlugin()
+            ScenarioTransportPlugin()
+        }
+        let fixture = try #require(
+            bus.contributions(to: .transportFixtures).first { $0.plugin == transport }?.value)
+        let report = await TransportConformance.examine(
+            fixture.wrapped { DiagnosticsSession(wrapping: $0) }, as: transport)
+        #expect(report.failures == [])
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import MeshTransport
+import Testing
+
+@Suite struct TransportWrapperTests {
+    /// A requirement with a default that the wrapper doesn't forward would compile, and not reach the wrapped transport.
+    @Test func `A wrapper forwards every requirement of the contract`() async throws {
+        let spy = Spy()
+        let wrapper: any SessionSyncTransport = Bare(wrapped: spy)
+        let envelope = try TransportInboxTests.envelope(1)
+        _ = (wrapper.localPeer, wrapper.knownPeers, wrapper.capabilities)
+        try await wrapper.send(envelope, mode: .reliableEventually, to: nil)
+        try await wrapper.send([envelope], mode: .reliableEventually, to: nil)
+        #expect(try wrapper.sendAtOnce([envelope], mode: .reliableEventually, to: nil) == 1)
+        try await wrapper.sendSnapshot(
+            TransportInboxTests.snapshot(1, envelope.metadata), mode: .latestSnapshot, to: nil)
+        try await wrapper.requestSnapshot(sessionID: UUID(), from: nil)
+        #expect(wrapper.cancel(eventID: UUID(), featureID: "workout"))
+        wrapper.admitGuests(["guest"], toSession: UUID(), featureID: "workout")
+        _ = (wrapper.receiveEnvelopes(), wrapper.receiveEnvelopeBatches())
+        _ = (wrapper.receiveEnvelopeBatches { _ in true }, wrapper.envelopeBatches { _ in true })
+        _ = (wrapper.receiveSnapshots(), wrapper.receiveSnapshotRequests(), wrapper.reachabilityChanges())
+        _ = wrapper.latestPeerSnapshot(featureID: "workout")
+        await wrapper.close()
+        let calls = spy.calls.withLock { $0 }
+        #expect(Set(calls).count == calls.count)
+        #expect(calls.count == (try Self.requirementCount()), "call the new requirement here, and forward it")
+    }
+
+    /// As the source declares them.
+    private static func requirementCount() throws -> Int {
+        var file = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { file.deleteLastPathComponent() }
+        file.append(path: "Modules/Transports/Contract/SessionSyncTransport.swift")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        return lines.drop { !$0.hasPrefix("public protocol") }.prefix { $0 != "}" }.count {
+            $0.hasPrefix("    func ") || $0.hasPrefix("    var ")
+        }
+    }
+}
+
+private struct Bare: TransportWrapper {
+    let wrapped: any SessionSyncTransport
+}
+
+/// Notes which requirements it is asked for.
+private final class Spy: SessionSyncTransport {
+    let calls = Locked<[String]>([])
+    private let peer = SessionPeer(id: "a", deviceClass: .unknown, appInstanceID: "1", topology: .unknown)
+
+    private func note(_ call: String) { calls.withLock { $0.append(call) } }
+
+    var localPeer: SessionPeer {
+        note("localPeer")
+        return peer
+    }
+    var knownPeers: [SessionPeer] {
+        note("knownPeers")
+        return []
+    }
+    var capabilities: SessionTransportCapabilities {
+        note("capabilities")
+        return SessionTransportCapabilities(
+            supportsRealtime: false, supportsDurableQueue: false, supportsLatestStateReplacement: false,
+            supportsRequestReply: false, supportsBroadcast: false, supportsPeerDiscovery: false,
+            maximumPayloadSize: nil, expectedLatency: .eventual)
+    }
+    func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
+        note("send")
+    }
+    func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws { note("send several") }
+    func sendAtOnce(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) throws -> Int {
+        note("sendAtOnce")
+        return envelopes.count
+    }
+    func sendSnapshot(
+        _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws { note("sendSnapshot") }
+    func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws { note("requestSnapshot") }
+    func cancel(eventID: UUID, featureID: String) -> Bool {
+        note("cancel")
+        return true
+    }
+    func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) { note("admitGuests") }
+    func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> {
+        note("receiveEnvelopes")
+        return AsyncStream { $0.finish() }
+    }
+    func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> {
+        note("receiveEnvelopeBatches")
+        return AsyncStream { $0.finish() }
+    }
+    func receiveEnvelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> AsyncStream<[AnySessionSyncEnvelope]> {
+        note("receiveEnvelopeBatches where")
+        return AsyncStream { $0.finish() }
+    }
+    func envelopeBatches(
+        where isWanted: @escaping @Sendable (SessionSyncMetadata) -> Bool
+    ) -> EnvelopeBatches {
+        note("envelopeBatches")
+        return EnvelopeBatches { _ in nil }
+    }
+    func receiveSnapshots() -> AsyncStream<AnySessionSyncSnapshot> {
+        note("receiveSnapshots")
+        return AsyncStream { $0.finish() }
+    }
+    func receiveSnapshotRequests() -> AsyncStream<SessionSnapshotRequest> {
+        note("receiveSnapshotRequests")
+        return AsyncStream { $0.finish() }
+    }
+    func reachabilityChanges() -> AsyncStream<SessionPeerReachability> {
+        note("reachabilityChanges")
+        return AsyncStream { $0.finish() }
+    }
+    func latestPeerSnapshot(featureID: String) -> AnySessionSyncSnapshot? {
+        note("latestPeerSnapshot")
+        return nil
+    }
+    func close() async { note("close") }
+}
