@@ -149,7 +149,8 @@ let modules: [Module] = [
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshTestSupport",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshConnection",
+            "MeshFileTransfer", "MeshTestSupport",
         ]),
 
     // LocalNetwork: peers that find, know and reach each other

@@ -9,7 +9,7 @@ public import Observation
 ///
 /// ```swift
 /// let files = try FileTransfers(connection: connection, folder: folder)
-/// files.onFileReceived = { file in try FileManager.default.moveItem(at: file.fileURL, to: destination) }
+/// files.onFileReceived = { file in try file.move(into: library) }
 /// let transfer = try await files.transferFile(url, metadata: ["kind": "track"])
 /// try await transfer.waitForCompletion()
 /// ```

@@ -8,7 +8,8 @@ public struct ReceivedFile: Sendable, Identifiable {
     public let id: UUID
     /// Where it is: in a folder of our own, under `suggestedName`.
     public let fileURL: URL
-    /// What the sender calls it, made harmless: one name, without separators, never hidden, at most 120 bytes.
+    /// The sender's name for it, with `_` in the place of each character that a file system refuses: a single path component,
+    /// never hidden, at most 240 bytes. Two files may have the same; `move(into:)` gives each a name of its own.
     public let suggestedName: String
     /// The file's length.
     public let byteCount: UInt64
@@ -43,6 +44,26 @@ public struct ReceivedFile: Sendable, Identifiable {
 
     /// The app has imported the file: what is left of it here is deleted, and the sender is told. Idempotent.
     public func accept() async { await onAccept?() }
+
+    /// Moves the file into a folder of the app's, under `suggestedName`, or with a number where that is taken:
+    /// `track 2.gpx`. Never replaces a file. A file that a handler has moved is imported when the handler returns.
+    /// - Returns: the file's new place.
+    /// - Throws: an error of `FileManager`; `CocoaError.fileWriteFileExists` once 9,999 names are taken. The file is then as
+    ///   it was.
+    @discardableResult
+    public func move(into folder: URL) throws -> URL {
+        var number = 1
+        while true {
+            let name = number == 1 ? suggestedName : SuggestedName.numbered(suggestedName, number)
+            let destination = folder.appendingPathComponent(name, isDirectory: false)
+            do {
+                try FileManager.default.moveItem(at: fileURL, to: destination)
+                return destination
+            } catch let error as CocoaError where error.code == .fileWriteFileExists && number < 9999 {
+                number += 1
+            }
+        }
+    }
 
     /// Moves the file to where the app wants it, and accepts it.
     /// - Throws: what `FileManager` throws; the file is then as it was.

@@ -37,13 +37,17 @@ public struct SessionTransportCapabilities: Hashable, Sendable {
     public let expectedLatency: SessionExpectedLatency
     /// Nobody but the peer itself can read what is sent to it or speak in its name.
     public let isSecured: Bool
+    /// What was sent in `realtimeBestEffort` and taken arrives in order, however late, unless the connection ends or the
+    /// receiver's subscriber is full.
+    public let deliversWhileConnected: Bool
 
     /// What a transport says about itself. It must be true of every peer that it connects.
     public init(
         supportsRealtime: Bool, supportsDurableQueue: Bool, supportsLatestStateReplacement: Bool,
         supportsRequestReply: Bool, supportsBroadcast: Bool, supportsPeerDiscovery: Bool, maximumPayloadSize: Int?,
-        expectedLatency: SessionExpectedLatency, isSecured: Bool = false
+        expectedLatency: SessionExpectedLatency, isSecured: Bool = false, deliversWhileConnected: Bool = false
     ) {
+        self.deliversWhileConnected = deliversWhileConnected
         self.isSecured = isSecured
         self.supportsRealtime = supportsRealtime
         self.supportsDurableQueue = supportsDurableQueue

@@ -168,11 +168,19 @@ public struct SessionPeerReachability: Hashable, Sendable {
     /// It has said farewell, as a transport does that is closed: nobody need wait for it. One that has crashed, or is out
     /// of range, has said nothing.
     public let hasLeft: Bool
+    /// The number of the connection on which the peer answers; another one means that what was under way on the connection
+    /// before is lost. nil where the transport numbers none.
+    package let connection: UInt64?
 
     /// A change, of one peer where the transport can tell.
     public init(_ isReachable: Bool, peer: SessionPeer? = nil, hasLeft: Bool = false) {
+        self.init(isReachable, peer: peer, hasLeft: hasLeft, connection: nil)
+    }
+
+    package init(_ isReachable: Bool, peer: SessionPeer?, hasLeft: Bool, connection: UInt64?) {
         self.isReachable = isReachable
         self.peer = peer
         self.hasLeft = hasLeft && !isReachable
+        self.connection = connection
     }
 }

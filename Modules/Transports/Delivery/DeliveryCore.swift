@@ -202,9 +202,11 @@ extension DeliveryCore {
         guard wasReachable != isReachable else { return }
         if isReachable { peers[index].hasLeft = false }
         if peer.id != localPeer.id {
-            let hasLeft = peers[index].hasLeft
+            let connection = peers[index].address.flatMap { connections[$0]?.number }
             directives.arrivals.append(
-                .reachability(SessionPeerReachability(isReachable, peer: peer, hasLeft: hasLeft)))
+                .reachability(
+                    SessionPeerReachability(
+                        isReachable, peer: peer, hasLeft: peers[index].hasLeft, connection: connection)))
             report(.reachabilityChanged(peerID: peer.id, isReachable: isReachable))
         }
         // Whoever waits for a peer that is gone is told so.

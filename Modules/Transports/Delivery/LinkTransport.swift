@@ -73,7 +73,8 @@ public final class LinkTransport: SessionSyncTransport {
             supportsRequestReply: isLive, supportsBroadcast: true,
             supportsPeerDiscovery: shell.link.traits.discoversPeers,
             maximumPayloadSize: payloadLimit?.bytes, expectedLatency: shell.link.traits.expectedLatency,
-            isSecured: shell.link.traits.isSecured)
+            isSecured: shell.link.traits.isSecured,
+            deliversWhileConnected: lanes.contains(.stream) && !lanes.contains(.datagram))
     }
 
     /// What one message may have: all that a live lane takes in pieces, or what a kept lane takes whole.

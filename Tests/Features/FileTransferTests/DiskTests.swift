@@ -338,6 +338,19 @@ import Testing
         #expect(pair.watch.files?.incomingFileTransfers.count == (days < 30 ? 1 : 0))
     }
 
+    @Test func `A file that an earlier version left under another name is offered again`() throws {
+        let pair = try TestPair(seed: 36)
+        let offer = try offer("10:00:00.gpx", bytes: 1)
+        let first = try inbox(pair)
+        try first.begin(offer)
+        try [7].withUnsafeBytes { try first.openPartial(offer.key).append(UnsafeRawBufferPointer(rebasing: $0[..<1])) }
+        let place = URL(fileURLWithPath: try first.complete(offer))
+        let former = place.deletingLastPathComponent().appendingPathComponent("00.gpx")
+        try FileManager.default.moveItem(at: place, to: former)
+        #expect(try inbox(pair).restore().map(\.standing) == [.whole])
+        #expect(FileManager.default.fileExists(atPath: place.path))
+    }
+
     @Test func `Notes of what was imported are bounded`() throws {
         let pair = try TestPair(seed: 36)
         let inbox = try inbox(pair)

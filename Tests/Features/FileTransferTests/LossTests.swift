@@ -6,13 +6,13 @@ import Testing
 
 @testable import MeshFileTransfer
 
-/// Any network, relaunches of either side: every file arrives whole and is imported once, or its transfer has an error.
+/// Any network, slow disks that stand still for a while, relaunches of either side: every file arrives whole and is imported once, or its transfer has an error.
 @MainActor @Suite struct LossTests {
-    /// More by hand: FILE_SEEDS=0..<500.
+    /// More by hand: FILE_SEEDS=202611261530..<202611262030.
     private nonisolated static let seeds: [UInt64] = {
         let bounds = ProcessInfo.processInfo.environment["FILE_SEEDS"]?.components(separatedBy: "..<").compactMap(
             UInt64.init)
-        return bounds?.count == 2 ? Array(bounds![0]..<bounds![1]) : Array(0..<10)
+        return bounds?.count == 2 ? Array(bounds![0]..<bounds![1]) : Array(202_611_261_530..<202_611_261_540)
     }()
 
     @Test(arguments: seeds) func `Files survive whatever happens to them`(seed: UInt64) async throws {
@@ -23,6 +23,10 @@ import Testing
             reorderingRate: Double(random.next() % 35) / 100)
         let lanes = [ScenarioLanes.network, ScenarioLanes.datagrams, ScenarioLanes.streams][Int(random.next() % 3)]
         let pair = try TestPair(seed: seed, conditions, lanes: lanes)
+        let disks = SlowDisks(pair.network, perChunk: .microseconds(Int64(random.next() % 10_000)))
+        disks.beginCounting()
+        pair.phone.system = disks.sender
+        pair.watch.system = disks.receiver
         try pair.phone.launch()
         try pair.watch.launch()
         var expected: [String: Data] = [:]
@@ -37,7 +41,7 @@ import Testing
                 transfer.cancel()
                 cancelled.insert("\(number)")
             }
-            await disturb(pair, &random)
+            await disturb(pair, disks, &random)
         }
         pair.network.heal()
         pair.network.conditions = .ideal
@@ -56,9 +60,9 @@ import Testing
         }
     }
 
-    private func disturb(_ pair: TestPair, _ random: inout SplitMix64) async {
+    private func disturb(_ pair: TestPair, _ disks: SlowDisks, _ random: inout SplitMix64) async {
         for _ in 0..<random.next() % 4 {
-            switch random.next() % 5 {
+            switch random.next() % 7 {
             case 0: pair.network.partition([pair.phone.peer], [pair.watch.peer])
             case 1: pair.network.heal()
             case 2:
@@ -67,6 +71,8 @@ import Testing
             case 3:
                 await pair.watch.crash()
                 _ = try? pair.watch.launch()
+            case 4: disks.stopReader(.seconds(Int64(random.next() % 60)))
+            case 5: disks.stopWriter(.seconds(Int64(random.next() % 60)))
             default: pair.network.partition(from: pair.watch.peer, to: pair.phone.peer)
             }
             await pair.settle(steps: 5 + Int(random.next() % 60), step: .milliseconds(Int64(1 + random.next() % 10)))

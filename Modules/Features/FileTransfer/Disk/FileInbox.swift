@@ -171,8 +171,10 @@ extension FileInbox {
         if let offer = try note("settled", in: folder) { return offer.key == key ? entry(offer, .settled) : nil }
         guard let offer = try note("offer", in: folder), offer.key == key else { return nil }
         if let file = try found(folder.folder("file")) {
-            let isThere = file.contains(SuggestedName.sanitize(offer.header.name))
-            return entry(offer, isThere ? .whole : .moved)
+            let name = SuggestedName.sanitize(offer.header.name)
+            // An earlier version may have made another name of it.
+            if let former = file.names(max: 1).first, former != name { try file.move(former, to: file, as: name) }
+            return entry(offer, file.contains(name) ? .whole : .moved)
         }
         // A crash between the two steps of `complete`.
         if let file = try found(folder.folder("file.new")) {

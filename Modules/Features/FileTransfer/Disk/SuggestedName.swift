@@ -4,17 +4,32 @@
     import Foundation
 #endif
 
-/// Makes one harmless file name of whatever a peer calls its file.
+/// Makes a single path component, valid on every common file system, from a peer's name for its file.
 ///
-/// What is after the last separator of any system, without control and direction characters, not hidden, not reserved on
-/// any system, never empty, at most 120 bytes of UTF-8. Sanitizing twice changes nothing.
+/// Each scalar that a file system refuses becomes `_`, and everything else stays, so that names differing only in other
+/// places still differ:
+///
+/// | replaced by `_` | reason |
+/// |---|---|
+/// | `/` and NUL | separators and ends of paths everywhere |
+/// | `\ : * ? " < > \|` | refused by FAT, exFAT and NTFS; Finder shows `:` as `/` |
+/// | control characters, line and paragraph separators | refused by NTFS; break lists of names |
+/// | unassigned scalars | refused by APFS |
+/// | marks that change the direction of writing | make one name look like another |
+/// | a dot in front | hides the file; excludes `.` and `..` |
+/// | a combining mark in front | makes one `Character` with the separator before it |
+/// | a dot or white space at the end | dropped by Windows |
+///
+/// A name that Windows reserves for a device gets `_` in front. A longer name than `bytesMax` loses the end of its stem and
+/// keeps its extension. Sanitizing twice changes nothing.
 enum SuggestedName {
-    static let bytesMax = 120
+    /// 255 bytes are a common limit; the rest is room for a number (`ReceivedFile.move(into:)`).
+    static let bytesMax = 240
     static let extensionBytesMax = 16
-    /// Of a longer name the end counts, and nobody reads the rest.
+    /// Only this many bytes at the end of a name are read.
     static let inputBytesMax = 4096
 
-    private static let separators: Set<Unicode.Scalar> = ["/", "\\", ":"]
+    private static let refused = Set("/\\:*?\"<>|".unicodeScalars)
     private static let reserved: Set<String> = [
         "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "lpt1",
         "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
@@ -22,40 +37,46 @@ enum SuggestedName {
 
     static func sanitize(_ name: String) -> String {
         let tail = String(decoding: name.utf8.suffix(inputBytesMax), as: UTF8.self)
-        var last = String.UnicodeScalarView()
-        for scalar in tail.unicodeScalars {
-            if separators.contains(scalar) { last = String.UnicodeScalarView() } else { last.append(scalar) }
-        }
-        last.removeAll { !isHarmless($0) }
-        var clean = trimmed(String(last))
+        var clean = withHarmlessEnds(String(String.UnicodeScalarView(tail.unicodeScalars.map(harmless))))
         if reserved.contains(clean.prefix { $0 != "." }.lowercased()) { clean = "_\(clean)" }
         clean = shortened(clean)
         return clean.isEmpty ? "file" : clean
     }
 
-    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+    /// The name with a number in front of its extension: `track 2.gpx`.
+    static func numbered(_ name: String, _ number: Int) -> String {
+        let ending = ending(of: name)
+        return "\(name.dropLast(ending.count)) \(number)\(ending)"
+    }
+
+    private static func harmless(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
-        default: !"<>\"|?*".unicodeScalars.contains(scalar) && scalar != "\u{FFFD}"
+        case .control, .lineSeparator, .paragraphSeparator, .unassigned: "_"
+        default: refused.contains(scalar) || scalar.properties.isBidiControl ? "_" : scalar
         }
     }
 
-    private static func trimmed(_ name: String) -> String {
-        var rest = Substring(name).drop { $0 == "." || $0.isWhitespace }
-        while let last = rest.last, last == "." || last.isWhitespace { rest.removeLast() }
-        return String(rest)
+    private static func withHarmlessEnds(_ name: String) -> String {
+        var scalars = Array(name.unicodeScalars)
+        if scalars.first == "." || !scalars.isEmpty && "/\(name)".first != "/" { scalars[0] = "_" }
+        if let last = scalars.last, last == "." || last.properties.isWhitespace { scalars[scalars.count - 1] = "_" }
+        return String(String.UnicodeScalarView(scalars))
     }
 
-    /// Keeps the extension where there is a sensible one.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > bytesMax else { return name }
-        var ending = ""
-        if let dot = name.lastIndex(of: "."), name[dot...].utf8.count <= extensionBytesMax {
-            ending = String(name[dot...])
-        }
-        var stem = name.dropLast(ending.count)
-        // By scalars: one character may be thousands of bytes long.
-        while stem.utf8.count + ending.utf8.count > bytesMax, !stem.isEmpty { stem.unicodeScalars.removeLast() }
-        return trimmed(stem + ending)
+        let ending = ending(of: name)
+        var stem = name.dropLast(ending.count).unicodeScalars
+        // By scalars: one character can be thousands of bytes long.
+        var byteCount = name.utf8.count
+        while byteCount > bytesMax, let last = stem.popLast() { byteCount -= UTF8.width(last) }
+        return withHarmlessEnds(String(stem) + ending)
+    }
+
+    /// The extension with its dot; empty where there is none, or one that is too long to be one.
+    private static func ending(of name: String) -> Substring {
+        guard let dot = name.lastIndex(of: "."), dot > name.startIndex, name[dot...].utf8.count <= extensionBytesMax
+        else { return "" }
+        return name[dot...]
     }
 }

@@ -34,7 +34,6 @@ struct Incoming {
     /// The sender is there.
     mutating func heard() {
         if phase == .waiting(isSilent: true) { phase = .waiting(isSilent: false) }
-        flow?.reconnected()
     }
 }
 
@@ -85,7 +84,7 @@ extension FileExchange {
     private func answer(_ file: Incoming) {
         switch file.phase {
         case .active:
-            incoming[file.offer.key]?.heard()
+            incoming[file.offer.key]?.flow?.offered(now: now)
             ask(file.offer.key)
         case .unclaimed:
             lookAfterUnclaimed(isForced: true)
@@ -136,7 +135,7 @@ extension FileExchange {
             incoming[key]?.file = file
             incoming[key]?.flow = FileFlow(
                 byteCount: offer.header.byteCount, held: file.byteCount,
-                chunkBytesMax: min(offer.chunkBytesMax, connection.chunkBytesMax))
+                chunkBytesMax: min(offer.chunkBytesMax, connection.chunkBytesMax), isLossless: isLossless)
             incoming[key]?.phase = .active
             advance(key)
         } catch {
@@ -185,14 +184,14 @@ extension FileExchange {
             do {
                 try await connection.send(message, mode: .realtimeBestEffort, to: file.offer.peerID)
             } catch {
-                await self?.couldNotAsk(key)
+                await self?.couldNotAsk(key, ranges)
             }
         }
     }
 
-    private func couldNotAsk(_ key: String) {
+    private func couldNotAsk(_ key: String, _ ranges: [FileRange]) {
         guard incoming[key]?.phase == .active else { return }
-        incoming[key]?.flow?.disconnected(now: now)
+        incoming[key]?.flow?.disconnected(ranges, now: now)
         wake(at: incoming[key]?.flow?.deadline)
         if incoming[key]?.flow?.isSilent == true { activate() }
     }

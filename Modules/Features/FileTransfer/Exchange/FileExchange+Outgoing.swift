@@ -20,7 +20,8 @@ struct Outgoing {
     /// Open while it is being read: a process has few descriptors.
     var source: SourceFile?
     var wanted: [FileRange] = []
-    var wantedOffsets: Set<UInt64> = []
+    /// The same, to find what is asked for twice.
+    var wantedSet: Set<FileRange> = []
     var isPumping = false
     var announced = 0.0
     /// When the next offer is due.
@@ -111,13 +112,13 @@ extension FileExchange {
         guard let transfer = outgoing[id] else { return knowsOutgoing ? post(.withdrawn(id), to: peerID) : () }
         guard bind(id, to: peerID) else { return post(.withdrawn(id), to: peerID) }
         let header = transfer.record.header
-        guard transfer.isReady, !header.isCarried else { return }
+        guard !header.isCarried else { return }
         progressed(id, header.byteCount == 0 ? 0 : Double(min(held, header.byteCount)) / Double(header.byteCount))
         for range in ranges.prefix(FileMessage.rangesMax) {
             guard range.count > 0, range.count <= FileFlow.chunkBytesMax, range.offset <= header.byteCount,
                 UInt64(range.count) <= header.byteCount - range.offset,
-                transfer.wanted.count < Outgoing.wantedMax,
-                outgoing[id]?.wantedOffsets.insert(range.offset).inserted == true
+                outgoing[id]?.wanted.count ?? .max < Outgoing.wantedMax,
+                outgoing[id]?.wantedSet.insert(range).inserted == true
             else { continue }
             outgoing[id]?.wanted.append(range)
         }
@@ -175,6 +176,8 @@ extension FileExchange {
         wake(at: outgoing[id]?.offerAt)
         let header = transfer.record.header
         if !transfer.isReady { return reopen(id) }
+        // An offer says that nothing is owed.
+        if transfer.isPumping || !transfer.wanted.isEmpty { return pump(id) }
         // While the platform has it, the peer knows nothing to say.
         if header.isCarried, !transfer.record.isDelivered { return }
         post(
@@ -186,15 +189,18 @@ extension FileExchange {
 // MARK: - Chunks
 
 extension FileExchange {
-    private func pump(_ id: UUID) {
-        guard outgoing[id]?.isPumping == false, outgoing[id]?.wanted.isEmpty == false else { return }
+    func pump(_ id: UUID) {
+        guard let transfer = outgoing[id], transfer.isReady, !transfer.isPumping, !transfer.wanted.isEmpty else {
+            return
+        }
         outgoing[id]?.isPumping = true
         Task { [weak self, connection] in
             while let (chunks, peerID) = await self?.nextChunks(id) {
                 do {
                     try await connection.send(chunks, mode: .realtimeBestEffort, to: peerID)
                 } catch {
-                    await self?.forgetWanted(id)
+                    await self?.couldNotSend(id, chunks)
+                    return
                 }
             }
         }
@@ -225,7 +231,7 @@ extension FileExchange {
                 guard bytes.count == range.count else { throw SourceFile.changed(transfer.path) }
                 let checksum = FileDigest.checksum(of: bytes)
                 chunks.append(.chunk(id, offset: range.offset, checksum: checksum, bytes: bytes))
-                outgoing[id]?.wantedOffsets.remove(range.offset)
+                outgoing[id]?.wantedSet.remove(range)
             }
             outgoing[id]?.wanted.removeFirst(chunks.count)
             return (chunks, transfer.record.peerID)
@@ -236,10 +242,22 @@ extension FileExchange {
         }
     }
 
-    /// They could not be sent; the peer asks again.
-    private func forgetWanted(_ id: UUID) {
-        outgoing[id]?.wanted = []
-        outgoing[id]?.wantedOffsets = []
+    /// On a lane that loses chunks the peer asks again. On others it waits for them: they go when the peer is there again, or
+    /// asks, or the next offer is due.
+    private func couldNotSend(_ id: UUID, _ chunks: [FileMessage]) {
+        outgoing[id]?.isPumping = false
+        outgoing[id]?.source = nil
+        guard isLossless else {
+            outgoing[id]?.wanted = []
+            outgoing[id]?.wantedSet = []
+            return
+        }
+        let ranges = chunks.compactMap { message -> FileRange? in
+            guard case .chunk(_, let offset, _, let bytes) = message else { return nil }
+            return FileRange(offset: offset, count: bytes.count)
+        }
+        outgoing[id]?.wanted.insert(contentsOf: ranges, at: 0)
+        outgoing[id]?.wantedSet.formUnion(ranges)
     }
 }
 

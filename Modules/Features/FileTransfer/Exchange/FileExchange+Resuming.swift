@@ -100,6 +100,8 @@ extension FileExchange {
         do throws(ConnectionError) {
             if outgoing[id]?.record.header.isCarried == true { try carry(id) }
             outgoing[id]?.isReady = true
+            // What was asked for meanwhile.
+            pump(id)
             repeatOffer(id)
         } catch .notActivated {
             // The platform starts after us; the next offer tries again.

@@ -32,6 +32,8 @@ actor FileExchange {
     nonisolated let system: SystemFiles
     nonisolated let carrier: (any FileCarrier)?
     nonisolated let events: AsyncStream<Event>.Continuation
+    /// Whether chunks are lost only with the connection: what both halves do then follows from it.
+    nonisolated let isLossless: Bool
 
     var outgoing: [UUID: Outgoing] = [:]
     var incoming: [String: Incoming] = [:]
@@ -43,6 +45,8 @@ actor FileExchange {
     var claimInterval = FileExchange.claimPatience.first
     var claimAt: Duration?
     private var wakeAt: Duration?
+    /// The number of the connection on which each peer was reachable last; one for each peer that the transport knows.
+    private var connectionNumbers: [String: UInt64] = [:]
     private var postingCount = 0
     private var unposted: [(message: FileMessage, peerID: String?)] = []
     private var isRestored = false
@@ -59,6 +63,7 @@ actor FileExchange {
         self.system = system
         self.carrier = carrier
         self.events = events
+        isLossless = connection.transport.capabilities.deliversWhileConnected
     }
 
     deinit { events.finish() }
@@ -216,11 +221,20 @@ extension FileExchange {
 
     func reachabilityChanged(_ change: SessionPeerReachability) {
         restore()
-        guard change.isReachable, !isStopped else { return }
+        guard !isStopped else { return }
+        let files = incoming.sorted(by: { $0.value.arrival < $1.value.arrival }).filter { _, file in
+            change.peer.map { $0.id == file.offer.peerID } ?? true
+        }
+        guard change.isReachable else {
+            // Lanes that lose chunks find out by themselves.
+            if isLossless { for (key, _) in files { incoming[key]?.flow?.disconnected(now: now) } }
+            return activate()
+        }
+        let isAnew = hasConnectedAnew(change)
         postAgain(to: change.peer)
-        for (key, file) in incoming.sorted(by: { $0.value.arrival < $1.value.arrival })
-        where change.peer.map({ $0.id == file.offer.peerID }) ?? true {
+        for (key, file) in files {
             incoming[key]?.heard()
+            incoming[key]?.flow?.reconnected(isAnew: isAnew)
             if file.phase == .active { ask(key) }
             if file.phase == .unclaimed {
                 post(.held(file.offer.header.id), mode: .realtimeBestEffort, to: file.offer.peerID)
@@ -235,5 +249,13 @@ extension FileExchange {
                 continue
             }
         }
+    }
+
+    /// False when a peer that did not answer for a while is back on the same connection, and for the first one that is told
+    /// of: what was asked before went over that one.
+    private func hasConnectedAnew(_ change: SessionPeerReachability) -> Bool {
+        guard let peer = change.peer, let number = change.connection else { return true }
+        guard let before = connectionNumbers.updateValue(number, forKey: peer.id) else { return false }
+        return before != number
     }
 }

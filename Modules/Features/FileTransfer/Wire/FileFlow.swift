@@ -3,12 +3,15 @@ import Foundation
 /// The receiver's side of one file: what has come, what is under way, and what to ask for next.
 ///
 /// A value without clock or I/O. What comes early waits in memory, at most `windowBytesMax`; what is next is handed out in
-/// order, so that a file on disk is always a whole beginning of the one that was sent. What was not answered in time, by
-/// the estimate of RFC 6298, or was overtaken by what was asked for later (as in RFC 8985), is asked for again.
+/// order, so that a file on disk is always a whole beginning of the one that was sent.
 ///
-/// Chunks shrink where many get lost, down to what fits into one datagram, and grow where none do. Silence leaves
-/// one chunk of the window, halves it, and doubles the patience, up to a minute; it is never an error, since the peer may
-/// come back.
+/// A lossless lane delivers every chunk, however late: a slow disk on either side is no loss. There a chunk is asked for
+/// again only on a new connection (`reconnected`), or when the sender says twice that it owes nothing (`offered`).
+///
+/// On other lanes a chunk that was not answered in time, by the estimate of RFC 6298, or was overtaken by one asked for
+/// later (as in RFC 8985), is asked for again. Chunks shrink where many get lost, down to what fits into one datagram, and
+/// grow where none do. Silence leaves one chunk of the window, halves it, and doubles the patience, up to a minute; it is
+/// never an error, since the peer may come back.
 struct FileFlow {
     static let windowBytesMax = 1 << 20
     static let windowBytesMin = 64 << 10
@@ -28,6 +31,8 @@ struct FileFlow {
     }
 
     let byteCount: UInt64
+    /// Whether every chunk arrives unless the connection ends.
+    private let isLossless: Bool
     /// Everything below has been handed out.
     private(set) var next: UInt64
     private let chunkBytesLimit: Int
@@ -46,6 +51,9 @@ struct FileFlow {
     private var nextTicket: UInt64 = 1
     private var newestAnswered: UInt64 = 0
     private var heardAt: Duration?
+    private var askedAt: Duration = .zero
+    /// When the sender first said that it owes nothing, of the times since the last chunk.
+    private var offeredAt: Duration?
     private var silence = 0
     private var pausedUntil: Duration?
     private var smoothed: Duration?
@@ -55,8 +63,10 @@ struct FileFlow {
     /// - Parameters:
     ///   - held: what is there already.
     ///   - chunkBytesMax: what one message of the transport carries.
-    init(byteCount: UInt64, held: UInt64, chunkBytesMax: Int = FileFlow.chunkBytesMax) {
+    ///   - isLossless: whether every chunk arrives unless the connection ends.
+    init(byteCount: UInt64, held: UInt64, chunkBytesMax: Int = FileFlow.chunkBytesMax, isLossless: Bool = false) {
         self.byteCount = byteCount
+        self.isLossless = isLossless
         next = min(held, byteCount)
         frontier = next
         chunkBytesLimit = min(max(chunkBytesMax, 1), Self.chunkBytesMax)
@@ -74,10 +84,11 @@ struct FileFlow {
     var deadline: Duration? {
         if isComplete { return nil }
         if let pausedUntil { return pausedUntil }
+        if isLossless { return asked.isEmpty ? .zero : isSilent ? nil : silentAt }
         var index = orderStart
         while index < order.count {
             if let ask = asked[order[index].offset], ask.ticket == order[index].ticket {
-                return ask.at + patience(for: ask)
+                return due(ask)
             }
             index += 1
         }
@@ -96,6 +107,7 @@ extension FileFlow {
         if !ask.isRepeated { measure(now - ask.at) }
         newestAnswered = max(newestAnswered, ask.ticket)
         heardAt = now
+        offeredAt = nil
         silence = 0
         pausedUntil = nil
         windowBytes = min(Self.windowBytesMax, windowBytes + bytes.count)
@@ -115,26 +127,46 @@ extension FileFlow {
         return ready
     }
 
-    /// The peer is there again: what was under way is lost, and nothing is to be waited for.
-    mutating func reconnected() {
-        giveUpAsked()
+    /// The peer is there again, and nothing is to be waited for.
+    /// - Parameter isAnew: on another connection, so that what was under way is lost.
+    mutating func reconnected(isAnew: Bool = true) {
+        if isAnew || !isLossless { giveUpAsked() }
         silence = 0
         pausedUntil = nil
     }
 
     /// Nothing can be sent now.
-    mutating func disconnected(now: Duration) {
-        giveUpAsked()
-        silence = min(silence + 1, 16)
+    /// - Parameter unsent: the ranges that were to be asked for. What was asked for before is lost only with the connection.
+    mutating func disconnected(_ unsent: [FileRange] = [], now: Duration) {
+        if isLossless {
+            for range in unsent where asked[range.offset]?.count == range.count { giveUp(range.offset) }
+        } else {
+            giveUpAsked()
+        }
+        silence = min(max(silence + 1, isLossless ? 2 : 1), 16)
         pausedUntil = now + min(.seconds(1) * (1 << min(silence, 6)), Self.patienceMax)
     }
 
-    private mutating func giveUpAsked() {
-        for (offset, ask) in asked.sorted(by: { $0.key < $1.key }) {
-            lost.append(FileRange(offset: offset, count: ask.count))
+    /// The sender, which offers only when it owes nothing, offers the file again. Twice without a chunk in between, and with
+    /// time for one, mean that it has not heard what it was asked for, or that chunks were dropped after they had arrived.
+    mutating func offered(now: Duration) {
+        guard isLossless else { return reconnected() }
+        reconnected(isAnew: false)
+        if let offeredAt {
+            guard now - offeredAt >= FileExchange.offerPatience.first else { return }
+            giveUpAsked()
         }
-        asked = [:]
-        askedBytes = 0
+        offeredAt = now
+    }
+
+    private mutating func giveUp(_ offset: UInt64) {
+        guard let ask = asked.removeValue(forKey: offset) else { return }
+        askedBytes -= ask.count
+        lost.append(FileRange(offset: offset, count: ask.count))
+    }
+
+    private mutating func giveUpAsked() {
+        for offset in asked.keys.sorted() { giveUp(offset) }
         order = []
         orderStart = 0
     }
@@ -171,7 +203,12 @@ extension FileFlow {
             guard now >= until else { return [] }
             pausedUntil = nil
         }
-        collectLost(now: now)
+        if isLossless {
+            // Its turn may go to another file.
+            if !asked.isEmpty, now >= silentAt { silence = max(silence, 2) }
+        } else {
+            collectLost(now: now)
+        }
         let window = silence > 0 ? chunkBytes : windowBytes
         // A few at a time: one message asks for many.
         guard askedBytes == 0 || !lost.isEmpty || askedBytes <= window / 4 * 3 else { return [] }
@@ -181,9 +218,10 @@ extension FileFlow {
             let (range, isRepeated) = nextRange()
         {
             asked[range.offset] = Asked(count: range.count, at: now, ticket: nextTicket, isRepeated: isRepeated)
-            order.append((nextTicket, range.offset))
+            if !isLossless { order.append((nextTicket, range.offset)) }
             nextTicket += 1
             askedBytes += range.count
+            askedAt = now
             ranges.append(range)
         }
         return ranges
@@ -202,15 +240,16 @@ extension FileFlow {
         return (FileRange(offset: frontier, count: count), false)
     }
 
+    /// When a sender on a lossless lane counts as silent.
+    private var silentAt: Duration { max(heardAt ?? .zero, askedAt) + Self.patienceMax }
+
     private mutating func collectLost(now: Duration) {
         var isSilent = false
         while orderStart < order.count {
             let (ticket, offset) = order[orderStart]
             if let ask = asked[offset], ask.ticket == ticket {
-                guard now >= ask.at + patience(for: ask) else { break }
-                asked[offset] = nil
-                askedBytes -= ask.count
-                lost.append(FileRange(offset: offset, count: ask.count))
+                guard now >= due(ask) else { break }
+                giveUp(offset)
                 judge(isLost: true)
                 if heardAt.map({ $0 < ask.at }) ?? true { isSilent = true }
             }
@@ -229,10 +268,12 @@ extension FileFlow {
         }
     }
 
-    private func patience(for ask: Asked) -> Duration {
-        guard let smoothed else { return min(.seconds(1) * (1 << min(silence, 6)), Self.patienceMax) }
-        if ask.ticket < newestAnswered { return smoothed + smoothed / 2 }
+    /// When an unanswered chunk counts as lost. Each answer restarts the timer (RFC 6298, 5.3), so that a sender with a slow
+    /// disk has time for every chunk.
+    private func due(_ ask: Asked) -> Duration {
+        guard let smoothed else { return ask.at + min(.seconds(1) * (1 << min(silence, 6)), Self.patienceMax) }
+        if ask.ticket < newestAnswered { return ask.at + smoothed + smoothed / 2 }
         let usual = max(smoothed + variation * 4, Self.patienceMin)
-        return min(usual * (1 << min(silence, 12)), Self.patienceMax)
+        return max(ask.at, heardAt ?? .zero) + min(usual * (1 << min(silence, 12)), Self.patienceMax)
     }
 }
