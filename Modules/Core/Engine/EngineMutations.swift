@@ -107,7 +107,7 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case relayByQuarantined
     /// A crash forgets what was promised and accepted between two views.
     case voteUnpersisted
-    /// Who comes back issues again what others wrote, too.
+    /// A newcomer, or a member that comes back, issues again what living peers wrote, too.
     case reissueByOthers
     /// An earlier view is installed.
     case viewGoesBack
@@ -119,6 +119,8 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case statesUncompared
     /// A session reduces an own event as it was given, not as its bytes say it.
     case reducesOriginal
+    /// The last member of a group stays in it, whatever other group there is.
+    case loneStays
 
     package init?(name: String) {
         guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }

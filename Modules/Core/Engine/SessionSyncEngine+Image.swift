@@ -55,8 +55,11 @@ extension SessionSyncEngine {
             snapshotRevision: snapshotRevision,
             forked: sources.records.filter { $0.isForked && $0.isOpen }.map { $0.source },
             endedMembers: ended ? sources.records.filter { $0.hasEnded }.map { $0.source } : nil,
-            view: storedStance, home: home, invited: wishes.invited.isEmpty ? nil : invited)
+            view: storedStance, home: home, invited: wishes.invited.isEmpty ? nil : invited,
+            elsewhere: elsewhere.isEmpty ? nil : elsewhere)
     }
+
+    private var elsewhere: [SessionSource] { sources.records.filter(\.isElsewhere).map(\.source) }
 
     private var storedStance: ViewStatement? {
         var stance = stance
@@ -101,6 +104,9 @@ extension SessionSyncEngine {
         setEpoch()
         home = head.home
         wishes.invited = Set(head.invited ?? [])
+        for source in head.elsewhere ?? [] {
+            if let slot = sources.slot(of: source) { sources[slot].isElsewhere = true }
+        }
         sealed = head.isSealed
         ended = head.hasEnded
         isReferenceOnly = false

@@ -96,10 +96,12 @@ extension SessionSyncEngine {
         raiseFork(0, sources[0].held)
     }
 
-    /// Two groups of one session: this peer was looking for company, for the first time or without the store that it has lost,
-    /// while there was one that has changed more often, or a larger one. Whom nobody here knows cannot make it leave.
+    /// Leaves this group for another one of the same session, if that has changed more often or is larger. Two groups come to be
+    /// when a peer founds one, for the first time or after it lost its store, while another exists. Only a member, or a peer
+    /// that a user of this one has invited, can make it leave. A sealed group of one yields too: its others have left.
     mutating func yields(to control: SessionControl, of peerID: String) -> Bool {
-        guard groupName != nil, let group = control.group, group != groupName, openSlots.count > 1,
+        guard groupName != nil, let group = control.group, group != groupName,
+            openSlots.count > 1 || sealed && !mutations.contains(.loneStays),
             wishes.invited.contains(peerID)
                 || isMember(peerID) && control.members.contains(where: { $0.peerID == localPeerID }),
             isOutranked(by: control, isInvited: wishes.invited.contains(peerID))

@@ -41,7 +41,7 @@ extension Simulation {
     private static let ofCompany =
         coveredOfCompany + [
             "noFreeze", "minorityDecides", "quarantineLifted", "noQuarantine", "unequalClose", "closeWithoutAll",
-            "closedHeard", "voteUnpersisted", "viewGoesBack", "relayRefused", "fenceUnheard",
+            "closedHeard", "voteUnpersisted", "viewGoesBack", "relayRefused", "fenceUnheard", "loneStays",
         ]
 
     private static let coveredOfCompany = [

@@ -47,6 +47,12 @@ extension World {
         outcome.faults[.goingOn] += 1
         trace(peer) { "goes on without \(others.map(name))" }
         if let company, !company.goingOn.isEmpty, !company.goingOn.contains(peer) { ghost.views.mayBranch = true }
+        // The others may have decided a view that this member hasn't heard of: rule 21 allows two of that number.
+        if let line = line(of: peer), let newest = ghost.views.newest(of: line),
+            newest.number > replicas[peer].engine.view
+        {
+            ghost.views.mayBranch = true
+        }
         company?.goingOn.insert(peer)
         replicas[peer].engine.goOn(without: Set(others.map(name)))
         try settle(peer)
