@@ -115,6 +115,8 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case relayRefused
     /// Who was let go does not hear it.
     case fenceUnheard
+    /// A session goes by the wall clock, which may be set.
+    case wallClockCounts
 
     package init?(name: String) {
         guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }

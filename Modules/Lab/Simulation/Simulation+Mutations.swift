@@ -20,7 +20,8 @@ extension Simulation {
 
     /// The rules of sessions: `SessionWatchSimulation` finds them broken where the power goes.
     public static var sessionMutationNames: [String] {
-        canBreakRules ? ["\(EngineMutation.copyOfAnother)"] : []
+        guard canBreakRules else { return [] }
+        return [EngineMutation.copyOfAnother, .wallClockCounts].map { "\($0)" }
     }
 }
 
