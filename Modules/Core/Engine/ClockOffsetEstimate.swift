@@ -6,17 +6,23 @@
 
 /// How much a peer's clock is ahead of the local one, from round trips of controls.
 ///
-/// A message cannot arrive before it was sent: each round trip gives bounds that hold whatever the delays were, and half
-/// their distance is the stated error. The tightest of the last 8 round trips counts, so that an estimate follows a
-/// clock that was set.
+/// A message cannot arrive before it was sent: each round trip gives bounds that hold whatever the delays were. The estimate
+/// is the middle of what the last 8 round trips leave, and half the distance is its stated error. Both clocks drift, so a
+/// bound widens by 100 parts per million of its age.
+///
+/// A round trip whose bounds contradict the kept ones proves that one of the two clocks was set: the kept ones are
+/// discarded. A clock that was set by less than the bounds' distance proves nothing, and is followed within 8 round trips.
 ///
 /// Source: Mills, *Internet Time Synchronization: the Network Time Protocol* (1991); Cristian, *Probabilistic Clock
-/// Synchronization* (1989). Deviation: no filter and no discipline, only the tightest bounds.
+/// Synchronization* (1989); the intersection is Marzullo's (1984). Deviation: no filter and no discipline.
 public struct ClockOffsetEstimate: Hashable, Sendable {
     /// Seconds that the peer's clock is ahead.
     public let offsetSeconds: TimeInterval
-    /// The offset is right to within this many seconds, unless a clock was set in between.
+    /// The offset is right to within this many seconds, unless a clock was set since the last round trip.
     public let errorSeconds: TimeInterval
+    /// The moment of the peer's clock from which it is known to run steadily; nil while nothing contradicts that it always
+    /// has. An earlier moment may belong to the time before it was set.
+    public let steadySince: Date?
 
     /// A moment on the local clock that the peer's clock showed as `moment`.
     public func local(_ moment: Date) -> Date { moment.addingTimeInterval(-offsetSeconds) }
@@ -42,22 +48,61 @@ public struct ClockEcho: Hashable, Sendable, Codable {
 
 /// The last round trips with one peer.
 struct RoundTrips: Sendable {
-    private var bounds: [(lower: TimeInterval, upper: TimeInterval)] = []
+    private struct Bounds: Sendable {
+        var lower: TimeInterval
+        var upper: TimeInterval
+        /// By the local clock.
+        var measuredAt: Date
+    }
+
+    private var bounds: [Bounds] = []
+    private var steadySince: Date?
+
+    var isEmpty: Bool { bounds.isEmpty && steadySince == nil }
 
     static let countMax = 8
+    /// How fast the distance of two clocks may change.
+    static let driftMax = 100e-6
+    /// Sums of dates are rounded to fractions of a microsecond.
+    private static let roundingSeconds = 1e-6
 
     /// - Parameters: sent here, received there, sent there, received here; each by the clock of the place.
     mutating func add(sentHere: Date, receivedThere: Date, sentThere: Date, receivedHere: Date) {
-        let upper = receivedThere.timeIntervalSince(sentHere)
-        let lower = sentThere.timeIntervalSince(receivedHere)
-        guard lower.isFinite, upper.isFinite, lower <= upper else { return }
+        let new = Bounds(
+            lower: sentThere.timeIntervalSince(receivedHere), upper: receivedThere.timeIntervalSince(sentHere),
+            measuredAt: receivedHere)
+        guard new.lower.isFinite, new.upper.isFinite else { return }
+        let kept = remaining(at: receivedHere)
+        let (lower, upper) = (max(new.lower, kept?.lower ?? new.lower), min(new.upper, kept?.upper ?? new.upper))
+        if lower > upper + 2 * Self.roundingSeconds {
+            bounds = []
+            // Whatever the clock showed before, by either bound.
+            let latest = max(new.upper, kept?.upper ?? new.upper)
+            steadySince = max(steadySince ?? .distantPast, receivedHere.addingTimeInterval(latest))
+        }
+        // Set in the midst of this round trip, which then says nothing of either clock.
+        guard new.lower <= new.upper + 2 * Self.roundingSeconds else { return }
         if bounds.count == Self.countMax { bounds.removeFirst() }
-        bounds.append((lower, upper))
+        bounds.append(new)
     }
 
-    var estimate: ClockOffsetEstimate? {
-        guard let best = bounds.min(by: { $0.upper - $0.lower < $1.upper - $1.lower }) else { return nil }
+    /// What all kept bounds leave at that moment.
+    private func remaining(at moment: Date) -> (lower: TimeInterval, upper: TimeInterval)? {
+        guard !bounds.isEmpty else { return nil }
+        var (lower, upper) = (-TimeInterval.infinity, TimeInterval.infinity)
+        for bound in bounds {
+            let drift = abs(moment.timeIntervalSince(bound.measuredAt)) * Self.driftMax
+            lower = max(lower, bound.lower - drift)
+            upper = min(upper, bound.upper + drift)
+        }
+        return (lower, upper)
+    }
+
+    /// - Parameter moment: by the local clock; nil is when the last round trip ended.
+    func estimate(at moment: Date?) -> ClockOffsetEstimate? {
+        guard let last = bounds.last, let (lower, upper) = remaining(at: moment ?? last.measuredAt) else { return nil }
         return ClockOffsetEstimate(
-            offsetSeconds: (best.lower + best.upper) / 2, errorSeconds: (best.upper - best.lower) / 2)
+            offsetSeconds: (lower + upper) / 2, errorSeconds: max(0, upper - lower) / 2 + Self.roundingSeconds,
+            steadySince: steadySince)
     }
 }

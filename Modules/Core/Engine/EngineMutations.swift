@@ -121,6 +121,8 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case reducesOriginal
     /// The last member of a group stays in it, whatever other group there is.
     case loneStays
+    /// A session goes by the wall clock, which may be set.
+    case wallClockCounts
 
     package init?(name: String) {
         guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }

@@ -37,6 +37,7 @@ extension SessionSyncEngine {
     public mutating func tick(at moment: Date) {
         isReferenceOnly = false
         forgetApplied()
+        if beganAt == nil { beganAt = moment }
         wallMilliseconds = moment.wallMilliseconds
         pending.isDigestDue = true
         tickViews()
@@ -122,7 +123,12 @@ extension SessionSyncEngine {
 
     private mutating func measureClock(_ message: EngineMessage<State, Event>, _ slot: Int, _ moment: Date) {
         sources[slot].lastHeard = ClockEcho(source: message.source, sentAt: message.sentAt, receivedAt: moment)
-        guard let echo = message.control.clockEchoes.first(where: { $0.source == source }) else { return }
+        guard let echo = message.control.clockEchoes.first(where: { $0.source == source }),
+            // The clock of an earlier launch may have been another one.
+            beganAt.map({ $0 <= echo.sentAt }) ?? true
+        else { return }
+        // Every life of a device has its clock.
+        sources[slot].roundTrips = sources.roundTrips(with: message.source.peerID)
         sources[slot].roundTrips.add(
             sentHere: echo.sentAt, receivedThere: echo.receivedAt, sentThere: message.sentAt, receivedHere: moment)
     }

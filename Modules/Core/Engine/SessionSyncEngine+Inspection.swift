@@ -1,5 +1,11 @@
 public import MeshIdentity
 
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 extension SessionSyncEngine {
     /// The store in whose name this engine submits events now. It changes when the store has forked.
     public var source: SessionSource { sources[0].source }
@@ -33,9 +39,17 @@ extension SessionSyncEngine {
     /// At or below it the order of what is held will not change.
     public var cut: HybridTimestamp { cutStamp }
 
+    /// What no clock of the session has passed as far as this engine knows: the latest stamp or tap. O(log).
+    package var latestMoment: Date {
+        log.entries.reduce(Date(timeIntervalSince1970: Double(clock.latest.milliseconds) / 1000)) {
+            max($0, $1.header.causalTimestamp)
+        }
+    }
+
     /// How much a peer's clock is ahead of the local one; nil before the first round trip of controls.
-    public func clockOffset(of peerID: String) -> ClockOffsetEstimate? {
-        sources.records.last { $0.source.peerID == peerID && !$0.isClosed }?.roundTrips.estimate
+    /// - Parameter moment: by the local clock, as the error grows with time; nil is the end of the last round trip.
+    public func clockOffset(of peerID: String, at moment: Date? = nil) -> ClockOffsetEstimate? {
+        sources.roundTrips(with: peerID).estimate(at: moment)
     }
 
     /// Held of each source without a gap.

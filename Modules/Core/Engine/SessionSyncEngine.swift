@@ -117,6 +117,8 @@ where
     @usableFromInline var isReferenceOnly = true
     /// The time of the last call that had one.
     @usableFromInline var wallMilliseconds: UInt64 = 0
+    /// The first `tick` of this launch.
+    @usableFromInline var beganAt: Date?
 
     /// - Parameters:
     ///   - incarnation: 32 random bits drawn when this peer's store was created, kept with it. nil is for an engine

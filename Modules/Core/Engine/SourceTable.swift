@@ -140,6 +140,11 @@ struct SourceTable: Sendable {
 
     func slot(of source: SessionSource) -> Int? { slot(of: source.peerID, source.incarnation) }
 
+    /// The newest round trips with any life of that peer.
+    func roundTrips(with peerID: String) -> RoundTrips {
+        records.last { $0.source.peerID == peerID && !$0.roundTrips.isEmpty }?.roundTrips ?? RoundTrips()
+    }
+
     /// Without regard to a peer's share of the table.
     /// - Throws: `SessionSyncError.tooManySources`.
     mutating func slot(adding source: SessionSource) throws -> Int {

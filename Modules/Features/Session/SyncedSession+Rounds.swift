@@ -139,7 +139,7 @@ extension SyncedSession {
         switch message {
         case .control(var control, let peerID):
             // The round trip is measured from here, not from before the write.
-            control.metadata.causalTimestamp = configuration.now()
+            control.metadata.causalTimestamp = steadyClock.now
             await attempt(isVital: false, counting: \.controlsSent) {
                 let erased = try AnySessionSyncEnvelope(control)
                 try await hand([erased], .acknowledgement, to: peer(peerID))
@@ -250,7 +250,7 @@ extension SyncedSession {
                     try await transport.sendSnapshot(AnySessionSyncSnapshot(snapshot), mode: .latestSnapshot, to: peer)
                 } catch let error as SessionSyncError {
                     guard case .payloadTooLarge = error else { throw error }
-                    stateWasTooLargeAt = configuration.now()
+                    stateWasTooLargeAt = steadyClock.now
                     // Members have the events, and who joins gets a copy in pieces. Others get nothing.
                     if !isMember { throw error }
                 }
@@ -261,7 +261,7 @@ extension SyncedSession {
 
     /// To find out costs as much as to send it.
     private var isStateTooLarge: Bool {
-        stateWasTooLargeAt.map { abs(configuration.now().timeIntervalSince($0)) < 60 } ?? false
+        stateWasTooLargeAt.map { abs(steadyClock.now.timeIntervalSince($0)) < 60 } ?? false
     }
 
     /// Whom to send what is for all; nil is everybody, also where the transport cannot tell peers apart.

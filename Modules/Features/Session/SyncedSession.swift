@@ -82,6 +82,7 @@ where
     @ObservationIgnored public let transport: any SessionSyncTransport
     /// How the session was set up.
     @ObservationIgnored public let configuration: SyncedSessionConfiguration<State, Event>
+    @ObservationIgnored let steadyClock: SteadyClock
     /// See `core`.
     @ObservationIgnored var heldCore: Core
     /// Another one after each change of the core.
@@ -149,10 +150,14 @@ where
     ) {
         self.transport = transport
         self.configuration = configuration
+        let wall = configuration.now
+        var uptime = configuration.uptime
+        if engine.options.mutations.contains(.wallClockCounts) { uptime = { .seconds(wall().timeIntervalSince1970) } }
+        steadyClock = SteadyClock(wall: wall, uptime: uptime)
         guests = SessionGuests(transport, sessionID: engine.sessionID, featureID: engine.featureID)
         heldCore = Core(
             engine: engine, configuration: configuration,
-            at: Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers), hotPath: hotPath)
+            at: Core.Moment(now: steadyClock.now, knownPeers: transport.knownPeers), hotPath: hotPath)
         shown = ShownValues(state: engine.state)
         showStatus()
     }
@@ -357,7 +362,7 @@ where
 extension SyncedSession {
     /// Tells the core something, and does at once what it asks for.
     func turn<Result>(_ body: (inout Core) throws -> Result) rethrows -> Result {
-        core.moment = Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers)
+        core.moment = Core.Moment(now: steadyClock.now, knownPeers: transport.knownPeers)
         defer { carryOut(core.takeDirectives()) }
         return try body(&core)
     }
@@ -368,7 +373,7 @@ extension SyncedSession {
         turnsAside += 1
         defer { turnsAside -= 1 }
         for _ in 0..<3 {
-            core.moment = Core.Moment(now: configuration.now(), knownPeers: transport.knownPeers)
+            core.moment = Core.Moment(now: steadyClock.now, knownPeers: transport.knownPeers)
             let (version, earlier) = (coreVersion, heldCore)
             let (changed, result) = await Self.apply(body, to: earlier)
             guard version == coreVersion else { continue }

@@ -33,9 +33,11 @@ extension DeliveryShell {
         let inbox = TransportInbox(
             bufferLimit: configuration.bufferLimit, featureLimit: configuration.featureLimit,
             onDrop: { diagnostics.publish(.subscriberFull($0, droppedCount: $1)) })
-        try archive?.restore(&core, inbox, DeliveryTime(clock))
+        let steadyClock = SteadyClock(clock)
+        try archive?.restore(&core, inbox, DeliveryTime(clock, steadyClock))
         self.init(
-            localPeer: localPeer, link: link, clock: clock, inbox: inbox, diagnostics: diagnostics,
+            localPeer: localPeer, link: link, clock: clock, steadyClock: steadyClock, inbox: inbox,
+            diagnostics: diagnostics,
             budget: PayloadBudget(limit: configuration.limit(link.lanes), codec: configuration.codec),
             writesPayloads: !link.traits.returnsOwnPackets || archive != nil
                 || configuration.payloadLimit != .deliveryMessage,

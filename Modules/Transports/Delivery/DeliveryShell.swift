@@ -35,6 +35,7 @@ final class DeliveryShell: LinkObserver {
     let localPeer: SessionPeer
     let link: any TransportLink
     let clock: any DeliveryClock
+    let steadyClock: SteadyClock
     let inbox: TransportInbox
     let diagnostics: Topic<SessionDiagnosticEvent>
     let budget: PayloadBudget
@@ -47,14 +48,14 @@ final class DeliveryShell: LinkObserver {
     let guestHandover = Locked(())
 
     init(
-        localPeer: SessionPeer, link: any TransportLink, clock: any DeliveryClock, inbox: TransportInbox,
-        diagnostics: Topic<SessionDiagnosticEvent>, budget: PayloadBudget, writesPayloads: Bool,
-        archive: DeliveryArchive?,
-        setup: LineSetup, core: DeliveryCore
+        localPeer: SessionPeer, link: any TransportLink, clock: any DeliveryClock, steadyClock: SteadyClock,
+        inbox: TransportInbox, diagnostics: Topic<SessionDiagnosticEvent>, budget: PayloadBudget, writesPayloads: Bool,
+        archive: DeliveryArchive?, setup: LineSetup, core: DeliveryCore
     ) {
         self.localPeer = localPeer
         self.link = link
         self.clock = clock
+        self.steadyClock = steadyClock
         self.inbox = inbox
         self.diagnostics = diagnostics
         self.budget = budget
@@ -123,7 +124,7 @@ final class DeliveryShell: LinkObserver {
         }
         return try state.withLock { state in
             // Read under the lock: what the core is told never goes back.
-            let now = DeliveryTime(clock)
+            let now = DeliveryTime(clock, steadyClock)
             defer { work = collect(&state, now) }
             // Where own packets come back, every call may pass something on.
             let passesOn = passesOn || state.core.settings.returnsOwnPackets

@@ -270,6 +270,7 @@ struct LiveWorkoutTests {
         return LiveWorkout(name: peers[index].id, transport: transport) { [network, weak self] configuration in
             configuration.incarnation = incarnation
             configuration.now = { network.now }
+            configuration.uptime = { network.elapsed }
             configuration.wait = { [weak self] in try await self?.sleep($0) }
         }
     }

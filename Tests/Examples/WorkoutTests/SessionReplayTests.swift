@@ -148,6 +148,7 @@ struct SessionReplayTests {
         ) { configuration in
             configuration.seriesInterval = .milliseconds(100)
             configuration.now = { network.now.addingTimeInterval(clockAhead) }
+            configuration.uptime = { network.elapsed }
             configuration.wait = { duration in
                 let end = network.elapsed + duration
                 while network.elapsed < end {

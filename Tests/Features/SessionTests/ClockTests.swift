@@ -1,8 +1,10 @@
 import Foundation
+import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
+import MeshStorage
 import MeshTimerAnchor
 import MeshTransport
 import Testing
@@ -48,4 +50,128 @@ import Testing
         #expect(here.clock.isLocal)
         #expect(here.now == world.now.addingTimeInterval(77))
     }
+
+    @Test(arguments: [-3_600.0, 3_600], ["phone", "watch"])
+    func `a clock that is set moves no running timer`(jump: TimeInterval, setter: String) async throws {
+        let world = VirtualWorld(
+            seed: 1, conditions: ScenarioConditions(latency: .uniform(.milliseconds(5), .milliseconds(300))))
+        let clocks = world.clocks()
+        let here = world.session(world.transport(phone), incarnation: 1) { $0.now = clocks.phone.now }
+        let there = world.session(world.transport(watch), incarnation: 2) { $0.now = clocks.watch.now }
+        here.start()
+        there.start()
+        await world.settle(until: { here.isMember && there.clock.errorSeconds != nil })
+        let began = world.now
+        var anchor = SessionTimerAnchor.start(at: there.now)
+        let errorThen = try #require(there.clock.errorSeconds)
+        await world.run(.seconds(2))
+        (setter == "phone" ? clocks.phone : clocks.watch).set(by: jump)
+        let tapped = SessionTimerAnchor.start(at: there.now)
+        let tappedAt = world.now
+        for _ in 0..<20 {
+            for session in [here, there] {
+                for (anchor, began) in [(anchor, began), (tapped, tappedAt)] {
+                    let shown = session.reading(of: anchor)
+                    let error = try #require(shown.errorSeconds)
+                    #expect(error < 0.31)
+                    #expect(abs(shown.elapsed - world.now.timeIntervalSince(began)) <= error + errorThen + 1e-5)
+                }
+                #expect(session.status(of: session === here ? "watch" : "phone")?.isHere == true)
+            }
+            await world.run(.seconds(1))
+        }
+        let wall = clocks.phone.now()
+        // A moment can be shown as a time of day.
+        #expect(abs(here.clock.local(here.now).timeIntervalSince(wall)) < 1e-5)
+        #expect(abs(here.clock.moment(atLocal: wall).timeIntervalSince(here.now)) < 1e-5)
+        anchor.pause(at: here.now)
+        #expect(abs(anchor.elapsed(at: .distantFuture) - world.now.timeIntervalSince(began)) <= errorThen + 1e-5)
+    }
+
+    @Test(arguments: [-3_600.0, 0, 3_600])
+    func `after a relaunch the wall clock counts, and the error is not known`(jump: TimeInterval) async throws {
+        let world = VirtualWorld(seed: 2)
+        let clock = world.clocks().phone
+        let store = MemoryStore()
+        let earlier = try await world.opened(world.transport(phone)) {
+            $0.store = store
+            $0.now = clock.now
+        }
+        earlier.start()
+        let anchor = SessionTimerAnchor.start(at: earlier.now)
+        try earlier.submit(.add(1))
+        await world.run(.seconds(10))
+        #expect(earlier.reading(of: anchor).errorSeconds == 0)
+        try await earlier.close()
+        clock.set(by: jump)
+        let later = try await world.opened(world.transport(phone)) {
+            $0.store = store
+            $0.now = clock.now
+        }
+        let shown = later.reading(of: anchor)
+        let expected = max(0, clock.now().timeIntervalSince(anchor.startedAt))
+        #expect(shown.errorSeconds == nil)
+        #expect(abs(shown.elapsed - expected) < 1e-5)
+        await world.run(.seconds(4_000))
+        #expect(later.reading(of: anchor).errorSeconds == nil, "also when the clock has come there again")
+        #expect(later.reading(of: .start(at: later.now)).errorSeconds == 0)
+    }
+
+    @Test(arguments: [-3_600.0, -1, 1, 3_600])
+    func `a peer whose clock was set at its relaunch is measured anew`(jump: TimeInterval) async throws {
+        let world = VirtualWorld(
+            seed: 3, conditions: ScenarioConditions(latency: .uniform(.milliseconds(5), .milliseconds(300))))
+        let (store, clocks) = (MemoryStore(), world.clocks())
+        func launch() async throws -> CounterSession {
+            let session = try await world.opened(world.transport(phone), incarnation: 1) {
+                $0.store = store
+                $0.now = clocks.phone.now
+            }
+            session.start()
+            return session
+        }
+        let earlier = try await launch()
+        let there = world.session(world.transport(watch), incarnation: 2)
+        there.start()
+        await world.settle(until: { earlier.isMember && there.clock.errorSeconds != nil })
+        let anchor = SessionTimerAnchor.start(at: there.now)
+        #expect(there.reading(of: anchor).errorSeconds != nil)
+        try await earlier.close()
+        await world.run(.seconds(5))
+        clocks.phone.set(by: jump)
+        let later = try await launch()
+        await world.settle(until: { there.clock.steadySince != nil })
+        #expect(there.reading(of: anchor).errorSeconds == nil, "it may be off by \(jump) seconds")
+        let (error, difference) = (try #require(there.clock.errorSeconds), there.now.timeIntervalSince(later.now))
+        #expect(abs(difference) <= error + 1e-5)
+        // A clock that was set back shows moments again that it has shown before.
+        await world.run(.seconds(max(0, -jump) + 1))
+        let tapped = SessionTimerAnchor.start(at: later.now)
+        await world.run(.seconds(10))
+        let (shown, elsewhere) = (later.reading(of: tapped), there.reading(of: tapped))
+        #expect(shown.errorSeconds == 0)
+        #expect(there.reading(of: anchor).errorSeconds == nil)
+        #expect(abs(shown.elapsed - elsewhere.elapsed) <= (try #require(elsewhere.errorSeconds)) + 1e-5)
+    }
+}
+
+/// The wall clocks of two devices, to be set.
+struct WallClocks {
+    let phone: WallClock
+    let watch: WallClock
+}
+
+final class WallClock: Sendable {
+    private let network: ScenarioNetwork
+    private let ahead = Locked(0.0)
+
+    init(_ network: ScenarioNetwork) { self.network = network }
+
+    var now: @Sendable () -> Date { { [self] in network.now.addingTimeInterval(ahead.withLock { $0 }) } }
+
+    func set(by seconds: TimeInterval) { ahead.withLock { $0 += seconds } }
+}
+
+extension VirtualWorld {
+    func clocks() -> WallClocks { WallClocks(phone: WallClock(network), watch: WallClock(network)) }
 }

@@ -55,7 +55,8 @@ private struct CountingTransport: WrappingTransport {
         var configuration = SyncedSessionConfiguration<Tape, Cut>()
         let counter = world.configuration(incarnation: incarnation)
         configuration.incarnation = incarnation
-        (configuration.now, configuration.wait) = (counter.now, counter.wait)
+        (configuration.now, configuration.uptime) = (counter.now, counter.uptime)
+        configuration.wait = counter.wait
         configuration.randomSeed = counter.randomSeed
         configuration.engine.samplesReducer = false
         configuration.engine.ownUnconfirmedBytesMax = 64 << 20

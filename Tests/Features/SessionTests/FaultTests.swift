@@ -164,6 +164,7 @@ import Testing
             var configuration = SyncedSessionConfiguration<Timer, TimerTap>()
             configuration.incarnation = incarnation
             configuration.now = { [network = world.network] in network.now }
+            configuration.uptime = { [network = world.network] in network.elapsed }
             configuration.wait = { try await world.sleep($0) }
             return SyncedSession(
                 sessionID: sessionID, featureID: "timer", transport: world.transport(peer), initialState: Timer(),

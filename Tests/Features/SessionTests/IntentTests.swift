@@ -98,6 +98,31 @@ typealias TrainingService = SessionIntentService<
         #expect(there.state.intents.entries.first?.progress == .settled(.lapsed))
     }
 
+    @Test(arguments: [-3_600.0, 3_600], ["phone", "watch"])
+    func `setting a clock neither lapses an intent nor keeps it alive`(jump: TimeInterval, setter: String) async throws
+    {
+        let world = TrainingWorld(seed: 8)
+        let clocks = WallClocks(phone: WallClock(world.network), watch: WallClock(world.network))
+        let here = try await world.open(phone, incarnation: 1) { $0.now = clocks.phone.now }
+        let there = try await world.open(watch, incarnation: 2) { $0.now = clocks.watch.now }
+        await world.settle(until: { here.isMember && there.isMember })
+        let service = world.serve(there)
+        await world.settle(until: { here.state.intents.owner == service.session.source })
+        for (age, outcome) in [(10, "1"), (2, "lapsed")] {
+            world.network.partition([phone], [watch])
+            let asking = Task {
+                do { return "\(try await here.ask(Ask(), lapsesAfter: .seconds(age)))" } catch { return "\(error)" }
+            }
+            await world.run(.seconds(1))
+            (setter == "phone" ? clocks.phone : clocks.watch).set(by: jump)
+            await world.run(.seconds(2))
+            world.network.heal()
+            let answer = try await world.waiting { await asking.value }
+            #expect(answer == outcome || outcome == "lapsed" && answer.hasPrefix("the device"))
+        }
+        #expect(world.beginnings.count == 1)
+    }
+
     @Test func `who no longer wants an answer withdraws the intent`() async throws {
         let world = TrainingWorld(seed: 5)
         let (here, there) = try await world.pair()

@@ -22,6 +22,7 @@ import Testing
         configuration.incarnation = 1
         configuration.store = store
         configuration.now = { [network = world.network] in network.now }
+        configuration.uptime = { [network = world.network] in network.elapsed }
         configuration.wait = { [weak world] in try await world?.sleep($0) }
         return try await NoteSession.open(
             sessionID: sessionID, featureID: "notes", transport: transport, initialState: 0, reducer: NoteReducer(),

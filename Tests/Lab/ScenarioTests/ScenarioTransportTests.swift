@@ -39,6 +39,33 @@ import Testing
         #expect(await heard[2].all().sequences() == [9])
     }
 
+    @Test(arguments: [-3_600, 3_600])
+    func `A message lives as long as it was given, whatever clocks are set to`(jump: Int) async throws {
+        let network = ScenarioNetwork(seed: 1)
+        let phone = network.makeTransport(localPeer: a)
+        for (sequence, life) in [(1, Duration.seconds(60)), (2, .seconds(5))] as [(UInt64, Duration)] {
+            try await phone.send(
+                Party.envelope(sequence, from: "a"), mode: .reliableEventually, to: nil,
+                options: DeliveryOptions(timeToLive: life))
+        }
+        network.setClockOffset(.seconds(jump), of: a)
+        network.advance(by: .seconds(30))
+        let watch = network.makeTransport(localPeer: b)
+        let heard = Listener(watch)
+        network.runUntilIdle()
+        // Out of reach it can't measure the sender's clock anew.
+        network.partition([a], [b])
+        try await phone.send(
+            Party.envelope(3, from: "a"), mode: .reliableEventually, to: nil,
+            options: DeliveryOptions(timeToLive: .seconds(60)))
+        network.setClockOffset(.seconds(-jump), of: b)
+        network.advance(by: .seconds(2))
+        network.heal()
+        network.runUntilIdle()
+        for transport in [phone, watch] { await transport.close() }
+        #expect(await heard.all().sequences() == [1, 3])
+    }
+
     @Test func `What is withdrawn before its peer is there never arrives`() async throws {
         let network = ScenarioNetwork(seed: 2)
         let phone: any SessionSyncTransport = network.makeTransport(localPeer: a)

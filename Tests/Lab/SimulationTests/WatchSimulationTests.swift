@@ -23,7 +23,8 @@ import Testing
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let report = SessionWatchSimulation().run(0..<40)
         for failure in report.failures { Issue.record("seed \(failure.seed): \(failure.reason)") }
-        for kind in ["background", "suspension", "kill"] { #expect(report.faults[kind] ?? 0 > 0) }
+        for kind in ["background", "suspension", "kill", "clock set"] { #expect(report.faults[kind] ?? 0 > 0) }
+        #expect(report.timerReadings > 1_000)
     }
 
     @Test func `Where the power goes, what was written is shown once`() {
@@ -37,7 +38,7 @@ import Testing
 
     @Test(
         "Where the power goes, a broken rule is noticed", .enabled(if: Simulation.canBreakRules),
-        arguments: ["mergeKeepsReduced", "adoptLoses"])
+        arguments: ["mergeKeepsReduced", "adoptLoses", "wallClockCounts"])
     func brokenRule(name: String) {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         var simulation = SessionWatchSimulation(losesPower: true)

@@ -143,7 +143,8 @@ import MeshTransport
         configuration.members = LinkPeers.members
         configuration.store = store
         configuration.isHighRate = { if case .sample = $0 { true } else { false } }
-        (configuration.now, configuration.wait) = (time.now, time.wait)
+        (configuration.now, configuration.uptime) = (time.now, time.uptime)
+        configuration.wait = time.wait
         return try await DaySession.open(
             sessionID: LinkPeers.sessionID, featureID: LinkPeers.featureID, transport: transport, initialState: Day(),
             reducer: DayReducer(), conflictPolicy: AcceptingConflictPolicy(), configuration: configuration)

@@ -107,7 +107,8 @@ import MeshWire
         configuration.members = LinkPeers.members
         configuration.store = store
         configuration.isHighRate = { _ in true }
-        (configuration.now, configuration.wait) = (time.now, time.wait)
+        (configuration.now, configuration.uptime) = (time.now, time.uptime)
+        configuration.wait = time.wait
         return try await TrackSession.open(
             sessionID: LinkPeers.sessionID, featureID: LinkPeers.featureID, transport: transport,
             initialState: TrackState(), reducer: TrackReducer(), conflictPolicy: AcceptingConflictPolicy(),

@@ -16,6 +16,8 @@ final class ToldTime: Sendable {
 
     var now: @Sendable () -> Date { { [self] in start.addingTimeInterval(state.withLock(\.now)) } }
 
+    var uptime: @Sendable () -> Duration { { [self] in .seconds(state.withLock(\.now)) } }
+
     /// Timers that were set while the clock stood end at the latest when it goes by itself.
     var wait: @Sendable (Duration) async throws -> Void {
         { [self] duration in

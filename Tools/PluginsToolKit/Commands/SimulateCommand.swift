@@ -407,7 +407,10 @@
             let report = run { simulation.run($0, trace: tracer, stopsAtFailure: first, progress: $1) }
             try show(
                 report,
-                "\(report.taps.grouped) taps, equal at the latest \(report.slowestSeconds.figure) s after the last")
+                """
+                \(report.taps.grouped) taps, equal at the latest \(report.slowestSeconds.figure) s after the last
+                \(report.timerReadings.grouped) readings of timers, \((report.faults["clock set"] ?? 0).grouped) clocks set
+                """)
         }
 
         private func simulateSeries() throws {

@@ -50,6 +50,8 @@ extension SessionCore {
             return false
         }
         statistics.copiesAdopted += 1
+        // What the copy's timers began by was another clock, if this is the session's from now on.
+        steadySince = max(steadySince, moment.now)
         note(checkpoint.control, from: metadata)
         effects.forgetPositions()
         indexOwnEvents()

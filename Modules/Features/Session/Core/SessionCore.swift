@@ -115,6 +115,10 @@ where
 
     /// Since when this device has listened without a pause: what it did not hear before says nothing of who is away.
     var listeningSince: Date
+    /// Earlier moments of this device's clock may be those of another launch, when it may have shown something else.
+    var steadySince: Date
+    /// Whose clock the session goes by, and when that last changed, by either clock.
+    var ownerChange: (owner: String, at: Date?)?
     var lastExchangeAt: Date
 
     var comparisons = ComparisonSchedule()
@@ -135,6 +139,8 @@ where
         self.configuration = configuration
         self.moment = moment
         (listeningSince, lastExchangeAt) = (moment.now, moment.now)
+        // A clock that was set back comes to moments again that it has shown before.
+        steadySince = max(moment.now, engine.latestMoment)
         checkpoints = CheckpointCoding(codec: configuration.checkpointCodec)
         ephemerals = EphemeralLane(
             source: engine.source, keysMax: EphemeralLimits.keysMax, peersMax: EphemeralLimits.peersMax + 1)
@@ -142,7 +148,10 @@ where
     }
 
     mutating func takeDirectives() -> Directives {
-        if directives.showsStatus { recordDepartures() }
+        if directives.showsStatus {
+            recordDepartures()
+            noteClockOwner()
+        }
         directives.updates = updates.take(
             engine.state, showsState: directives.showsState, isBehind: engine.isBehind, localPeerID: engine.localPeerID)
         defer { directives = Directives() }

@@ -52,6 +52,7 @@ final class LobbyApp: Sendable {
         }
         configuration.randomSeed = { random.withLock { $0.next() } }
         configuration.now = { clock.wall }
+        configuration.uptime = { clock.elapsed }
         configuration.wait = { try await clock.wait($0) }
         let lobby = Lobby(
             featureID: LobbyFeature.id, name: LobbySchedule.name(of: device), over: transport, membersMax: membersMax,

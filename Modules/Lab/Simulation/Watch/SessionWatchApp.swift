@@ -69,6 +69,7 @@ final class SessionWatchApp: Sendable {
         let random = Locked(SplitMix64(seed: seed))
         configuration.randomSeed = { random.withLock { $0.next() } }
         configuration.now = { [clock] in clock.wall }
+        configuration.uptime = { [clock] in clock.elapsed }
         configuration.wait = { [clock] in try await clock.wait($0) }
         do {
             let session = try await Session.open(
@@ -89,11 +90,14 @@ final class SessionWatchApp: Sendable {
         }
     }
 
-    func tap(_ number: UInt32, ledger: Locked<TapLedger>) {
+    /// - Parameter timers: begins a timer with the tap; nil begins none.
+    func tap(_ number: UInt32, ledger: Locked<TapLedger>, timers: Locked<TimerLedger>?) {
         Task { @MainActor in
             guard let session = session.withLock({ $0 }) else { return }
             do {
-                let tap = try session.submit(Feature.Event(number: number, wasTappedHere: true))
+                let (moment, error) = (session.now, session.clock.errorSeconds)
+                let tap = try session.submit(Feature.Event(number: number, wasTappedHere: true), at: moment)
+                timers?.withLock { $0.begin(number, at: moment, error: error, elapsed: clock.elapsed) }
                 ledger.withLock { $0.add(number, on: device) }
                 unsettled.withLock { $0[number] = tap.metadata.eventID }
             } catch {
@@ -122,6 +126,23 @@ final class SessionWatchApp: Sendable {
     func look(_ look: @escaping @Sendable ([UInt32]) -> Void) {
         Task { @MainActor in
             if let session = session.withLock({ $0 }) { look(session.state) }
+        }
+    }
+
+    func checkTimers(_ timers: Locked<TimerLedger>) {
+        Task { @MainActor in
+            guard let session = session.withLock({ $0 }), !isDead.withLock({ $0 }) else { return }
+            let fault = timers.withLock { $0.fault(in: session, elapsed: clock.elapsed) }
+            if let fault { failure.withLock { $0 = "device \(device): \(fault)" } }
+        }
+    }
+
+    /// - Parameter look: is told what the session's clock shows, and by how much that may be wrong, once it is a member's.
+    func lookAtClock(_ look: @escaping @Sendable (Date, TimeInterval) -> Void) {
+        Task { @MainActor in
+            guard let session = session.withLock({ $0 }), session.isMember, let error = session.clock.errorSeconds
+            else { return }
+            look(session.now, error)
         }
     }
 

@@ -3,6 +3,12 @@ import MeshEngine
 import MeshSimulatedWatch
 import MeshStorage
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// One seed of a `SessionWatchSimulation`.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class SessionWatchRun {
@@ -22,6 +28,12 @@ final class SessionWatchRun {
     private let versions: SessionWatchFeature.Versions
     private let suspicious = Locked<Set<Int>>([])
     private let ledger = Locked(TapLedger())
+    private let timers = Locked(TimerLedger())
+    /// By how much each device's wall clock is ahead.
+    private let aheadSeconds = [Locked(TimeInterval(0)), Locked(TimeInterval(0))]
+    /// Of its own, so that clocks change nothing else.
+    private var clockRandom: SplitMix64
+    private var nextTimerCheck = Duration.zero
     private var random: SplitMix64
     /// When each device is to be in the foreground again.
     private var returns: [Duration?] = [nil, nil]
@@ -39,6 +51,7 @@ final class SessionWatchRun {
         self.thread = thread
         random = SplitMix64(seed: seed)
         versions = SessionWatchFeature.Versions(seed: seed)
+        clockRandom = SplitMix64(seed: ~seed)
         pair = SimulatedWatchPair(seed: seed, conditions: .calm, watches: 1, traceLimit: traceLimit)
         disks = Locked((0..<2).map { _ in SimulatedDisk(durability: .memory, staysOff: true) })
         // With power cuts the phone always does: what both have lost nobody has.
@@ -52,7 +65,10 @@ final class SessionWatchRun {
         let device = devices[index]
         let isKeeper = keepers.contains(index)
         let mutation = simulation.mutation
-        device.onLaunch { [clock = pair.clock, apps, launches, failure, disks, versions, suspicious] session in
+        device.onLaunch {
+            [
+                clock = pair.clock, apps, launches, failure, disks, versions, suspicious, ahead = aheadSeconds[index]
+            ] session in
             let launch = launches.withLock { count in
                 count += 1
                 return count
@@ -65,7 +81,7 @@ final class SessionWatchRun {
                 let app = try SessionWatchApp(
                     device: index, session: session, store: isKeeper ? disk : nil, versions: versions,
                     mutation: mutation,
-                    clock: AppClock(clock, on: device),
+                    clock: AppClock(clock, on: device, aheadSeconds: ahead),
                     seed: (seed &+ 1) &* 0x9E37_79B9_7F4A_7C15 ^ launch << 40 ^ launch << 17, failure: failure,
                     suspicious: suspicious)
                 apps.withLock { $0[index] = app }
@@ -124,6 +140,7 @@ final class SessionWatchRun {
             if let failure = failure.withLock({ $0 }) { return failure }
             if difference != nil { equalAfter = pair.elapsed - start }
         }
+        if clocksDiffer ?? false { return "the clocks differ \(simulation.patience) after the last tap" }
         return difference.map { "\($0) \(simulation.patience) after the last tap" }
     }
 
@@ -145,6 +162,7 @@ final class SessionWatchRun {
             for index in devices.indices { endWithoutPower(index) }
             for app in apps.withLock({ $0 }) { app?.noteTaps(in: ledger) }
             thread.runAll()
+            setClocks()
         }
     }
 
@@ -153,10 +171,12 @@ final class SessionWatchRun {
         let seen = devices.indices.filter { devices[$0].state == .foreground }
         guard !seen.isEmpty else { return }
         let count = simulation.losesPower && random.happens(rate: 0.1) ? 10 + random.upTo(50) : 1
+        // Where a device that was launched with another clock has not been heard yet, a tap has its moment by the old one.
+        let timers = clocksDiffer == false ? timers : nil
         for _ in 0..<count {
             let index = seen[Int(random.upTo(UInt64(seen.count - 1)))]
             tapCount += 1
-            apps.withLock { $0[index] }?.tap(tapCount, ledger: ledger)
+            apps.withLock { $0[index] }?.tap(tapCount, ledger: ledger, timers: timers)
         }
         thread.runAll()
     }
@@ -179,6 +199,41 @@ final class SessionWatchRun {
         guard phone == watch else { return "the phone shows \(phone) and the watch \(watch)" }
         return keepers.isEmpty ? nil : ledger.withLock { $0.fault(in: phone) }
     }
+
+    // MARK: Clocks
+
+    /// About once in ten seconds somebody sets a clock. No timer shows it.
+    private func setClocks() {
+        if clockRandom.happens(rate: 0.002) {
+            let seconds = Double(clockRandom.upTo(7_200_000)) / 1000 - 3_600
+            note("clock set") { aheadSeconds[Int(clockRandom.upTo(1))].withLock { $0 = seconds } }
+            checkTimers()
+        }
+        guard nextTimerCheck <= pair.elapsed else { return }
+        nextTimerCheck = pair.elapsed + .seconds(1)
+        checkTimers()
+    }
+
+    private func checkTimers() {
+        for app in apps.withLock({ $0 }) { app?.checkTimers(timers) }
+        thread.runAll()
+    }
+
+    /// Whether the session's clock is another one on the two devices than they say; nil while one of them says nothing.
+    private var clocksDiffer: Bool? {
+        let clocks = Locked<[(moment: Date, error: TimeInterval)]>([])
+        for app in apps.withLock({ $0 }) {
+            app?.lookAtClock { moment, error in clocks.withLock { $0.append((moment, error)) } }
+        }
+        thread.runAll()
+        let (shown, stated) = clocks.withLock { clocks in
+            (clocks.map(\.moment), clocks.reduce(0) { $0 + $1.error })
+        }
+        guard shown.count == 2 else { return nil }
+        return abs(shown[0].timeIntervalSince(shown[1])) > stated + 1e-4
+    }
+
+    var timerReadingCount: Int { timers.withLock { $0.readingCount } }
 
     // MARK: Faults
 

@@ -4,6 +4,9 @@ import MeshSimulatedWatch
 /// Taps on a phone and its watch that share a session, over whole transports and WatchConnectivity's stand-in, in virtual
 /// time and on one thread. Apps go to the background for a moment, are suspended, and are killed and launched anew.
 ///
+/// Somebody sets a device's clock now and then, by up to an hour either way. Every timer that a tap has begun shows the time that
+/// has passed, to within the error that its reading states.
+///
 /// Ten seconds after the last tap with both apps in the foreground, the states are equal; where apps have stores, they
 /// hold every tap once. Everything follows from the seed.
 ///
@@ -36,6 +39,8 @@ public struct SessionWatchSimulation: Sendable {
         /// What went wrong; nil when nothing did.
         public let failure: String?
         public let taps: UInt32
+        /// Readings of timers that stated their error, and were right.
+        public let timerReadings: Int
         /// By kind.
         public let faults: [String: Int]
         /// How long after the last tap the states were equal.
@@ -52,7 +57,8 @@ public struct SessionWatchSimulation: Sendable {
             let run = SessionWatchRun(self, seed: seed, thread: thread, traceLimit: traceLimit)
             let failure = run.play()
             let report = Report(
-                seed: seed, failure: failure, taps: run.tapCount, faults: run.faults,
+                seed: seed, failure: failure, taps: run.tapCount, timerReadings: run.timerReadingCount,
+                faults: run.faults,
                 equalAfterSeconds: run.equalAfter / .seconds(1),
                 simulatedSeconds: run.pair.elapsed / .seconds(1), wallSeconds: start.duration(to: .now) / .seconds(1))
             return (report, failure == nil ? "" : run.pair.report)
@@ -67,6 +73,7 @@ public struct SessionWatchReport: SeedReport {
     public private(set) var seeds = 0
     public private(set) var failures: [SeedFailure] = []
     public private(set) var taps = 0
+    public private(set) var timerReadings = 0
     public private(set) var faults: [String: Int] = [:]
     public private(set) var slowestSeconds = 0.0
     public private(set) var simulatedSeconds = 0.0
@@ -77,6 +84,7 @@ public struct SessionWatchReport: SeedReport {
         seeds += 1
         if let reason = report.failure { failures.append(.init(seed: report.seed, reason: reason)) }
         taps += Int(report.taps)
+        timerReadings += report.timerReadings
         faults.merge(report.faults, uniquingKeysWith: +)
         slowestSeconds = max(slowestSeconds, report.equalAfterSeconds)
         simulatedSeconds += report.simulatedSeconds

@@ -185,15 +185,18 @@ final class AppClock: DeliveryClock {
 
     private let base: SimulatedWatchClock
     private let device: SimulatedDevice
+    private let aheadSeconds: Locked<TimeInterval>
     private let state = Locked(State())
 
-    init(_ base: SimulatedWatchClock, on device: SimulatedDevice) {
+    /// - Parameter aheadSeconds: by how much the device's wall clock is ahead; it may be set at any time.
+    init(_ base: SimulatedWatchClock, on device: SimulatedDevice, aheadSeconds: Locked<TimeInterval> = Locked(0)) {
         self.base = base
         self.device = device
+        self.aheadSeconds = aheadSeconds
     }
 
     var elapsed: Duration { base.elapsed }
-    var wall: Date { base.wall }
+    var wall: Date { base.wall.addingTimeInterval(aheadSeconds.withLock { $0 }) }
     var passesByItself: Bool { false }
 
     func wake(at deadline: Duration, _ body: @escaping @Sendable () -> Void) {

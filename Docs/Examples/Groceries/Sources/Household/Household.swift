@@ -20,6 +20,7 @@ public import MeshSession
         let peer = SessionPeer(id: name, deviceClass: .phone, appInstanceID: name, topology: .localNetwork)
         var configuration = SyncedSessionConfiguration<Groceries, GroceryEvent>()
         configuration.now = { [network] in network.now }
+        configuration.uptime = { [network] in network.elapsed }
         let session = GrocerySession(
             sessionID: listID, featureID: "groceries", transport: network.makeTransport(localPeer: peer),
             initialState: Groceries(), reducer: GroceryReducer(), conflictPolicy: AcceptingConflictPolicy(),

@@ -1,0 +1,27 @@
+import Foundation
+import MeshEngine
+
+/// Whose clock the session goes by.
+extension SessionCore {
+    /// The member with the lowest peer id.
+    var clockOwner: String {
+        let lowest = engine.membership.open.map(\.source.peerID).min { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        return lowest ?? engine.localPeerID
+    }
+
+    /// The moment of the session's clock from which it is known to run steadily.
+    func clockSteadySince(_ offset: ClockOffsetEstimate?, isLocal: Bool) -> Date? {
+        [isLocal ? steadySince : offset?.steadySince, ownerChange?.at].compactMap { $0 }.max()
+    }
+
+    /// Moments by the clock of a member that has gone, or that another one has come before, are not those of the next.
+    mutating func noteClockOwner() {
+        guard engine.isSealed else { return }
+        let (owner, last) = (clockOwner, ownerChange?.owner)
+        guard owner != last else { return }
+        let shown = [owner, last].compactMap { $0 }.map { peerID in
+            moment.now.addingTimeInterval(engine.clockOffset(of: peerID, at: moment.now)?.offsetSeconds ?? 0)
+        }
+        ownerChange = (owner, last == nil ? nil : shown.max())
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import MeshBus
+import MeshIdentity
+import Testing
+
+@testable import MeshEngine
+
+/// Two clocks that drift apart at up to 100 parts per million and are set now and then.
+private struct TwoClocks {
+    private(set) var trips = RoundTrips()
+    private(set) var passed = 0.0
+    private var ahead: Double
+    private let drift: Double
+    private var random: SplitMix64
+
+    init(seed: UInt64) {
+        random = SplitMix64(seed: seed)
+        ahead = Double(random.upTo(7_200)) - 3_600
+        drift = (Double(random.upTo(200)) - 100) * 1e-6
+    }
+
+    var offset: Double { ahead + drift * passed }
+    var here: Date { noon + passed }
+    private var there: Date { noon + passed + offset }
+
+    mutating func wait(upTo milliseconds: UInt64) { passed += Double(random.upTo(milliseconds)) / 1000 }
+
+    mutating func setThere(by seconds: Double) { ahead += seconds }
+
+    /// - Parameter midway: between the two legs.
+    mutating func roundTrip(midway: (inout Self) -> Void = { _ in }) {
+        let sentHere = here
+        wait(upTo: 400)
+        let receivedThere = there
+        wait(upTo: 1_000)
+        midway(&self)
+        let sentThere = there
+        wait(upTo: 400)
+        trips.add(sentHere: sentHere, receivedThere: receivedThere, sentThere: sentThere, receivedHere: here)
+    }
+
+    /// Draws a step of up to an hour that no delay here can hide.
+    mutating func drawStep() -> Double {
+        (2 + Double(random.upTo(3_598_000)) / 1000) * (random.happens(rate: 0.5) ? 1 : -1)
+    }
+}
+
+@Suite struct ClockOffsetTests {
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `the stated error covers the true offset, however old the bounds are`(seed: UInt64) throws {
+        var clocks = TwoClocks(seed: seed)
+        for _ in 0..<30 {
+            clocks.roundTrip()
+            clocks.wait(upTo: 100_000_000)
+            let estimate = try #require(clocks.trips.estimate(at: clocks.here), "seed \(seed)")
+            #expect(abs(estimate.offsetSeconds - clocks.offset) <= estimate.errorSeconds, "seed \(seed)")
+            #expect(estimate.steadySince == nil, "seed \(seed): no clock was set")
+        }
+    }
+
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `the first round trip after a step discards what was known before`(seed: UInt64) throws {
+        var clocks = TwoClocks(seed: seed)
+        for _ in 0..<10 {
+            for _ in 0..<9 { clocks.roundTrip() }
+            let before = clocks.here.addingTimeInterval(clocks.offset)
+            clocks.setThere(by: clocks.drawStep())
+            clocks.roundTrip()
+            let estimate = try #require(clocks.trips.estimate(at: clocks.here), "seed \(seed)")
+            #expect(abs(estimate.offsetSeconds - clocks.offset) <= estimate.errorSeconds, "seed \(seed)")
+            #expect(estimate.errorSeconds <= 0.41, "seed \(seed)")
+            let since = try #require(estimate.steadySince, "seed \(seed)")
+            #expect(since >= before, "seed \(seed): what it showed before is not trusted")
+        }
+    }
+
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `a step in the midst of a round trip leaves no error unstated after the next`(seed: UInt64) throws {
+        var clocks = TwoClocks(seed: seed)
+        for _ in 0..<9 { clocks.roundTrip() }
+        let step = clocks.drawStep()
+        clocks.roundTrip { $0.setThere(by: step) }
+        // By itself it may say nothing: a clock that is set back looks like a long way.
+        clocks.roundTrip()
+        let estimate = try #require(clocks.trips.estimate(at: clocks.here), "seed \(seed)")
+        #expect(abs(estimate.offsetSeconds - clocks.offset) <= estimate.errorSeconds, "seed \(seed)")
+        #expect(estimate.steadySince != nil, "seed \(seed)")
+    }
+}
