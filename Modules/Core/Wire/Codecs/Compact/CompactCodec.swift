@@ -55,7 +55,7 @@ public struct CompactCodec: PayloadCodec {
             isValue: { EncodedShape.isStandard($0) || usesDirectPath && $0 is any WireValue.Type })
         if mode == .deterministic { rules.order = { try encode($0) } }
         guard let bytes = try encodeRegular(try EncodedShape.make(value, rules)) else {
-            preconditionFailure("a shape is encoded in order")
+            throw WireError(.encodingFailed, "containers are used out of order")
         }
         return bytes
     }
