@@ -1,9 +1,9 @@
 public import MeshIdentity
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// The readable codec: Foundation's JSON with sorted keys.
@@ -29,7 +29,7 @@ public struct JSONCodec: PayloadCodec {
         try Self.decoder.decode(type, from: Data(bytes))
     }
 
-    private static let encoder: JSONEncoder = {
+    package static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
@@ -37,7 +37,7 @@ public struct JSONCodec: PayloadCodec {
         return encoder
     }()
 
-    private static let decoder: JSONDecoder = {
+    package static let decoder: JSONDecoder = {
         let decoder = JSONDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: infinity, negativeInfinity: "-" + infinity, nan: notANumber)
