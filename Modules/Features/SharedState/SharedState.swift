@@ -33,11 +33,12 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     ///   - id: by default the type's name with the types it is nested in, without modules. When a value of another type
     ///     has it on this connection, `update` and `lastSyncError` say so, and nothing is shared.
     ///   - merge: the same on all peers.
-    ///   - encoder: must write an object or another JSON value that `decoder` reads, here and on every peer.
+    ///   - encoder: must write an object or another JSON value that `decoder` reads, here and on every peer. By default
+    ///     JSON with NaN and infinity as strings.
+    ///   - decoder: reads it. By default one for the default encoder.
     public init(
         initialValue: State, connection: any SessionConnection, id: String? = nil,
-        merge: SharedStateMerge<State> = .whole, encoder: JSONEncoder = JSONEncoder(),
-        decoder: JSONDecoder = JSONDecoder()
+        merge: SharedStateMerge<State> = .whole, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil
     ) {
         let id = id ?? TypeName.nested(State.self)
         self.id = id
@@ -70,8 +71,10 @@ public final class SharedState<State: Codable & Sendable & Equatable> {
     public var conflicts: [SharedStateConflict] { replica.conflicts }
 
     /// Changes the value here and, as soon as they can be reached, on every peer. An equal value changes nothing.
-    /// - Throws: what the encoder throws; `ConnectionError.idInUse`; `ConnectionError.payloadTooLarge` with the limit
-    ///   `state.fields` for more than 4,096 fields. The value is then unchanged.
+    ///
+    /// The value is shown as it is read back from its bytes. Fields that this type neither reads nor writes stay.
+    /// - Throws: what the encoder throws, or the decoder; `ConnectionError.idInUse`; `ConnectionError.payloadTooLarge` with
+    ///   the limit `state.fields` for more than 4,096 fields. The value is then unchanged.
     public func update(_ newValue: State) throws { try replica.update(newValue) }
 
     /// Takes values that were set before there were versions: older than every change, whoever makes it. Of several nobody

@@ -13,7 +13,8 @@ public struct SharedStateMerge<State: Sendable>: Sendable {
     public static var whole: Self { Self(rule: .whole) }
 
     /// Each top-level coding key by itself: changes of different fields are all kept, of one field the newest is, and
-    /// only fields that changed travel. A field that is nil vanishes everywhere.
+    /// only fields that changed travel. A field that becomes nil vanishes everywhere; one that this type does not know
+    /// stays.
     ///
     /// Two changes may each be fine and not fit together. When the fields together do not decode, every peer shows the
     /// newest whole value that did, until somebody changes it. At most 4,096 fields.

@@ -1,5 +1,6 @@
 import Foundation
 import MeshRegister
+import MeshWire
 
 /// Between values of the app and what a register keeps.
 struct StateCoder<State: Codable & Sendable & Equatable> {
@@ -7,30 +8,82 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     let encoder: JSONEncoder
     let decoder: JSONDecoder
     /// What fields are that nobody has set, or that an older version of the app does not have.
-    let initialFields: [String: Data]
+    private(set) var initialFields: [String: Data]
 
     init(
-        initialValue: State, merge: SharedStateMerge<State>, encoder: JSONEncoder, decoder: JSONDecoder
+        initialValue: State, merge: SharedStateMerge<State>, encoder: JSONEncoder?, decoder: JSONDecoder?
     ) {
         self.merge = merge
-        self.encoder = encoder
-        self.decoder = decoder
+        self.encoder = encoder ?? JSONCodec.encoder
+        self.decoder = decoder ?? JSONCodec.decoder
         // An initial value that cannot be encoded is none that could be changed in part.
-        let fields = merge.kind == .fields ? try? JSONFields.split(encoder.encode(initialValue)) : nil
-        initialFields = fields ?? [:]
+        initialFields = [:]
+        if merge.kind == .fields { initialFields = (try? fields(of: initialValue)) ?? [:] }
     }
 
-    /// What somebody changes who sees that register and wants this value, by name; nil removes a field. And all fields
-    /// together, as they are then.
+    /// A value by its fields, or under the empty name, in a form that is the same for equal values.
     /// - Throws: what the encoder throws.
-    func changes(to value: State, in register: StateRegister) throws -> ([String: Data?], whole: Data?) {
-        let bytes = try encoder.encode(value)
-        guard merge.kind == .fields else { return ([StateRegister.wholeName: bytes], nil) }
-        let (before, after) = (fields(of: register), try JSONFields.split(bytes))
-        var changes: [String: Data?] = [:]
-        for (name, bytes) in after where before[name] != bytes { changes.updateValue(bytes, forKey: name) }
-        for name in before.keys where after[name] == nil { changes.updateValue(nil, forKey: name) }
-        return (changes, JSONFields.join(after))
+    func fields(of value: State) throws -> [String: Data] {
+        let json = try encoder.encode(MarkedJSON(value: value))
+        guard merge.kind == .fields else { return [StateRegister.wholeName: try JSONFields.canonical(json)] }
+        return try JSONFields.split(json)
+    }
+
+    /// Whether two values are equal, or are so but for NaN, which is not equal to itself.
+    func isSame(_ left: State, _ right: State) -> Bool {
+        if left == right { return true }
+        guard CodingLoss(from: left, to: right) == nil, let left = try? fields(of: left),
+            let right = try? fields(of: right)
+        else { return false }
+        return differences(from: left, to: right).isEmpty
+    }
+
+    /// The fields that are not the same; nil where there is none any more.
+    func differences(from old: [String: Data], to new: [String: Data]) -> [String: Data?] {
+        var differences: [String: Data?] = [:]
+        for name in Set(old.keys).union(new.keys) where !JSONFields.isSame(old[name], new[name]) {
+            differences.updateValue(new[name], forKey: name)
+        }
+        return differences
+    }
+
+    struct Change {
+        /// By name; nil removes a field.
+        var fields: [String: Data?]
+        /// All fields together, as they are then.
+        var whole: Data?
+    }
+
+    /// What somebody changes who is shown `old` where that register says it, and wants `new`.
+    ///
+    /// A field that is written as before stays as it is, also when it is held in another form, and so does what this
+    /// type does not know: as long as the type reads the same from it as from what it writes itself.
+    /// - Parameter read: what is read from `new`.
+    func change(
+        from old: [String: Data], to new: [String: Data], read: State, in register: StateRegister
+    ) -> Change {
+        let held = held(by: register)
+        var kept: [String: Data?] = [:]
+        for name in Set(held.keys).union(new.keys) {
+            let form = form(of: held[name], from: old[name], to: new[name])
+            if form != new[name] { kept.updateValue(form, forKey: name) }
+        }
+        let after = StateReader(coder: self, fields: new, value: read).fields(keeping: kept)
+        let changes = differences(from: held, to: after)
+        return Change(fields: changes, whole: merge.kind == .fields ? JSONFields.join(after) : nil)
+    }
+
+    private func form(of held: Data?, from old: Data?, to new: Data?) -> Data? {
+        if JSONFields.isSame(old, new) { return held }
+        guard let held, let old, let new else { return new }
+        return JSONFields.patched(held, from: old, to: new)
+    }
+
+    /// The newest of all that the register holds. Of values that are still to be merged there is no such one.
+    private func held(by register: StateRegister) -> [String: Data] {
+        guard merge.kind != .fields else { return fields(of: register) }
+        let entries = register.entries(StateRegister.wholeName)
+        return entries.count == 1 ? entries[0].bytes.map { [StateRegister.wholeName: $0] } ?? [:] : [:]
     }
 
     enum Reading {
@@ -42,6 +95,14 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         /// The fields together cannot be read; what the fallback says, if it can.
         case fallback(State?, any Error)
         case unreadable(any Error)
+
+        var shown: State? {
+            switch self {
+            case .value(let value, _, _): value
+            case .fallback(let value, _): value
+            case .nothing, .unreadable: nil
+            }
+        }
     }
 
     func reading(of register: StateRegister) -> Reading {
@@ -75,8 +136,8 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
 
     private func readFields(_ register: StateRegister) throws -> Reading {
         do {
-            guard let bytes = JSONFields.join(fields(of: register)) else { throw CocoaError(.coderReadCorrupt) }
-            return .value(try decoder.decode(State.self, from: bytes), whole: bytes)
+            let fields = fields(of: register)
+            return .value(try value(of: fields), whole: JSONFields.join(fields))
         } catch {
             return .fallback(register.fallback.flatMap { try? decode($0) }, error)
         }
@@ -88,7 +149,57 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         return fields
     }
 
+    /// The value that fields make together.
+    func value(of fields: [String: Data]) throws -> State {
+        guard let json = merge.kind == .fields ? JSONFields.join(fields) : fields[StateRegister.wholeName] else {
+            throw CocoaError(.coderReadCorrupt)
+        }
+        return try decoder.decode(State.self, from: json)
+    }
+
     private func decode(_ entry: StateEntry) throws -> State {
         try decoder.decode(State.self, from: entry.bytes ?? Data())
+    }
+}
+
+/// Tells whether a type reads the same from other forms of what it writes.
+private struct StateReader<State: Codable & Sendable & Equatable> {
+    /// Forms that are tried before those of this type are taken.
+    private static var triesMax: Int { 64 }
+
+    let coder: StateCoder<State>
+    let fields: [String: Data]
+    /// What is read from these fields.
+    let value: State
+
+    /// The fields in the forms that are to be kept, but for those from which something else is read.
+    /// - Parameter forms: nil where there is to be no such field.
+    func fields(keeping forms: [String: Data?]) -> [String: Data] {
+        guard !forms.isEmpty else { return fields }
+        var triesLeft = Self.triesMax
+        let names = kept(forms.keys.sorted()[...], of: forms, &triesLeft)
+        let result = with(names, of: forms)
+        return names.count == forms.count || isRead(result) ? result : fields
+    }
+
+    private func kept(
+        _ names: ArraySlice<String>, of forms: [String: Data?], _ triesLeft: inout Int
+    ) -> ArraySlice<String> {
+        guard triesLeft > 0, !names.isEmpty else { return [] }
+        triesLeft -= 1
+        if isRead(with(names, of: forms)) { return names }
+        guard names.count > 1 else { return [] }
+        let middle = (names.startIndex + names.endIndex) / 2
+        return kept(names[..<middle], of: forms, &triesLeft) + kept(names[middle...], of: forms, &triesLeft)
+    }
+
+    private func with(_ names: ArraySlice<String>, of forms: [String: Data?]) -> [String: Data] {
+        var result = fields
+        for name in names { result[name] = forms[name] ?? nil }
+        return result
+    }
+
+    private func isRead(_ fields: [String: Data]) -> Bool {
+        (try? coder.value(of: fields)).map { coder.isSame($0, value) } ?? false
     }
 }

@@ -83,7 +83,7 @@ extension StateReplica {
         adopt(undated: undated)
         undated = []
         // What was changed while the store was read is later than what is in it.
-        write(early, keepsOthers: register.kind == .custom)
+        writeEarly()
         let hasChanged = !early.isEmpty || isMended
         early = [:]
         show()

@@ -5,6 +5,7 @@ import MeshIdentity
 import MeshRegister
 import MeshStorage
 import MeshTransport
+import MeshWire
 import Observation
 
 /// One state on one connection: what all `SharedState`s of that id there have in common.
@@ -70,7 +71,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
 
     init(
         initialValue: State, connection: any SessionConnection, featureID: String, merge: SharedStateMerge<State>,
-        encoder: JSONEncoder, decoder: JSONDecoder
+        encoder: JSONEncoder?, decoder: JSONDecoder?
     ) {
         value = initialValue
         self.connection = connection
@@ -98,18 +99,37 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     func update(_ newValue: State) throws {
         if let refusal = errors.refusal { throw refusal }
         guard newValue != value else { return }
-        let (changes, whole) = try coder.changes(to: newValue, in: register)
-        let count = Set(register.slots.keys).union(changes.keys).union(coder.initialFields.keys).count
+        let (old, new) = ((try? coder.fields(of: value)) ?? [:], try coder.fields(of: newValue))
+        let count = Set(register.slots.keys).union(new.keys).union(coder.initialFields.keys).count
         guard count <= StateLimits.fieldsMax else { throw StateLimits.tooManyFields(count) }
+        let read = try coder.value(of: new)
+        CodingLoss.report(from: newValue, to: read, in: "the shared state '\(featureID)'")
+        guard !coder.differences(from: old, to: new).isEmpty else { return }
         if isLoaded {
-            write(changes, keepsOthers: false)
-            if let whole { register.noteWhole(whole) }
+            let change = coder.change(from: old, to: new, read: read, in: register)
+            write(change.fields, keepsOthers: false)
+            if let whole = change.whole { register.noteWhole(whole) }
             errors.reading = nil
         } else {
-            early = changes
+            early = coder.differences(from: coder.initialFields, to: new)
         }
-        value = newValue
+        value = read
         changed()
+    }
+
+    /// Makes the changes that were decided before it was known what the register holds.
+    func writeEarly() {
+        var changes = early
+        if register.kind != .custom, let stored = coder.reading(of: register).shown,
+            let old = try? coder.fields(of: stored)
+        {
+            var new = old
+            for (name, bytes) in early { new[name] = bytes }
+            if let read = try? coder.value(of: new) {
+                changes = coder.change(from: old, to: new, read: read, in: register).fields
+            }
+        }
+        write(changes, keepsOthers: register.kind == .custom)
     }
 
     /// Makes changes of this peer.
@@ -136,17 +156,22 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
             return
         }
         guard register.isEmpty, errors.refusal == nil, values != [value] else { return }
+        var shown = value
         for (place, value) in values.enumerated() {
-            guard let (changes, whole) = try? coder.changes(to: value, in: register) else { continue }
+            guard let (old, new) = try? (coder.fields(of: shown), coder.fields(of: value)),
+                let read = try? coder.value(of: new)
+            else { continue }
+            let change = coder.change(from: old, to: new, read: read, in: register)
+            shown = read
             let before = register.slots
             // Each peer numbers such versions by itself, so none may share its author with another one's.
             let incarnation = UInt32.random(in: 0 ... .max)
             let another = StateVersion.author(peerID: connection.transport.localPeer.id, incarnation: incarnation)
             let version = StateVersion(
                 stamp: HybridTimestamp(rawValue: UInt64(place) + 1), author: value == values.last ? author : another)
-            write(changes, version, keepsOthers: register.kind == .custom)
-            if let whole { register.noteWhole(whole) }
-            for name in changes.keys.sorted() {
+            write(change.fields, version, keepsOthers: register.kind == .custom)
+            if let whole = change.whole { register.noteWhole(whole) }
+            for name in change.fields.keys.sorted() {
                 guard let lost = before[name]?.last, let kept = register.slots[name]?.last, !lost.isDefault else {
                     continue
                 }
@@ -198,11 +223,11 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         case .nothing: break
         case .value(let newValue, let whole, let unread):
             if let whole { register.noteWhole(whole) }
-            if newValue != value { value = newValue }
+            if !coder.isSame(newValue, value) { value = newValue }
             errors.reading = unread
         case .fallback(let newValue, let error):
             register.needsFallback = true
-            if let newValue, newValue != value { value = newValue }
+            if let newValue, !coder.isSame(newValue, value) { value = newValue }
             errors.reading = newValue == nil ? error : nil
         case .unreadable(let error): errors.reading = error
         }

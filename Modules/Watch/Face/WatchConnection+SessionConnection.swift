@@ -34,7 +34,7 @@ extension SharedState {
     /// A value that is the same on phone and watch, also while one of them has WatchConnectivitySwift 5.
     public convenience init(
         initialValue: State, connection: WatchConnection, id: String? = nil, merge: SharedStateMerge<State> = .whole,
-        encoder: JSONEncoder = JSONEncoder(), decoder: JSONDecoder = JSONDecoder()
+        encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil
     ) {
         // Several connections of one session have one state of that id.
         let channel: any SessionConnection = connection.channel
@@ -43,6 +43,7 @@ extension SharedState {
             decoder: decoder)
         // What it is shown, the mirror shows it.
         leaveOut(CounterpartTransport.counterpart)
-        connection.channel.mirror.add(self, encoder: encoder, decoder: decoder)
+        // By default the counterpart has Foundation's coders, which refuse numbers that are not finite.
+        connection.channel.mirror.add(self, encoder: encoder ?? JSONEncoder(), decoder: decoder ?? JSONDecoder())
     }
 }

@@ -192,7 +192,8 @@ private final class OurPair: StatePair {
     private func launch(_ device: DeviceName) {
         for name in StateName.allCases {
             states[device, default: [:]][name] = world[device.rawValue].state(
-                Settings(), id: name.rawValue, merge: merge)
+                // An encoder that refuses what is not a number, as Foundation's does.
+                Settings(), id: name.rawValue, merge: merge, encoder: JSONEncoder())
         }
     }
 

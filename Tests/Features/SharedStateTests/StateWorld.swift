@@ -87,9 +87,11 @@ final class Device {
     var store: Disk? { disk }
 
     func state<State: Codable & Sendable & Equatable>(
-        _ initialValue: State, id: String? = nil, merge: SharedStateMerge<State> = .whole
+        _ initialValue: State, id: String? = nil, merge: SharedStateMerge<State> = .whole,
+        encoder: JSONEncoder? = nil
     ) -> SharedState<State> {
-        let state = SharedState(initialValue: initialValue, connection: connection, id: id, merge: merge)
+        let state = SharedState(
+            initialValue: initialValue, connection: connection, id: id, merge: merge, encoder: encoder)
         let replica = state.replica
         replicas.append { [weak replica] in replica?.isWorking ?? false }
         return state

@@ -42,6 +42,23 @@ struct HonestyTests {
         }
     }
 
+    @Test func `a number that is none is kept from a counterpart that cannot read it, until there is another`()
+        async throws
+    {
+        struct Pace: Codable, Sendable, Equatable { var pace = 1.0 }
+        let bench = Bench(MockWCSession())
+        let state = SharedState(initialValue: Pace(), connection: bench.connection)
+        try state.update(Pace(pace: .nan))
+        await bench.run { state.lastSyncError != nil }
+        #expect(state.value.pace.isNaN)
+        #expect(state.lastSyncError != nil)
+        #expect(bench.session.applicationContext["WatchConnectivitySwift.Pace"] == nil)
+        try state.update(Pace(pace: 2))
+        await bench.run { state.lastSyncError == nil }
+        #expect(state.lastSyncError == nil)
+        #expect(bench.session.applicationContext["WatchConnectivitySwift.Pace"] as? Data == Data(#"{"pace":2}"#.utf8))
+    }
+
     @Test func `a handler's error arrives in its own words`() async throws {
         struct Off: LocalizedError { let errorDescription: String? = "Tracking is off." }
         struct Plain: Error {}

@@ -20,8 +20,9 @@ final class SharedStateMirror {
         let take: @MainActor (Data) -> Void
         /// Takes values that are older than every change.
         let adopt: @MainActor ([Data]) -> Void
-        /// The value in JSON; nil once the state is gone.
-        let value: @MainActor () -> Data?
+        /// The value in JSON; nil once the state is gone. Throws what the encoder throws.
+        let value: @MainActor () throws -> Data?
+        let isGone: @MainActor () -> Bool
         /// Takes why the value could not be shown; nil when it has been.
         let fail: @MainActor ((any Error)?) -> Void
         /// Whether JSON says what the value is.
@@ -92,14 +93,15 @@ final class SharedStateMirror {
                 try? state.update(value)
             },
             adopt: { [weak state] values in state?.adopt(undated: values.compactMap(read)) },
-            value: { [weak state] in state.flatMap { try? encoder.encode($0.value) } },
+            value: { [weak state] in try state.map { try encoder.encode($0.value) } },
+            isGone: { [weak state] in state == nil },
             fail: { [weak state] error in state?.noteContext(error) },
             isValue: { [weak state] bytes in
                 guard let state, let value = try? decoder.decode(State.self, from: bytes) else { return false }
                 return value == state.value
             })
         entries[name, default: []].append(entry)
-        initial[name] = initial[name] ?? entry.value()
+        initial[name] = initial[name] ?? (try? entry.value())
         watch(state, name)
         begin(name)
     }
@@ -195,26 +197,26 @@ extension SharedStateMirror {
 
 extension SharedStateMirror {
     private func show(_ name: String) {
-        entries[name]?.removeAll { $0.value() == nil }
+        entries[name]?.removeAll { $0.isGone() }
         guard judged.contains(name), let entry = entries[name]?.last else { return }
-        let bytes = isOn ? bytesToShow(name, entry) : nil
-        let note = keepsNotes ? StateNote(own: bytes, seen: seen[name]) : nil
-        let hasChanged = bytes != shown[name] || note != noted[name]
         do {
+            let bytes = isOn ? try bytesToShow(name, entry) : nil
+            let note = keepsNotes ? StateNote(own: bytes, seen: seen[name]) : nil
+            let hasChanged = bytes != shown[name] || note != noted[name]
             if hasChanged { try port.publish(state: bytes, note, typeName: name) }
+            (shown[name], noted[name]) = (bytes, note)
+            // A value that is being written is shown once the session has taken it; none, or the one before, is not refused.
+            if refused.remove(name) != nil, bytes == nil || !hasChanged { entry.fail(nil) }
         } catch {
             refused.insert(name)
             entry.fail(ConnectionError(error: error))
-            return onRefusal(name, error)
+            onRefusal(name, error)
         }
-        (shown[name], noted[name]) = (bytes, note)
-        // A value that is being written is shown once the session has taken it; none, or the one before, is not refused.
-        if refused.remove(name) != nil, bytes == nil || !hasChanged { entry.fail(nil) }
     }
 
     /// Bytes that say the same stay as they are.
-    private func bytesToShow(_ name: String, _ entry: Entry) -> Data? {
-        if let bytes = shown[name] { return entry.isValue(bytes) ? bytes : entry.value() }
-        return initial[name].map(entry.isValue) == true ? nil : entry.value()
+    private func bytesToShow(_ name: String, _ entry: Entry) throws -> Data? {
+        if let bytes = shown[name] { return entry.isValue(bytes) ? bytes : try entry.value() }
+        return initial[name].map(entry.isValue) == true ? nil : try entry.value()
     }
 }

@@ -1,9 +1,9 @@
 public import MeshIdentity
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// The readable codec: Foundation's JSON with sorted keys.
@@ -44,7 +44,7 @@ public struct JSONCodec: PayloadCodec {
         WireError(.encodingFailed, "JSON can't keep \(what)")
     }
 
-    private static let encoder: JSONEncoder = {
+    package static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
@@ -52,7 +52,7 @@ public struct JSONCodec: PayloadCodec {
         return encoder
     }()
 
-    private static let decoder: JSONDecoder = {
+    package static let decoder: JSONDecoder = {
         let decoder = JSONDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: infinity, negativeInfinity: "-" + infinity, nan: notANumber)
