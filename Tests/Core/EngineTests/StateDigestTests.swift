@@ -90,8 +90,7 @@ import Testing
 
     @Test func `nothing is compared while an event is unread`() throws {
         var pair = try EnginePair.joined()
-        var metadata = try pair.phone.submitLocal("unread", at: pair.now).metadata
-        metadata.payloadType = "list.event.newer"
+        let metadata = try pair.phone.submitLocal("unread", at: pair.now).metadata
         _ = try pair.watch.receiveOpaque(metadata, bytes: [1], codec: 2)
         for _ in 0..<3 { try pair.exchange() }
         try confirm(40, in: &pair)

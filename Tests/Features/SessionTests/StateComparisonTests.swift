@@ -98,7 +98,7 @@ import Testing
         #expect(here.statistics.alarms == 1 && again.statistics.alarms == 1)
     }
 
-    @Test func `an hour of taps costs sixty milliseconds of digests, however much one costs, and all meet`()
+    @Test func `an hour of taps costs sixty milliseconds of digests, however much one costs`()
         async throws
     {
         let counts = (Locked(0), Locked(0))
