@@ -9,7 +9,15 @@ import Foundation
 /// try await router.commit(batch)
 /// ```
 public struct KeyBatch: Sendable {
-    typealias Change = (name: String, rule: KeyRule, data: Data?)
+    struct Change: Sendable {
+        var name: String
+        var rule: KeyRule
+        var data: Data?
+        /// Whether what is stored is the same value.
+        var isEqual: @Sendable (Data) -> Bool = { _ in false }
+        /// Whether it is what the app shows while nothing is stored.
+        var isDefault: @Sendable () -> Bool = { false }
+    }
 
     private(set) var changes: [Change] = []
 
@@ -18,9 +26,11 @@ public struct KeyBatch: Sendable {
 
     /// - Throws: what the key's codec throws.
     public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
-        changes.append((key.name, key.rule, try key.encode(value)))
+        changes.append(try key.change(to: key.encode(value)))
     }
 
     /// Takes the key's value away.
-    public mutating func remove<Value>(_ key: StorageKey<Value>) { changes.append((key.name, key.rule, nil)) }
+    public mutating func remove<Value>(_ key: StorageKey<Value>) {
+        changes.append(.init(name: key.name, rule: key.rule))
+    }
 }

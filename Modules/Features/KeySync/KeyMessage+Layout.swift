@@ -29,7 +29,7 @@ extension KeyMessage: Codable {
         writer.writeVarint(nonce)
         let flags: [Bool] = [
             digests != nil, answers != nil, isAcknowledgement, isPartial, compared != nil, piece != nil,
-            pieceMark != nil,
+            pieceMark != nil, record != nil,
         ]
         writer.write(flags.enumerated().reduce(UInt8(0)) { $0 | ($1.element ? 1 << $1.offset : 0) })
         for digest in digests ?? [] { writer.write(digest) }
@@ -56,6 +56,11 @@ extension KeyMessage: Codable {
         if let pieceMark {
             table.write(pieceMark.name, to: &writer)
             writer.writeVarint(UInt64(pieceMark.count))
+        }
+        // The last: versions that don't know of it stop here.
+        if let record {
+            writer.writeVarint(record.newest.rawValue)
+            writer.write(record.seen)
         }
         return writer.array()
     }
@@ -96,6 +101,10 @@ extension KeyMessage: Codable {
         if has(6) {
             pieceMark = PieceMark(
                 name: try table.read(from: &reader), count: try reader.readCount(KeyLimits.valueBytesMax))
+        }
+        if has(7) {
+            record = Record(newest: HybridTimestamp(rawValue: try reader.readVarint()))
+            record?.seen = try reader.readVector()
         }
     }
 }
@@ -171,6 +180,13 @@ extension WireWriter {
         for element in list { write(&self, element) }
     }
 
+    mutating func write(_ vector: StateVector) {
+        writeList(vector.stamps.sorted { $0.key < $1.key }) { writer, element in
+            writer.write(element.key)
+            writer.write(element.value.rawValue)
+        }
+    }
+
     fileprivate mutating func write(print: UInt64) {
         write(UInt32(truncatingIfNeeded: print))
         write(UInt16(truncatingIfNeeded: print >> 32))
@@ -200,6 +216,13 @@ extension WireReader {
         let count = try readVarint()
         guard count <= UInt64(max) else { throw WireError(.oversized, "\(count) where \(max) is the most") }
         return Int(count)
+    }
+
+    mutating func readVector() throws(WireError) -> StateVector {
+        let list = try readList { reader throws(WireError) in
+            (try reader.readString(), HybridTimestamp(rawValue: try reader.readUInt64()))
+        }
+        return StateVector(Dictionary(list, uniquingKeysWith: max))
     }
 
     fileprivate mutating func readPrint() throws(WireError) -> UInt64 {

@@ -34,6 +34,13 @@ struct KeyMessage: Hashable, Sendable {
         var count: Int
     }
 
+    /// What the sender has seen of each author, as far as the receiver has confirmed it: only what it has not been told.
+    struct Record: Hashable, Sendable {
+        var seen = StateVector()
+        /// The latest change of the receiver's own that the sender knows. Said in answers.
+        var newest = HybridTimestamp.zero
+    }
+
     /// Differs in each message, so that no link takes an answer for the one before it.
     var nonce: UInt64
     /// `request_sync`: of each bucket what the asker has.
@@ -61,6 +68,8 @@ struct KeyMessage: Hashable, Sendable {
     var refused: [Version] = []
     /// Items that the sender still has for the receiver.
     var remaining = 0
+    /// In a request it also says that the sender reads it in other messages.
+    var record: Record?
 
     /// Whether a peer that keeps the rules can have sent it.
     var isSound: Bool {
@@ -71,7 +80,7 @@ struct KeyMessage: Hashable, Sendable {
             && buckets.allSatisfy { (0..<KeyLimits.bucketCount).contains($0) }
             && wants.allSatisfy { $0.utf8.count <= KeyLimits.nameBytesMax }
             && versions.allSatisfy(\.isSound) && refused.allSatisfy(\.isSound) && items.allSatisfy(\.isSound)
-            && piece?.isSound ?? true && pieceMark?.name.isSound ?? true
+            && piece?.isSound ?? true && pieceMark?.name.isSound ?? true && record?.isSound ?? true
     }
 }
 
@@ -87,6 +96,13 @@ extension KeyMessage.Version {
 extension KeyMessage.Item {
     var isSound: Bool {
         KeyMessage.Version.isSound(key, entry.version) && entry.bytes?.count ?? 0 <= KeyLimits.valueBytesMax
+    }
+}
+
+extension KeyMessage.Record {
+    var isSound: Bool {
+        seen.stamps.count <= KeyLimits.authorsMax
+            && seen.stamps.allSatisfy { $0.key.utf8.count <= KeyLimits.authorBytesMax && $0.value.isPlausible }
     }
 }
 

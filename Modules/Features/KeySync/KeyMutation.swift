@@ -4,10 +4,15 @@ enum KeyMutation: String, CaseIterable, Sendable {
     case onlyAppAsks, lastKeyOnly, securedLeaves
     case noAnswer, noRetry, noWants
     case forgetsPeers, forgetsPieces
+    case noRecord, recordTooSoon, keepsAuthor, marksAreKept
+    case equalSetsCount, defaultIsStrong, looseKeysWait
 }
 
 extension StorageRouter {
     package static var canBreakRules: Bool { KeyReplica.areMutationsCompiledIn }
+
+    /// For simulations, in which fewer keys are removed than a router remembers. To be called before `attach`.
+    package func forgetRemovals(beyond count: Int) { replica.removedMax = count }
 
     /// To be called before `attach`.
     package func breakRule(_ name: String) { replica.breakRule(KeyMutation(rawValue: name)) }

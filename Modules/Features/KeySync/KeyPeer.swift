@@ -9,6 +9,12 @@ struct KeyPeer: Hashable, Sendable {
         var prints: Set<UInt64>
     }
 
+    /// What it was asked: of each bucket what was here.
+    struct Question: Hashable, Sendable {
+        var nonce: UInt64
+        var digests: [UInt64]
+    }
+
     /// A key's place, in one version.
     struct Sent: Hashable, Sendable {
         var place: Int
@@ -49,6 +55,12 @@ struct KeyPeer: Hashable, Sendable {
     var isToBeAsked = false
     /// Asked, and not answered yet: further reasons to ask are folded into this.
     var isAsked = false
+    var question: Question?
+    /// It has answered a request of this launch, and said with that what it knows of this peer's changes.
+    var (hasAnswered, hasVouched) = (false, false)
+    /// It understands `KeyMessage.record`, of which it was told so much.
+    var readsRecords = false
+    var told = StateVector()
     /// What differs there from here, and is to be told.
     var answer: KeyMessage?
     var listing: Listing?
@@ -73,8 +85,8 @@ struct KeyPeer: Hashable, Sendable {
     var waitingCount: Int { marks.dueCount + marks.sentCount }
     /// Keys that are still to go.
     var dueCount: Int { marks.dueCount }
-    /// What is still to be answered or confirmed: changes with each answer that brings something about.
-    var standing: [Int] { [isAsked ? 1 : 0, waitingCount, letters.count, upload?.offset ?? 0] }
+    /// What is still to be confirmed: changes with each message that brings something about.
+    var standing: [Int] { [waitingCount, letters.count, upload?.offset ?? 0] }
 
     /// Whether the peer has what is there now.
     func isConfirmed(_ place: Int) -> Bool { marks[place].contains(.confirmed) }
@@ -83,6 +95,11 @@ struct KeyPeer: Hashable, Sendable {
     func isRefused(_ place: Int) -> Bool { marks[place].contains(.refused) }
 
     mutating func confirm(_ place: Int) { marks[place].insert(.confirmed) }
+
+    mutating func unconfirm(_ place: Int) { marks[place].remove(.confirmed) }
+
+    /// Whether the peer neither has, refuses nor is about to get what is there now.
+    func isLoose(_ place: Int) -> Bool { marks[place].isEmpty }
 
     mutating func refuse(_ place: Int) { marks[place].insert(.refused) }
 

@@ -13,6 +13,7 @@ extension KeyReplica {
         if newest == 0 || peer.order < newest { peer.order = newest &+ 1 }
         changedPeers.insert(id)
         peer.retryDelay = .seconds(2)
+        peer.told = StateVector()
         if !breaks(.onlyAppAsks), !peer.isAsked || breaks(.asksAlways) {
             peer.isToBeAsked = true
         }
@@ -35,7 +36,7 @@ extension KeyReplica {
             peer.retryDelay = min(peer.retryDelay * 2, .seconds(300))
             peer.retryAt = now + peer.retryDelay
             peer.takeBack()
-            if peer.isAsked { (peer.isAsked, peer.isToBeAsked) = (false, true) }
+            if peer.isAsked || hasLooseKeys(of: peer) { (peer.isAsked, peer.isToBeAsked) = (false, true) }
             peers[id] = peer
         }
     }
@@ -45,10 +46,20 @@ extension KeyReplica {
     @discardableResult
     mutating func planRetries(at now: Duration) -> Duration? {
         for (id, peer) in peers {
-            let waits = peer.isReachable && peer.isWaiting && !breaks(.noRetry)
+            let waits = peer.isReachable && (peer.isWaiting || hasLooseKeys(of: peer)) && !breaks(.noRetry)
             peers[id]?.retryAt = waits ? peer.retryAt ?? now + peer.retryDelay : nil
         }
         return peers.values.compactMap(\.retryAt).min()
+    }
+
+    /// Whether there is a key that should travel and of which nothing is known or under way: only asking can tell.
+    /// Complexity: O(keys).
+    private func hasLooseKeys(of peer: KeyPeer) -> Bool {
+        guard !breaks(.looseKeysWait) else { return false }
+        return table.records.indices.contains { place in
+            peer.isLoose(place) && table.records[place].entry != nil && isAutomatic(place)
+                && refusal(table.records[place].rule) == nil
+        }
     }
 
     // MARK: - Sending
@@ -60,7 +71,11 @@ extension KeyReplica {
         defer { peers[id] = peer }
         if peer.isToBeAsked {
             (peer.isToBeAsked, peer.isAsked) = (false, true)
-            return KeyMessage(nonce: drawNonce(), digests: digest().buckets)
+            let question = KeyPeer.Question(nonce: drawNonce(), digests: digest().buckets)
+            (peer.question, peer.told) = (question, StateVector())
+            var message = KeyMessage(nonce: question.nonce, digests: question.digests)
+            addRecord(to: &message, for: &peer, id)
+            return message
         }
         var message = peer.answer ?? KeyMessage(nonce: 0)
         let sent = fill(&message, for: &peer)
@@ -73,6 +88,7 @@ extension KeyReplica {
         if message.answers != nil, !message.buckets.isEmpty {
             peer.listing = KeyPeer.Listing(nonce: message.nonce, prints: Set(message.prints))
         }
+        addRecord(to: &message, for: &peer, id)
         return message
     }
 
@@ -85,6 +101,7 @@ extension KeyReplica {
         peer.refusals = (message.refused + peer.refusals).suffix(KeyLimits.listMax)
         peer.pieceMark = peer.pieceMark ?? message.pieceMark
         peer.isAsked = true
+        peer.told = StateVector()
         peers[id] = peer
     }
 
@@ -175,7 +192,8 @@ extension KeyReplica {
         changedPeers.insert(id)
         let extent = peer.download?.extent
         confirm(message, by: &peer)
-        let arrived = takeAll(message, from: &peer)
+        if let record = message.record { take(record, from: &peer) }
+        let arrived = bury(message) + takeAll(message, from: &peer)
         for key in message.wants where !breaks(.noWants) {
             guard let place = table.place(of: key), table.records[place].entry != nil else { continue }
             if table.records[place].rule.isEligible { peer.enqueue(place) }
@@ -185,6 +203,7 @@ extension KeyReplica {
         if let compared = message.compared { conclude(compared, message, with: &peer) }
         if !message.versions.isEmpty { compareVersions(message.versions, with: &peer) }
         peers[id] = peer
+        noteOwnChanges()
         if peer.download?.extent != extent { changedDownloads.insert(id) }
         passOn(arrived, except: id)
         prune()
@@ -192,10 +211,13 @@ extension KeyReplica {
     }
 
     private func confirm(_ message: KeyMessage, by peer: inout KeyPeer) {
-        let standing = peer.standing
+        let (standing, isAsked) = (peer.standing, peer.isAsked)
         // What brings nothing about may answer what was sent long ago: where that takes longer than the delay, the delay grows.
-        defer { if peer.standing != standing { (peer.retryAt, peer.retryDelay) = (nil, .seconds(2)) } }
-        if message.answers != nil { peer.isAsked = message.isPartial }
+        defer {
+            if peer.standing != standing || peer.isAsked != isAsked { peer.retryAt = nil }
+            if peer.standing != standing { peer.retryDelay = .seconds(2) }
+        }
+        if let answers = message.answers { noteAnswer(to: answers, message, by: &peer) }
         for name in message.refused {
             guard let place = present(name) else { continue }
             peer.refuse(place)
@@ -214,6 +236,33 @@ extension KeyReplica {
         peer.dequeue(place)
         peer.confirm(place)
         peer.progress.confirmed += 1
+    }
+
+    /// Of buckets that an answer does not list the peer has what was asked about.
+    private func noteAnswer(to nonce: UInt64, _ message: KeyMessage, by peer: inout KeyPeer) {
+        peer.isAsked = message.isPartial
+        guard let question = peer.question, question.nonce == nonce else { return }
+        (peer.question, peer.hasAnswered) = (nil, true)
+        guard !message.isPartial, !breaks(.looseKeysWait) else { return }
+        let (mine, listed) = (digest().buckets, Set(message.buckets))
+        let isEqual = mine.indices.map { mine[$0] == question.digests[$0] && !listed.contains($0) }
+        for place in table.records.indices where isEqual[table.records[place].bucket] && isShareable(place) {
+            peer.confirm(place)
+        }
+    }
+
+    /// What a peer offers that was removed here, and forgotten, is a removal again, which the peer gets instead of being asked.
+    private mutating func bury(_ message: KeyMessage) -> [Int] {
+        let piece = message.piece.map {
+            KeyMessage.Item(key: $0.name.key, entry: StateEntry(version: $0.name.version, bytes: $0.bytes))
+        }
+        return (message.items + [piece].compactMap { $0 }).compactMap { item in
+            let place = table.place(of: item.key)
+            guard isOpen(place), place.flatMap({ table.records[$0].entry }) == nil, isRemoved(item.entry) else {
+                return nil
+            }
+            return put(StateEntry(version: item.entry.version.removal), item.key, at: place)
+        }
     }
 
     /// The place of a key that is here in just that version.
@@ -313,12 +362,18 @@ extension KeyReplica {
             let bucket = table.records[place].bucket
             if !isDiffering[bucket] {
                 peer.confirm(place)
-            } else if digests[bucket] != 0 {
+                continue
+            }
+            if digests[bucket] == 0, isSettled(place) { continue }
+            // It may have lost its store, or have an older one.
+            if !breaks(.marksAreKept) { peer.unconfirm(place) }
+            if digests[bucket] != 0 {
                 prints[bucket].append(table.records[place].print)
-            } else if !isSettled(place) {
+            } else {
                 peer.enqueue(place)
             }
         }
+        peer.told = StateVector()
         var answer = KeyMessage(nonce: 0)
         answer.answers = nonce
         answer.isAcknowledgement = !isDiffering.contains(true)
@@ -385,10 +440,10 @@ extension KeyReplica {
         for name in versions {
             let place = table.place(of: name.key)
             guard let place, let mine = table.records[place].entry?.version else {
-                if isOpen(place) { wants.append(name.key) }
+                isOpen(place) ? wants.append(name.key) : peer.refusals.append(name)
                 continue
             }
-            if mine < name.version, isOpen(place) { wants.append(name.key) }
+            if mine < name.version { isOpen(place) ? wants.append(name.key) : peer.refusals.append(name) }
             if mine > name.version, isShareable(place), !breaks(.noWants) { peer.enqueue(place) }
             if mine == name.version { peer.confirm(place) }
         }

@@ -7,8 +7,15 @@ import MeshRegister
 /// Each key is a last-writer-wins register (MeshRegister). Peers find what differs by a digest tree of two levels: 256
 /// digests, and 6 bytes of each key in the buckets that differ (Merkle, 1987; for the choice see Meyer, arXiv 2212.13567).
 struct KeyReplica: Hashable, Sendable {
-    let author: String
+    var author: String
+    /// The author of the next change unless the present one may go on; nil once it is the present one.
+    var spareAuthor: String?
+    /// What was seen of each author.
+    var seen: StateVector
+    /// The latest stamp of a change made by this peer.
+    var newestOwn = HybridTimestamp.zero
     var configuration = SyncConfiguration()
+    var removedMax = KeyLimits.removedMax
     /// The link encrypts, and proves who is there.
     var isLinkSecured = false
     private(set) var table: KeyTable
@@ -42,13 +49,19 @@ struct KeyReplica: Hashable, Sendable {
         #endif
     }
 
-    /// - Parameter catalog: whose catalog it takes over.
+    /// - Parameters:
+    ///   - spareAuthor: one that no peer has heard of; nil if `author` is such a one.
+    ///   - catalog: whose catalog it takes over.
     init(
-        author: String, entries: [String: StateEntry] = [:], catalog: KeyReplica? = nil, nonce: UInt64 = 1
+        author: String, spareAuthor: String? = nil, entries: [String: StateEntry] = [:], seen: StateVector = .init(),
+        catalog: KeyReplica? = nil, nonce: UInt64 = 1
     ) {
         self.author = author
+        self.spareAuthor = spareAuthor
+        self.seen = seen
         self.nonce = nonce
         table = KeyTable(entries, catalog: catalog?.table)
+        newestOwn = newest(of: StateVersion(stamp: .zero, author: author).peerID)
     }
 
     /// By name. Complexity: O(keys).
@@ -77,12 +90,13 @@ struct KeyReplica: Hashable, Sendable {
 
     /// - Parameter bytes: nil removes the key.
     /// - Returns: false when it would not fit; nothing has changed then.
-    mutating func set(_ bytes: Data?, _ key: String, at stamp: HybridTimestamp) -> Bool {
-        set(bytes, at: table.makePlace(of: key), stamp)
+    mutating func set(_ bytes: Data?, _ key: String, at stamp: HybridTimestamp, isDefault: Bool = false) -> Bool {
+        set(bytes, at: table.makePlace(of: key), stamp, isDefault: isDefault)
     }
 
     /// The same for a key that has a place.
-    mutating func set(_ bytes: Data?, at place: Int, _ stamp: HybridTimestamp) -> Bool {
+    /// - Parameter isDefault: where nothing is stored, it loses to any change by a peer.
+    mutating func set(_ bytes: Data?, at place: Int, _ stamp: HybridTimestamp, isDefault: Bool = false) -> Bool {
         let key = table.records[place].name
         guard key.utf8.count <= KeyLimits.nameBytesMax, bytes?.count ?? 0 <= KeyLimits.valueBytesMax else {
             return false
@@ -91,8 +105,11 @@ struct KeyReplica: Hashable, Sendable {
             clear(place)
             return true
         }
-        let entry = StateEntry(version: StateVersion(stamp: stamp, author: author), bytes: bytes)
-        guard put(entry, key, at: place) != nil else { return false }
+        let (rule, present) = (table.records[place].rule, table.records[place].entry)
+        let isWeak = isDefault && present?.bytes == nil && !breaks(.defaultIsStrong)
+        let isHeld = !rule.isAutomatic(byteCount: bytes?.count ?? 0, configuration) || refusal(rule) != nil
+        let version = drawVersion(isWeak ? present?.version.stamp.successor ?? .zero : stamp, isHeld: isHeld)
+        guard put(StateEntry(version: version, bytes: bytes), key, at: place) != nil else { return false }
         guard isAutomatic(place) || breaks(.manualIsAutomatic) else { return true }
         forEachPeer { $0.enqueue(place) }
         return true
@@ -196,11 +213,15 @@ struct KeyReplica: Hashable, Sendable {
     }
 
     mutating func prune() {
-        guard table.removedCount > KeyLimits.removedMax else { return }
+        guard table.removedCount > removedMax else { return }
         let settled = table.records.indices.filter(isSettled).compactMap { place in
-            table.records[place].version.map { (place, $0.version) }
+            table.records[place].version.map { (place: place, version: $0.version) }
         }
-        for (place, _) in settled.sorted(by: { $0.1 < $1.1 }).dropLast(KeyLimits.removedMax / 2) { clear(place) }
+        .sorted { $0.version < $1.version }
+        let covered = settled.filter { seen.covers($0.version.ofValue) || breaks(.noRecord) }
+        for (place, _) in settled.dropLast(KeyLimits.uncoveredMax) + covered.dropLast(removedMax / 2) {
+            clear(place)
+        }
     }
 
     var progress: KeyProgress {

@@ -75,8 +75,13 @@ enum KeyLimits {
     static let peersMax = 64
     /// Items, versions, names of one message.
     static let listMax = 16_384
-    /// Removals that every known peer has; beyond that the oldest go.
+    /// Removals that every known peer has and the record covers; beyond that the oldest go.
     static let removedMax = 256
+    /// Removals that every known peer has; beyond that the oldest go, whatever the record says.
+    static let uncoveredMax = 16_384
+    /// Authors of which a record says something, and the bytes of their names; those silent longest go.
+    static let authorsMax = 256
+    static let authorsBytesMax = 16_384
     static let bucketCount = 256
     /// Messages with items that may be on their way to one peer.
     static let lettersMax = 8

@@ -62,6 +62,24 @@ extension StorageKey {
         }
     }
 
+    func change(to data: Data, isDefault: @escaping @Sendable () -> Bool = { false }) -> KeyBatch.Change {
+        .init(name: name, rule: rule, data: data, isEqual: { isEqual($0, data) }, isDefault: isDefault)
+    }
+
+    /// Whether both are one value: sets and dictionaries may have their elements in different orders.
+    func isEqual(_ left: Data, _ right: Data) -> Bool {
+        if left == right { return true }
+        guard let (left, right) = try? (canonical(left), canonical(right)) else { return false }
+        return left == right
+    }
+
+    /// With the schema, which a value that is written again may raise.
+    private func canonical(_ data: Data) throws -> Data {
+        let schema = try KeyValue(data).schema
+        let bytes = try CompactCodec(mode: .deterministic).encode(decode(data))
+        return KeyValue(schema: schema, bytes: Data(bytes)).data
+    }
+
     /// - Throws: `KeySyncError` with `unreadable`, `newerSchema` or `unknownCodec`.
     func decode(_ data: Data) throws(KeySyncError) -> Value {
         do {

@@ -17,24 +17,22 @@ extension StorageRouter {
     /// Where a store has the entry of a key.
     static func storeKey(of name: String) -> String { bucketPrefixes[KeyDigest.bucket(of: name)] + name }
     private static let authorKey = "sessionmesh.keys/author"
+    private static let recordKey = "sessionmesh.keys/record"
     /// After which what is known of peers is written, unless something else is before.
     private static let keepingDelay = Duration.seconds(5)
 
     func load(_ connection: any SessionConnection) throws {
-        var entries: [String: StateEntry] = [:]
-        var author = StateVersion.author(
+        var (entries, seen, isDamaged) = ([String: StateEntry](), StateVector(), false)
+        let drawn = StateVersion.author(
             peerID: connection.transport.localPeer.id, incarnation: UInt32(truncatingIfNeeded: random()))
+        var author: String?
         if let store = connection.store {
-            if let kept = try store.value(for: Self.authorKey) {
-                author = String(decoding: kept, as: UTF8.self)
-            } else {
-                var batch = StoreBatch()
-                batch.set(Array(author.utf8), for: Self.authorKey)
-                try store.commit(batch)
-            }
+            author = try store.value(for: Self.authorKey).map { String(decoding: $0, as: UTF8.self) }
+            seen = try store.value(for: Self.recordKey).flatMap { try? StateVector(stored: $0) } ?? seen
             for key in try store.catalog(prefix: Self.entryPrefix).keys {
                 let name = String(key.dropFirst(Self.entryPrefix.count + 3))
                 guard key == Self.storeKey(of: name) else {
+                    isDamaged = true
                     failures[String(key.dropFirst(Self.entryPrefix.count))] = "what is stored is not where a key is"
                     continue
                 }
@@ -42,12 +40,16 @@ extension StorageRouter {
                     let bytes = try store.value(for: key) ?? []
                     entries[name] = try StateEntry(stored: bytes)
                 } catch {
+                    isDamaged = true
                     failures[name] = "what is stored cannot be read, and stays until it is set again: \(error)"
                 }
             }
         }
-        var loaded = KeyReplica(author: author, entries: entries, catalog: replica, nonce: random())
-        loaded.configuration = replica.configuration
+        // Of a store that has lost something the record would say that it was removed.
+        var loaded = KeyReplica(
+            author: author ?? drawn, spareAuthor: author == nil ? nil : drawn, entries: entries,
+            seen: isDamaged ? StateVector() : seen, catalog: replica, nonce: random())
+        (loaded.configuration, loaded.removedMax) = (replica.configuration, replica.removedMax)
         loaded.breakRule(of: replica)
         if let limit = connection.transport.capabilities.maximumPayloadSize {
             // Names, authors and prints want room beside the values.
@@ -67,12 +69,14 @@ extension StorageRouter {
                 throw KeySyncError(.tooLarge(key: name, bytes: entry.bytes?.count ?? 0))
             }
         }
-        for (name, data) in early.changes {
-            guard loaded.set(data, name, at: connection.stamp()) else {
-                throw KeySyncError(.tooLarge(key: name, bytes: data?.count ?? 0))
-            }
+        for change in early.changes {
+            let place = loaded.table.place(of: change.name)
+            let present = place.flatMap { loaded.table.records[$0].entry?.bytes }
+            // A default was set without knowing of what is stored.
+            if present == nil ? change.data == nil : change.isDefault() { continue }
+            try write(change, at: loaded.setRule(change.rule, of: change.name), to: &loaded, connection)
         }
-        (replica, early) = (loaded, KeyDrafts())
+        (replica, early, keptRecord, keptAuthor) = (loaded, KeyDrafts(), seen, author)
         try persist()
         show(replica.table.records.map(\.name))
     }
@@ -101,8 +105,13 @@ extension StorageRouter {
         for id in due.sorted() where replica.peers[id] == nil { shelf.remove(id, in: &batch) }
         for id in replica.changedDownloads.sorted() { shelf.put(replica.peers[id]?.download, of: id, in: &batch) }
         for peer in due.sorted().compactMap(replica.kept) { shelf.put(peer, in: &batch) }
+        let (seen, author) = (replica.seen, replica.author)
+        if author != keptAuthor { batch.set(Array(author.utf8), for: Self.authorKey) }
+        // One that is older than the entries says less. It is never newer.
+        if seen != keptRecord, includingPeers || !batch.isEmpty { batch.set(seen.stored(), for: Self.recordKey) }
         guard !batch.isEmpty else { return }
         try store.commit(batch)
+        (keptRecord, keptAuthor) = (seen, author)
         self.shelf = shelf
         replica.markWritten()
         replica.changedPeers.subtract(due)
@@ -123,5 +132,26 @@ extension StorageRouter {
         guard connection != nil else { return }
         // A store that refuses it is asked again at the next change.
         try? persist(includingPeers: true)
+    }
+}
+
+extension StateVector {
+    func stored() -> [UInt8] {
+        var writer = WireWriter()
+        writer.write(1 as UInt8)
+        writer.write(self)
+        return writer.array()
+    }
+
+    /// - Throws: `WireError`.
+    init(stored bytes: [UInt8]) throws {
+        self = try bytes.withUnsafeBytes { bytes throws(WireError) in
+            var reader = WireReader(bytes)
+            let layout = try reader.readUInt8()
+            guard layout == 1 else { throw WireError(.unsupportedVersion, "a record of layout \(layout)") }
+            let vector = try reader.readVector()
+            guard reader.isAtEnd else { throw WireError(.corrupted, "no record ends so") }
+            return vector
+        }
     }
 }

@@ -35,6 +35,9 @@ public actor StorageRouter {
     var isKeepingPlanned = false
     /// Where the store has what is known of peers.
     var shelf = KeyShelf()
+    /// The record and the author that the store has.
+    var keptRecord = StateVector()
+    var keptAuthor: String?
     let listeners = OwnedTasks()
     private var watchers: [Int: (key: String, yield: (Data?) throws -> Void)] = [:]
     private var observers: [Int: KeyObserver] = [:]
@@ -63,9 +66,10 @@ public actor StorageRouter {
 
     // MARK: - Values
 
+    /// Stores a value. One that is stored already changes nothing.
     /// - Throws: what encoding throws; `KeySyncError.Code.tooLarge`. The stored value is then unchanged.
     public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
-        try write([(key.name, key.rule, key.encode(value))])
+        try write([key.change(to: key.encode(value))])
     }
 
     /// Several changes at once: written in one batch, sent together.
@@ -93,8 +97,9 @@ public actor StorageRouter {
     /// - Throws: ``KeySyncError``, or what the store throws.
     public func remove<Value>(_ key: StorageKey<Value>) throws {
         register(key)
-        guard data(key.name) != nil else { return }
-        try write([(key.name, key.rule, nil)])
+        // Before `attach` the store may have one.
+        guard connection == nil || data(key.name) != nil else { return }
+        try write([.init(name: key.name, rule: key.rule)])
     }
 
     /// Each value from now on, the present one first; of values that nobody reads the newest stays. One that cannot be read
@@ -156,7 +161,7 @@ public actor StorageRouter {
     func sync(_ data: Data, _ name: String, _ rule: KeyRule) async throws -> Bool {
         replica.setRule(rule, of: name)
         let present = self.data(name).flatMap { try? KeyValue($0) }
-        if present?.bytes != data { try write([(name, rule, KeyValue(bytes: data).data)]) }
+        if present?.bytes != data { try write([.init(name: name, rule: rule, data: KeyValue(bytes: data).data)]) }
         guard rule.policy == .manual || rule.isAutomatic(byteCount: data.count, replica.configuration),
             rule.isEligible
         else { return false }
@@ -169,26 +174,36 @@ public actor StorageRouter {
 
     func data(_ name: String) -> Data? { early[name] ?? replica.value(name) }
 
-    func store<Value>(_ data: Data, _ key: StorageKey<Value>) throws {
-        try write([(key.name, key.rule, data)])
-    }
-
-    private func write(_ changes: [KeyBatch.Change]) throws {
+    func write(_ changes: [KeyBatch.Change]) throws {
         defer { show(changes.map(\.name)) }
-        for (name, rule, data) in changes {
-            let place = replica.setRule(rule, of: name)
-            if !failures.isEmpty { failures[name] = nil }
+        for change in changes {
+            let place = replica.setRule(change.rule, of: change.name)
+            if !failures.isEmpty { failures[change.name] = nil }
             guard let connection else {
-                early.set(data, name)
+                if !isStored(change) { early.set(change) }
                 continue
             }
-            guard replica.set(data, at: place, connection.stamp()) else {
-                throw KeySyncError(.tooLarge(key: name, bytes: data?.count ?? 0))
-            }
+            try write(change, at: place, to: &replica, connection)
         }
         guard connection != nil else { return }
         try persist()
         Task { await pump() }
+    }
+
+    private func isStored(_ change: KeyBatch.Change) -> Bool {
+        data(change.name).map { change.isEqual($0) && !replica.breaks(.equalSetsCount) } ?? false
+    }
+
+    /// The default is a weak change where nothing is stored.
+    func write(
+        _ change: KeyBatch.Change, at place: Int, to replica: inout KeyReplica, _ connection: any SessionConnection
+    ) throws {
+        let present = replica.table.records[place].entry?.bytes
+        if let present, change.isEqual(present), !replica.breaks(.equalSetsCount) { return }
+        let isDefault = present == nil && change.isDefault()
+        guard replica.set(change.data, at: place, connection.stamp(), isDefault: isDefault) else {
+            throw KeySyncError(.tooLarge(key: change.name, bytes: change.data?.count ?? 0))
+        }
     }
 
     private func show(_ name: String, _ yield: (Data?) throws -> Void) {

@@ -33,7 +33,8 @@ public final class StoredValue<Value: Codable & Sendable> {
     public func set(_ newValue: Value) {
         do {
             let data = try key.encode(newValue)
-            (value, shown, unwritten) = (newValue, data, data)
+            // What the bytes say is what peers will see.
+            (value, shown, unwritten) = (try key.decode(data), data, data)
             if error != nil { error = nil }
             write()
         } catch {
@@ -46,7 +47,10 @@ public final class StoredValue<Value: Codable & Sendable> {
         isWriting = true
         Task {
             while let data = unwritten.take() {
-                do { try await router.store(data, key) } catch { self.error = error }
+                let change = key.change(to: data) { [key, initialValue] in
+                    (try? key.encode(initialValue)).map { key.isEqual($0, data) } ?? false
+                }
+                do { try await router.write([change]) } catch { self.error = error }
             }
             isWriting = false
             show(await router.data(key.name))

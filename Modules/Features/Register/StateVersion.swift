@@ -25,9 +25,9 @@ package struct StateVersion: Hashable, Comparable, Sendable, Codable {
 
 /// What somebody has seen: of each author everything up to a stamp, or what has replaced it.
 package struct StateVector: Hashable, Sendable, Codable {
-    package private(set) var stamps: [String: HybridTimestamp] = [:]
+    package private(set) var stamps: [String: HybridTimestamp]
 
-    package init() {}
+    package init(_ stamps: [String: HybridTimestamp] = [:]) { self.stamps = stamps }
 
     package func covers(_ version: StateVersion) -> Bool { stamps[version.author].map { version.stamp <= $0 } ?? false }
 

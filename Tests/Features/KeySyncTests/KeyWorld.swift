@@ -36,12 +36,15 @@ struct KeyWorld: Hashable {
         for id in ["phone", "watch"] { launch(id) }
     }
 
-    /// The process begins, with what its store has.
-    mutating func launch(_ id: String, losingStore: Bool = false) {
+    /// The process begins, with what its store has, or a backup of it.
+    mutating func launch(_ id: String, losingStore: Bool = false, from backup: KeyReplica? = nil) {
         launches += 1
-        let entries = losingStore ? [:] : replicas[id]?.entries ?? [:]
-        let peers = losingStore ? [] : replicas[id].map { old in old.peers.keys.sorted().compactMap(old.kept) } ?? []
-        var replica = KeyReplica(author: "\(id)#\(losingStore ? launches : 0)", entries: entries, nonce: launches << 32)
+        let old = losingStore ? nil : backup ?? replicas[id]
+        let peers = old.map { old in old.peers.keys.sorted().compactMap(old.kept) } ?? []
+        let author = "\(id)#\(launches)"
+        var replica = KeyReplica(
+            author: old?.author ?? author, spareAuthor: old == nil ? nil : author, entries: old?.entries ?? [:],
+            seen: old?.seen ?? .init(), nonce: launches << 32)
         replica.configuration.messageBytes = messageBytes
         replica.configuration.maxAutoSyncSize = maxAutoSyncSize
         replica.breakRule(mutation)
@@ -64,18 +67,19 @@ struct KeyWorld: Hashable {
     }
 
     mutating func meet(_ id: String) {
-        replicas[id]?.meet(Self.other(id))
+        for other in replicas.keys.sorted() where other != id { replicas[id]?.meet(other) }
         post(id)
     }
 
     /// What has changed is written, and then what there is to say is sent.
     mutating func post(_ id: String) {
         replicas[id]?.markWritten()
-        let other = Self.other(id)
-        while let message = replicas[id]?.nextMessage(to: other) {
-            if dropsIdentical, last[id] == message { continue }
-            last[id] = message
-            letters.append(Letter(from: id, to: other, message: message))
+        for other in replicas.keys.sorted() where other != id {
+            while let message = replicas[id]?.nextMessage(to: other) {
+                if dropsIdentical, last[id] == message { continue }
+                last[id] = message
+                letters.append(Letter(from: id, to: other, message: message))
+            }
         }
     }
 
@@ -86,7 +90,7 @@ struct KeyWorld: Hashable {
     }
 
     mutating func deliverAll() {
-        var patience = 200
+        var patience = 600
         while !letters.isEmpty, patience > 0 {
             deliver(0)
             patience -= 1
