@@ -20,9 +20,9 @@ public struct ClockOffsetEstimate: Hashable, Sendable {
     public let offsetSeconds: TimeInterval
     /// The offset is right to within this many seconds, unless a clock was set since the last round trip.
     public let errorSeconds: TimeInterval
-    /// The moment of the peer's clock from which it is known to run steadily; nil while nothing contradicts that it always
-    /// has. An earlier moment may belong to the time before it was set.
-    public let steadySince: Date?
+    /// The moment of the peer's clock from which it is known to run steadily: the first round trip, or the first after it was
+    /// set. It may have been set before, and an earlier moment may be of that time.
+    public let steadySince: Date
 
     /// A moment on the local clock that the peer's clock showed as `moment`.
     public func local(_ moment: Date) -> Date { moment.addingTimeInterval(-offsetSeconds) }
@@ -76,10 +76,11 @@ struct RoundTrips: Sendable {
         let (lower, upper) = (max(new.lower, kept?.lower ?? new.lower), min(new.upper, kept?.upper ?? new.upper))
         if lower > upper + 2 * Self.roundingSeconds {
             bounds = []
-            // Whatever the clock showed before, by either bound.
-            let latest = max(new.upper, kept?.upper ?? new.upper)
-            steadySince = max(steadySince ?? .distantPast, receivedHere.addingTimeInterval(latest))
+            // No moment that the clock has shown before it was set.
+            let shown = receivedHere.addingTimeInterval(kept?.upper ?? new.upper)
+            steadySince = max(steadySince ?? sentThere, sentThere, shown)
         }
+        steadySince = steadySince ?? sentThere
         // Set in the midst of this round trip, which then says nothing of either clock.
         guard new.lower <= new.upper + 2 * Self.roundingSeconds else { return }
         if bounds.count == Self.countMax { bounds.removeFirst() }
@@ -100,7 +101,8 @@ struct RoundTrips: Sendable {
 
     /// - Parameter moment: by the local clock; nil is when the last round trip ended.
     func estimate(at moment: Date?) -> ClockOffsetEstimate? {
-        guard let last = bounds.last, let (lower, upper) = remaining(at: moment ?? last.measuredAt) else { return nil }
+        guard let last = bounds.last, let (lower, upper) = remaining(at: moment ?? last.measuredAt), let steadySince
+        else { return nil }
         return ClockOffsetEstimate(
             offsetSeconds: (lower + upper) / 2, errorSeconds: max(0, upper - lower) / 2 + Self.roundingSeconds,
             steadySince: steadySince)

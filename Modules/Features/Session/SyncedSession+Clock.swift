@@ -19,8 +19,8 @@ public struct SessionClock: Hashable, Sendable {
     public let offset: ClockOffsetEstimate?
     /// Whether it is this device's own.
     public let isLocal: Bool
-    /// The moment of this clock from which it is known to run steadily; nil while nothing contradicts that it always has.
-    /// An earlier moment may have been given by a clock that was set since.
+    /// The moment of this clock from which it is known to run steadily; nil while nothing is known. An earlier moment may have
+    /// been given by a clock that was set since.
     public let steadySince: Date?
     /// How much the local wall clock has been set ahead since the session was opened.
     let setSeconds: TimeInterval
@@ -60,11 +60,11 @@ extension SyncedSession {
 
     /// A timer as it stands now: phase and times from one moment and from the anchor alone, so that they cannot contradict
     /// each other, alike on all members to within the stated error. The error is nil, not known, for a timer that has run
-    /// since before the clock's owner was launched: its wall clock may have been set in between.
+    /// since before this device knew the clock: it may have been set in between.
     public func reading(of anchor: SessionTimerAnchor) -> SessionTimerReading {
         let moment = steadyClock.now
         let clock = clock(at: moment)
-        let isSteady = clock.steadySince.map { $0 <= anchor.startedAt } ?? true
+        let isSteady = clock.steadySince.map { $0 <= anchor.startedAt } ?? false
         return anchor.reading(
             at: moment.addingTimeInterval(clock.offset?.offsetSeconds ?? 0),
             errorSeconds: isSteady ? clock.errorSeconds : nil)

@@ -140,7 +140,7 @@ import Testing
         await world.run(.seconds(5))
         clocks.phone.set(by: jump)
         let later = try await launch()
-        await world.settle(until: { there.clock.steadySince != nil })
+        await world.settle(until: { there.reading(of: anchor).errorSeconds == nil })
         #expect(there.reading(of: anchor).errorSeconds == nil, "it may be off by \(jump) seconds")
         let (error, difference) = (try #require(there.clock.errorSeconds), there.now.timeIntervalSince(later.now))
         #expect(abs(difference) <= error + 1e-5)

@@ -9,9 +9,11 @@ extension SessionCore {
         return lowest ?? engine.localPeerID
     }
 
-    /// The moment of the session's clock from which it is known to run steadily.
+    /// The moment of the session's clock from which it is known to run steadily; nil while nothing is known of it.
     func clockSteadySince(_ offset: ClockOffsetEstimate?, isLocal: Bool) -> Date? {
-        [isLocal ? steadySince : offset?.steadySince, ownerChange?.at].compactMap { $0 }.max()
+        // What a peer shows here is by a clock that this device does not know yet.
+        guard !engine.isProvisional, isLocal || offset != nil else { return nil }
+        return [isLocal ? steadySince : offset?.steadySince, ownerChange?.at].compactMap { $0 }.max()
     }
 
     /// Moments by the clock of a member that has gone, or that another one has come before, are not those of the next.

@@ -63,12 +63,10 @@ final class SessionWatchRun {
 
     private func installApp(on index: Int, _ seed: UInt64) {
         let device = devices[index]
-        let isKeeper = keepers.contains(index)
+        let (isKeeper, ahead) = (keepers.contains(index), aheadSeconds[index])
         let mutation = simulation.mutation
-        device.onLaunch {
-            [
-                clock = pair.clock, apps, launches, failure, disks, versions, suspicious, ahead = aheadSeconds[index]
-            ] session in
+        device.onLaunch { [clock = pair.clock, apps, launches, failure, disks, timers, versions, suspicious] session in
+            timers.withLock { $0.noteLaunch(of: index) }
             let launch = launches.withLock { count in
                 count += 1
                 return count

@@ -16,6 +16,8 @@ struct TimerLedger: Sendable {
         let error: TimeInterval
         /// When it began, in the time that passes for all devices.
         let began: Duration
+        /// Devices that have been launched since.
+        var launched: Set<Int> = []
     }
 
     private var timers: [Timer] = []
@@ -29,6 +31,12 @@ struct TimerLedger: Sendable {
         guard let error else { return }
         if timers.count == Self.countMax { timers.removeFirst() }
         timers.append(Timer(tap: tap, anchor: .start(at: moment), error: error, began: elapsed))
+    }
+
+    /// Where no device has run since a timer began, none knows what clocks have done.
+    mutating func noteLaunch(of device: Int) {
+        for index in timers.indices { timers[index].launched.insert(device) }
+        timers.removeAll { $0.launched.count == 2 }
     }
 
     /// A timer that the session's state has, and that shows another time than has passed; nil where none does.
