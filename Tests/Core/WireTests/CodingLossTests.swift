@@ -1,4 +1,5 @@
 import Foundation
+import MeshIdentity
 import Testing
 
 @testable import MeshWire
