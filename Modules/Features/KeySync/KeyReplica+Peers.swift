@@ -55,7 +55,7 @@ extension KeyReplica {
     /// Whether there is a key that should travel and of which nothing is known or under way: only asking can tell.
     /// Complexity: O(keys).
     private func hasLooseKeys(of peer: KeyPeer) -> Bool {
-        guard !breaks(.looseKeysWait) else { return false }
+        guard !breaks(.looseKeysWait), !breaks(.onlyAppAsks) else { return false }
         return table.records.indices.contains { place in
             peer.isLoose(place) && table.records[place].entry != nil && isAutomatic(place)
                 && refusal(table.records[place].rule) == nil

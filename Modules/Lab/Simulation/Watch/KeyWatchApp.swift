@@ -17,12 +17,16 @@ final class KeyWatchApp: Sendable {
     private let router: StorageRouter
     private let ready = Locked(false)
     private let isDead = Locked(false)
+    /// An earlier version of the app.
+    private let isOld: Bool
 
     init(
-        device: Int, session: WCSession, store: SimulatedDisk, mutation: String?, clock: AppClock, seed: UInt64,
+        device: Int, isOld: Bool, session: WCSession, store: SimulatedDisk, mutation: String?, clock: AppClock,
+        seed: UInt64,
         failure: Locked<String?>
     ) throws {
         self.clock = clock
+        self.isOld = isOld
         var configuration = DeliveryConfiguration.watchConnectivity
         configuration.seed = seed
         transport = try WatchConnectivitySessionSyncTransport(
@@ -36,7 +40,8 @@ final class KeyWatchApp: Sendable {
 
     private func open(_ mutation: String?, _ failure: Locked<String?>) async {
         if let mutation { await router.breakRule(mutation) }
-        for key in WatchKey.all { await router.register(key.storage) }
+        await router.forgetRemovals(beyond: 2)
+        for key in WatchKey.all { await key.stored(isOld).register(router) }
         do {
             try await router.attach(to: connection)
             ready.withLock { $0 = true }
@@ -57,11 +62,7 @@ final class KeyWatchApp: Sendable {
             var batch = KeyBatch()
             do {
                 for (key, number) in changes.sorted(by: { $0.key < $1.key }) {
-                    if let number {
-                        try batch.set(key.text(number), for: key.storage)
-                    } else {
-                        batch.remove(key.storage)
-                    }
+                    try key.stored(isOld).put(number, &batch)
                 }
                 try await router.commit(batch)
                 done()
@@ -80,11 +81,11 @@ final class KeyWatchApp: Sendable {
             var view = WatchKeyView()
             for key in WatchKey.all {
                 do {
-                    view.numbers[key] = try await router.get(key.storage).map(key.number)
+                    view.numbers[key] = try await key.stored(isOld).get(router)
                 } catch {
                     view.complaint = "\(key): \(error)"
                 }
-                view.statuses[key] = await router.status(of: key.storage.name)
+                view.statuses[key] = await router.status(of: key.description)
             }
             look(view)
         }
@@ -128,18 +129,34 @@ struct WatchKey: Hashable, Comparable, Sendable, CustomStringConvertible {
         }
     }
 
-    var storage: StorageKey<String> {
+    /// Values of several types. Of one of them two versions of the app have different types.
+    func stored(_ isOld: Bool) -> WatchKeyValue {
+        switch index {
+        case 1:
+            WatchKeyValue(self, { Set($0..<$0 + 12) }, { $0.min() })
+        case 2:
+            WatchKeyValue(
+                self, { number in Dictionary(uniqueKeysWithValues: WatchMode.allCases.map { ($0, number) }) },
+                { $0[.ride] })
+        case 3: WatchKeyValue(self, { WatchLap(number: $0, speed: .nan) }, { $0.number })
+        case 4 where isOld: WatchKeyValue(self, { OldWatchPlan(number: $0) }, { $0.number })
+        case 4: WatchKeyValue(self, { WatchPlan(number: $0, place: "S\u{e3}o Paulo") }, { $0.number })
+        default: WatchKeyValue(self, text, { UInt32($0.prefix { $0 != " " }) })
+        }
+    }
+
+    /// With a letter in both of its normal forms.
+    private func text(_ number: UInt32) -> String {
+        let letter = number % 2 == 0 ? "\u{e9}" : "e\u{301}"
+        return "\(number) " + letter + String(repeating: ".", count: kind == .large ? 60_000 : Int(number % 60))
+    }
+
+    func key<Value>() -> StorageKey<Value> {
         StorageKey(
             description, availability: kind == .local ? .phoneOnly : .all,
             syncPolicy: kind == .manual ? .manual : .automaticSmall, priority: kind == .large ? 1 : 0,
             isSecured: kind == .secured)
     }
-
-    func text(_ number: UInt32) -> String {
-        "\(number) " + String(repeating: ".", count: kind == .large ? 60_000 : Int(number % 60))
-    }
-
-    func number(_ text: String) -> UInt32 { UInt32(text.prefix { $0 != " " }) ?? .max }
 
     var description: String { "\(kind).\(index)" }
 
@@ -151,4 +168,36 @@ struct WatchKeyView: Equatable, Sendable {
     var numbers: [WatchKey: UInt32] = [:]
     var statuses: [WatchKey: KeyStatus] = [:]
     var complaint: String?
+}
+
+/// How a key has a number in a value of its type.
+struct WatchKeyValue {
+    let register: (StorageRouter) async -> Void
+    let put: (UInt32?, inout KeyBatch) throws -> Void
+    let get: (StorageRouter) async throws -> UInt32?
+
+    init<Value: Codable & Sendable>(
+        _ watchKey: WatchKey, _ make: @escaping (UInt32) -> Value, _ number: @escaping (Value) -> UInt32?
+    ) {
+        let key: StorageKey<Value> = watchKey.key()
+        register = { await $0.register(key) }
+        put = { number, batch in
+            if let number { try batch.set(make(number), for: key) } else { batch.remove(key) }
+        }
+        get = { try await $0.get(key).map { number($0) ?? .max } }
+    }
+}
+
+private enum WatchMode: String, Codable, CaseIterable { case run, ride, swim, row, walk }
+
+private struct WatchLap: Codable, Sendable {
+    var number: UInt32
+    var speed: Double
+}
+
+private struct OldWatchPlan: Codable, Sendable { var number: UInt32 }
+
+private struct WatchPlan: Codable, Sendable {
+    var number: UInt32
+    var place: String?
 }

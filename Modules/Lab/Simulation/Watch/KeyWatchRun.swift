@@ -25,6 +25,8 @@ final class KeyWatchRun {
     /// When the devices reach each other again.
     private var meeting: Duration?
     private var hasLostStore = false
+    /// A copy of each device's store, as it was when both had the same.
+    private var backups: [StoreContents?] = [nil, nil]
     /// In every eighth seed long absences are of days, otherwise of minutes.
     private let isOfDays: Bool
 
@@ -59,7 +61,7 @@ final class KeyWatchRun {
             }
             do {
                 let app = try KeyWatchApp(
-                    device: index, session: session, store: disk, mutation: mutation,
+                    device: index, isOld: seed % 4 == UInt64(index), session: session, store: disk, mutation: mutation,
                     clock: AppClock(clock, on: device),
                     seed: (seed &+ 1) &* 0x9E37_79B9_7F4A_7C15 ^ launch << 40 ^ launch << 17, failure: failure)
                 apps.withLock { $0[index] = app }
@@ -189,14 +191,23 @@ final class KeyWatchRun {
     private func write(on index: Int) {
         changeCount += 1
         var changes: [WatchKey: UInt32?] = [:]
+        let shown = views[index]?.numbers ?? [:]
+        var unchanged: Set<WatchKey> = []
         for _ in 0...random.upTo(random.happens(rate: 0.2) ? 6 : 0) {
             let key = WatchKey.all[Int(random.upTo(UInt64(WatchKey.all.count - 1)))]
+            // The app stores what it shows: no change, though another device may have made one.
+            if random.happens(rate: 0.15), changes[key] == nil, let number = shown[key] {
+                changes[key] = number
+                unchanged.insert(key)
+                continue
+            }
+            unchanged.remove(key)
             changes.updateValue(random.happens(rate: 0.2) ? nil : changeCount, forKey: key)
         }
         let isWritten = Locked(false)
         apps.withLock { $0[index] }?.write(changes) { isWritten.withLock { $0 = true } }
         thread.runAll()
-        for (key, number) in changes {
+        for (key, number) in changes where !unchanged.contains(key) {
             if isWritten.withLock({ $0 }) { allowed[key] = [] }
             allowed[key, default: []].insert(number)
         }
@@ -257,7 +268,7 @@ final class KeyWatchRun {
         let device = devices[index]
         guard returns[index] == nil else { return }
         let time = Duration.milliseconds(Int64(20 + random.upTo(random.happens(rate: 0.7) ? 700 : 5000)))
-        switch random.upTo(19) {
+        switch random.upTo(21) {
         case 0...3: note("background", index, time) { device.enterBackground() }
         case 4...6: note("suspension", index, time) { device.suspend() }
         case 7...10: note("kill", index, time) { device.kill() }
@@ -266,7 +277,9 @@ final class KeyWatchRun {
         case 16: part(for: longAbsence(), isOfDays ? "apart for days" : "apart for minutes")
         case 17: disks.withLock { $0[index] }.prepare(.isCutShort(isWritten: random.happens(rate: 0.5)))
         case 18: note("refused commit", index, nil) { disks.withLock { $0[index] }.prepare(.isRefused) }
-        default: loseStore(index, after: time)
+        case 19: loseStore(index, after: time)
+        case 20: backUp(index)
+        default: restoreStore(index, after: time)
         }
     }
 
@@ -304,6 +317,21 @@ final class KeyWatchRun {
         note("lost store", index, time) {
             devices[index].kill()
             disks.withLock { $0[index].contents = StoreContents() }
+        }
+    }
+
+    private func backUp(_ index: Int) {
+        guard backups[index] == nil, difference == nil else { return }
+        backups[index] = disks.withLock { $0[index].contents }
+    }
+
+    /// A device that gets an older store back, when the other has all that was changed since.
+    private func restoreStore(_ index: Int, after time: Duration) {
+        guard let backup = backups[index], difference == nil else { return }
+        backups[index] = nil
+        note("restored store", index, time) {
+            devices[index].kill()
+            disks.withLock { $0[index].contents = backup }
         }
     }
 

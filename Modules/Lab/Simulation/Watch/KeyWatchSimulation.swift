@@ -20,6 +20,7 @@ public struct KeyWatchSimulation: Sendable {
         ? [
             "oneWay", "noTombstones", "arrivalOrder", "largeBlocks", "silentErrors", "manualIsAutomatic",
             "onlyAppAsks", "lastKeyOnly", "securedLeaves", "noAnswer", "noRetry", "noWants",
+            "noRecord", "recordTooSoon", "keepsAuthor", "marksAreKept", "equalSetsCount", "looseKeysWait",
         ] : []
 
     /// Batches, on both devices.
