@@ -29,7 +29,7 @@ extension CounterpartTransport {
     convenience init(silentOver mesh: any SessionSyncTransport) {
         let (session, clock) = (StandInSession(), SystemClock())
         (session.isReachable, session.autoReply) = (false, false)
-        let port = ReferencePort(multiplexer: .of(session, clock: clock), clock: clock)
+        let port = ReferencePort(multiplexer: .of(session, clock: clock), decoder: JSONDecoder(), clock: clock)
         self.init(localPeer: mesh.localPeer, mesh: mesh, port: port, clock: clock, store: nil, dialect: .mesh)
         open(
             deliver: { _ in }, onStates: { _, _ in }, onSession: {}, onContextWritten: { _ in },
