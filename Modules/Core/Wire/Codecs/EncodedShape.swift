@@ -32,7 +32,7 @@ final class EncodedShape {
     }
 
     private(set) var content = Content.open
-    /// The set or dictionary that this is; nil for all other values.
+    /// The set or dictionary that this is, by itself or as the only value of another type; nil for all other values.
     private(set) var collection: (any UnorderedCollection.Type)?
     /// Of a record, in the order of their first use.
     private(set) var names: [String] = []
@@ -63,9 +63,9 @@ final class EncodedShape {
         try value.encode(to: encoder)
         if let failure = encoder.failure.error { throw failure }
         shape.close()
-        shape.collection = Value.self as? any UnorderedCollection.Type
-        if let collection = shape.collection, let order = rules.order {
-            try shape.sort(valuesEach: Int(collection.valuesEach), by: order)
+        if let collection = Value.self as? any UnorderedCollection.Type {
+            shape.collection = collection
+            if let order = rules.order { try shape.sort(valuesEach: Int(collection.valuesEach), by: order) }
         }
         return shape
     }

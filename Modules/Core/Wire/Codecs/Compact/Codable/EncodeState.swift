@@ -66,22 +66,33 @@ struct EncodeFrame {
     var hasUniqueNames = false
     /// The type whose `encode(to:)` is running.
     var type: UnsafeRawPointer?
-    /// Field numbers below 256 that the record has.
-    var fields: SIMD4<UInt64> = .zero
-    /// The highest field number that the record has.
+    /// Field numbers below 64 that the record has, and those below 256.
+    var fields: UInt64 = 0
+    var furtherFields: SIMD4<UInt64> = .zero
+    /// The highest field number from 256 on that the record has.
     var lastField: UInt32 = 0
 
     /// Notes a field of the record.
     /// - Returns: false if the record has the field already, or if that isn't known.
     @inline(__always)
     mutating func note(_ field: UInt32) -> Bool {
-        defer { lastField = max(lastField, field) }
-        guard _fastPath(field < 256) else { return field > lastField }
-        let bit = UInt64(1) << UInt64(field & 63)
-        let word = Int(field >> 6)
-        guard fields[word] & bit == 0, field > 0 else { return false }
-        fields[word] |= bit
+        guard _fastPath(field < 64) else { return noteFurther(field) }
+        let bit = 1 &<< UInt64(field)
+        // Bit 0 is that of a name without a number.
+        guard _fastPath((fields | 1) & bit == 0) else { return false }
+        fields |= bit
         return true
+    }
+
+    @inline(never)
+    private mutating func noteFurther(_ field: UInt32) -> Bool {
+        guard field < 256 else {
+            defer { lastField = max(lastField, field) }
+            return field > lastField
+        }
+        let (word, bit) = (Int(field >> 6), 1 &<< UInt64(field & 63))
+        defer { furtherFields[word] |= bit }
+        return furtherFields[word] & bit == 0
     }
 }
 

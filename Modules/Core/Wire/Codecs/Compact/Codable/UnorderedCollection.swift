@@ -37,9 +37,8 @@ extension Dictionary: UnorderedCollection where Key: Encodable, Value: Encodable
         }
         if isEmpty, codingNameIsKnown(for: Key.self) == false { return nil }
         named.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        if let repeated = zip(named, named.dropFirst()).first(where: { $0.name == $1.name }) {
-            throw WireError.repeatedName(repeated.0.name)
-        }
+        // The shape knows the path.
+        if zip(named, named.dropFirst()).contains(where: { $0.name == $1.name }) { throw state.pointee.irregular() }
         state.pointee.writer.openRecord(.namedRecord, as: head)
         for (name, value) in named {
             let field = state.pointee.writer.writeName(name)
