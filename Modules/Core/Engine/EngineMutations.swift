@@ -107,7 +107,7 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case relayByQuarantined
     /// A crash forgets what was promised and accepted between two views.
     case voteUnpersisted
-    /// A newcomer, or a member that comes back, issues again what living peers wrote, too.
+    /// Who comes back issues again what others wrote, too.
     case reissueByOthers
     /// An earlier view is installed.
     case viewGoesBack

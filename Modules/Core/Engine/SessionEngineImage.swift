@@ -75,8 +75,6 @@ public struct SessionEngineHead<Event: Codable & Sendable>: Sendable, Codable {
     public var home: SessionSource?
     /// Peers that may join.
     public var invited: [String]?
-    /// Members of groups that this engine isn't in, whose events it leaves to those groups; nil if there are none.
-    public var elsewhere: [SessionSource]?
 
     /// The promises of one source.
     public struct SourcePromises: Hashable, Sendable, Codable {

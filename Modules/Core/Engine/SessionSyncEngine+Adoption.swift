@@ -82,11 +82,7 @@ extension SessionSyncEngine {
             sources[0].first = oldSequence + 1
             sources[0].held = oldSequence
         }
-        let left = wasMember ? [] : Set(known.records.filter(\.isElsewhere).map(\.source))
-        together { engine in
-            engine.reissue(
-                mine.filter { !left.contains($0.source) }, displaced, keepsStamps: keepsStamps, wasMember: wasMember)
-        }
+        together { $0.reissue(mine, displaced, keepsStamps: keepsStamps, wasMember: wasMember) }
         together { engine in
             for record in mine where record.source != engine.source {
                 guard let known = engine.sources.slot(of: record.source), engine.sources[known].isOpen,
@@ -111,7 +107,7 @@ extension SessionSyncEngine {
         }
     }
 
-    /// Issues under this engine's name what the copy lacks and no living peer issues again itself.
+    /// Under this engine's name: what the copy does not include, of this source and of strangers that are not here.
     private mutating func reissue(
         _ mine: [SessionRecord<Event>], _ displaced: Set<SourceSequence>, keepsStamps: Bool, wasMember: Bool
     ) {
@@ -120,9 +116,22 @@ extension SessionSyncEngine {
         for entry in log.entries { included.insert(eventID(of: entry)) }
         for record in mine {
             if case .replacement = record.content { continue }
-            // Of what is displaced the id decides.
-            guard displaced.contains(record.place) || reissues(record, keepsStamps: keepsStamps, wasMember: wasMember)
-            else { continue }
+            let slot = sources.slot(of: record.source)
+            if displaced.contains(record.place) {
+                // The id decides.
+            } else if record.source == source {
+                // Its founders had seen it, as one sees strangers, and have confirmed it.
+                let isFolded = record.sequence <= sources[0].folded
+                if keepsStamps || isFolded || mutations.contains(.adoptLoses) { continue }
+            } else if let slot {
+                if sources[slot].isOpen || record.sequence <= sources[slot].held { continue }
+                // Who was let go issues its own again.
+                let isOthers = sources[slot].isClosed && record.source.peerID != localPeerID
+                if isOthers, !mutations.contains(.reissueByOthers) { continue }
+            } else if wasMember, record.source.peerID != localPeerID, !mutations.contains(.reissueByOthers) {
+                // Of a group that this engine has left; its author does, too, or is waited for there.
+                continue
+            }
             let id =
                 record.eventID
                 ?? interpreter.metadata(
@@ -133,20 +142,6 @@ extension SessionSyncEngine {
                 record.content, eventID: mutations.contains(.reissueNewIDs) ? nil : id,
                 causalTimestamp: record.causalTimestamp, monotonicTimestamp: record.monotonicTimestamp)
         }
-    }
-
-    /// An event has one peer that issues it again: its author, in this life or the next. Only a life that has ended before it
-    /// was a member has nobody else, and only its peer's next life in the copy proves that it has ended.
-    private func reissues(_ record: SessionRecord<Event>, keepsStamps: Bool, wasMember: Bool) -> Bool {
-        let slot = sources.slot(of: record.source)
-        if record.source == source {
-            // Its founders had seen it, as one sees strangers, and have confirmed it.
-            return !keepsStamps && record.sequence > sources[0].folded && !mutations.contains(.adoptLoses)
-        }
-        if let slot, sources[slot].isOpen || record.sequence <= sources[slot].held { return false }
-        if record.source.peerID == localPeerID || mutations.contains(.reissueByOthers) { return true }
-        if let slot, sources[slot].isClosed { return false }
-        return !wasMember && sources.records.contains { $0.source.peerID == record.source.peerID }
     }
 
     /// Of those the ones under whose names the copy has other events, written before, or after, a store was restored.

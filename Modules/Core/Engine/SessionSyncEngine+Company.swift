@@ -136,18 +136,6 @@ extension SessionSyncEngine {
         wishes.awaited?.hear(of: message.control.members, saidAt: message.saidAt)
     }
 
-    /// A group that doesn't list this engine, and has a member to keep the events of a life that ends: should this engine join
-    /// another group, it leaves those events to that one.
-    mutating func leaveEvents(to control: SessionControl) {
-        guard !sealed, control.group != nil, control.group != groupName, control.members.count > 1,
-            !control.members.contains(source)
-        else { return }
-        for member in control.members {
-            guard let slot = sources.slot(of: member) else { continue }
-            sources[slot].isElsewhere = true
-        }
-    }
-
     /// Whether that is a group of two which is being founded while another one is there.
     func isAboutToRival(_ message: EngineMessage<State, Event>) -> Bool {
         let control = message.control

@@ -73,7 +73,6 @@ extension SessionSyncEngine {
         if let group = message.control.group {
             if group == home { homeTicks = 0 }
             hear(of: group, in: message)
-            leaveEvents(to: message.control)
         }
         if hearsClosing(message.control) { return false }
         if isMember(message.source.peerID) || wishes.invited.contains(message.source.peerID), hearNewerView(message) {

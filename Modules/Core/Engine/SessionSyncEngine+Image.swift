@@ -55,11 +55,8 @@ extension SessionSyncEngine {
             snapshotRevision: snapshotRevision,
             forked: sources.records.filter { $0.isForked && $0.isOpen }.map { $0.source },
             endedMembers: ended ? sources.records.filter { $0.hasEnded }.map { $0.source } : nil,
-            view: storedStance, home: home, invited: wishes.invited.isEmpty ? nil : invited,
-            elsewhere: elsewhere.isEmpty ? nil : elsewhere)
+            view: storedStance, home: home, invited: wishes.invited.isEmpty ? nil : invited)
     }
-
-    private var elsewhere: [SessionSource] { sources.records.filter(\.isElsewhere).map(\.source) }
 
     private var storedStance: ViewStatement? {
         var stance = stance
@@ -104,9 +101,6 @@ extension SessionSyncEngine {
         setEpoch()
         home = head.home
         wishes.invited = Set(head.invited ?? [])
-        for source in head.elsewhere ?? [] {
-            if let slot = sources.slot(of: source) { sources[slot].isElsewhere = true }
-        }
         sealed = head.isSealed
         ended = head.hasEnded
         isReferenceOnly = false

@@ -32,8 +32,6 @@ struct SourceRecord: Sendable {
     var knowsNoViews = false
     /// How often it has asked for a copy.
     var copyAsks = 0
-    /// A member of a group that this engine isn't in: that group keeps its events.
-    var isElsewhere = false
     /// It lost its store, or was let go; `final` is the last of its events that counts.
     @usableFromInline fileprivate(set) var isClosed = false
     @usableFromInline fileprivate(set) var final: UInt64 = 0

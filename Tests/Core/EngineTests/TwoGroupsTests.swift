@@ -4,7 +4,7 @@ import Testing
 
 @testable import MeshEngine
 
-/// Two groups of one session: one of them founded by a peer that had lost its store, or both left by all members but one.
+/// Two groups of one session, of which all members but one have gone.
 @Suite struct TwoGroupsTests {
     @Test func `The last member of a group joins another group of the session, with its events`() throws {
         var pair = EnginePair(phone: try lastMember("phone", 1), watch: try lastMember("tablet", 7))
@@ -30,28 +30,5 @@ import Testing
         pair.phone.goOn(without: ["watch"])
         #expect(pair.phone.membership.open.count == 1)
         return pair.phone
-    }
-
-    /// The group may have folded the event: it knows its name and no id, so a copy under another name would count again.
-    @Test(arguments: [true, false])
-    func `A newcomer leaves the events of a group to it, and keeps those of a life without one`(
-        hearsGroup: Bool
-    ) throws {
-        var group = try EnginePair.joined()
-        let event = try group.phone.submitLocal("tap", at: group.now)
-        var tablet = makeEngine("tablet", incarnation: 3)
-        _ = try tablet.receive(event)
-        #expect(tablet.state == ["tap"])
-        group.phone.tick(at: group.now)
-        for case .control(let control, _) in group.phone.takeDirectives().outgoing where hearsGroup {
-            try tablet.receiveControl(control, at: group.now)
-        }
-        // The phone loses its store and founds another group with the newcomer.
-        var pair = EnginePair(phone: makeEngine("phone", incarnation: 9), watch: tablet)
-        pair.now = group.now + 10
-        for _ in 0..<15 { try pair.exchange() }
-        #expect(pair.watch.isSealed)
-        #expect(pair.phone.state == (hearsGroup ? [] : ["tap"]))
-        #expect(pair.watch.state == pair.phone.state)
     }
 }
