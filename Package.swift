@@ -256,7 +256,9 @@ let modules: [Module] = [
         ]),
     Module(
         "MeshSharedState", "Modules/Features/SharedState", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshRegister", "MeshStorage", "MeshTransport", "MeshConnection"],
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
+        ],
         tests: [
             "MeshBus", "MeshIdentity", "MeshRegister", "MeshStorage", "MeshTransport", "MeshConnection",
             "MeshScenarioTransport", "MeshTestSupport",
