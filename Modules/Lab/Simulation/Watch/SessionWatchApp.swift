@@ -97,7 +97,7 @@ final class SessionWatchApp: Sendable {
             do {
                 let (moment, error) = (session.now, session.clock.errorSeconds)
                 let tap = try session.submit(Feature.Event(number: number, wasTappedHere: true), at: moment)
-                timers?.withLock { $0.begin(number, on: device, at: moment, error: error, elapsed: clock.elapsed) }
+                timers?.withLock { $0.begin(number, at: moment, error: error, elapsed: clock.elapsed) }
                 ledger.withLock { $0.add(number, on: device) }
                 unsettled.withLock { $0[number] = tap.metadata.eventID }
             } catch {

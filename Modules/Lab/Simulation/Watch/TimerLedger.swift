@@ -12,8 +12,6 @@ struct TimerLedger: Sendable {
     private struct Timer {
         let tap: UInt32
         let anchor: SessionTimerAnchor
-        /// The device that was tapped.
-        let device: Int
         /// By how much the moment of the tap may be wrong.
         let error: TimeInterval
         /// When it began, in the time that passes for all devices.
@@ -29,17 +27,17 @@ struct TimerLedger: Sendable {
     /// Of more timers the oldest are forgotten.
     private static var countMax: Int { 16 }
 
-    mutating func begin(_ tap: UInt32, on device: Int, at moment: Date, error: TimeInterval?, elapsed: Duration) {
+    mutating func begin(_ tap: UInt32, at moment: Date, error: TimeInterval?, elapsed: Duration) {
         guard let error else { return }
         if timers.count == Self.countMax { timers.removeFirst() }
-        timers.append(Timer(tap: tap, anchor: .start(at: moment), device: device, error: error, began: elapsed))
+        timers.append(Timer(tap: tap, anchor: .start(at: moment), error: error, began: elapsed))
     }
 
-    /// Forgets what no device can know. Where none has run since a timer began, none knows what clocks have done. The phone, whose
-    /// clock counts, takes a tap of the watch that comes after its launch for one by its present clock.
+    /// Forgets timers that a relaunch may have moved. Where no device has run since a timer began, none knows what clocks have done.
+    /// The phone, whose clock counts, can't tell in each case which taps are by its earlier clock: its store may lack them.
     mutating func noteLaunch(of device: Int) {
         for index in timers.indices { timers[index].launched.insert(device) }
-        timers.removeAll { $0.launched.count == 2 || device == 0 && $0.device == 1 }
+        timers.removeAll { $0.launched.count == 2 || device == 0 }
     }
 
     /// A timer that the session's state has, and that shows another time than has passed; nil where none does.
