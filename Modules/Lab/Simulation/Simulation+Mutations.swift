@@ -41,11 +41,11 @@ extension Simulation {
     private static let ofCompany =
         coveredOfCompany + [
             "noFreeze", "minorityDecides", "quarantineLifted", "noQuarantine", "unequalClose", "closeWithoutAll",
-            "closedHeard", "voteUnpersisted", "viewGoesBack", "relayRefused", "fenceUnheard", "loneStays",
+            "closedHeard", "voteUnpersisted", "viewGoesBack", "relayRefused", "fenceUnheard",
         ]
 
     private static let coveredOfCompany = [
-        "newerViewCounts", "floorEarly", "forgetsAccepted", "relayByQuarantined", "reissueByOthers",
+        "newerViewCounts", "floorEarly", "forgetsAccepted", "relayByQuarantined", "reissueByOthers", "loneStays",
     ]
 
     private static let covered = coveredOfCompany + ["tokensKept"]
