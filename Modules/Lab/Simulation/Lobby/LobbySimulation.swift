@@ -78,9 +78,9 @@ public struct LobbySimulation: Sendable {
 
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 extension LobbySimulation.Report {
-    /// All that follows from the seed.
+    /// What devices and users did. Not when they agreed: a recorder's tasks take turns of their own.
     fileprivate var outcome: String {
-        "\(failure ?? "agreed") after \(agreedAfterSeconds) s of \(simulatedSeconds) s, \(taps) taps, "
+        "\(failure ?? "agreed"), \(taps) taps, "
             + faults.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }
 }
