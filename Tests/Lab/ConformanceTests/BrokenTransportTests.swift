@@ -23,7 +23,6 @@ import Testing
         (.mixesFeatures, "transport.features.separate"),
         (.sharesOneStream, "transport.subscribers.independent"),
         (.readsAhead, "transport.subscribers.first"),
-        (.readsAhead, "transport.subscribers.slow"),
         (.acceptsAnySize, "transport.limit.refused"),
         (.refusesUnderAnotherName, "transport.limit.refused"),
         (.understatesItsLimit, "transport.limit.refused"),

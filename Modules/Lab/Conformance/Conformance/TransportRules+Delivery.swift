@@ -138,41 +138,6 @@ extension TransportConformance {
             try requireEqual(received.sequences(), Array(1...6), "what the first subscriber has")
         },
         ConformanceRule(
-            "transport.subscribers.slow",
-            "A subscriber that stops reading loses no reliable envelope; while it has no room, nothing is acknowledged"
-        ) { bench in
-            try await bench.connect()
-            let unread = bench.second.receiveEnvelopes()
-            // More than the buffer of a `TransportInbox` holds.
-            let sequences = 1...6000 as ClosedRange<UInt64>
-            let accepted = Progress()
-            let sending = Task {
-                for sequence in sequences {
-                    let envelope = try bench.envelope(sequence)
-                    // A peer that takes nothing may count as gone, and its queue is full then.
-                    while true {
-                        do {
-                            try await bench.first.send(envelope, mode: .reliableEventually, to: nil)
-                            break
-                        } catch SessionSyncError.queueFull { try await Task.sleep(for: .milliseconds(1)) }
-                    }
-                    accepted.add()
-                }
-            }
-            defer { sending.cancel() }
-            var acceptedBefore = -1
-            while accepted.count > acceptedBefore {
-                acceptedBefore = accepted.count
-                for _ in 0..<5 { await bench.settle() }
-            }
-            let received = bench.record(unread)
-            while received.count < sequences.count {
-                let count = received.count
-                try await bench.wait(for: "envelope \(count + 1)") { received.count > count }
-            }
-            try requireEqual(received.sequences(), Array(sequences), "what the slow subscriber has")
-        },
-        ConformanceRule(
             "transport.limit.refused", "A payload over the limit is refused by the limit's name, one within it arrives"
         ) { bench in
             guard let limit = bench.pair.limit else { return }

@@ -12,12 +12,10 @@ import MeshSimulatedWatch
 /// Everything follows from the seed.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct KeyWatchSimulation: Sendable {
-    /// Rules that it finds broken; none where none can be broken. Tests of key sync find all of them, these among them, and
-    /// alone the others: `asksAlways` and `forgetsPieces`, which cost bytes and no value; `forgetsPeers`, which needs more
-    /// removals than are kept and a third peer; `sameNonce`, which needs a link that drops what is as it was; `lastKeyOnly`, which
-    /// healing
-    /// mends; `noRecord` and `keepsAuthor`, which need more removals or another restored store than are drawn. No test finds
-    /// `marksAreKept` yet.
+    /// Rules that it finds broken; none where none can be broken. Tests of key sync find all of these. Alone they find: `asksAlways`
+    /// and `forgetsPieces`, which cost bytes and no value; `forgetsPeers`, which needs more removals than are kept and a third
+    /// peer; `sameNonce`, which needs a link that drops what is as it was; `lastKeyOnly`, which healing mends; `noRecord` and
+    /// `keepsAuthor`, which need more removals or other restored stores than are drawn. No test finds `marksAreKept` yet.
     public static let mutationNames =
         StorageRouter.canBreakRules
         ? [
