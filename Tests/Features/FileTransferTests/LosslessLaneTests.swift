@@ -16,7 +16,7 @@ import Testing
         return bounds?.count == 2 ? Array(bounds![0]..<bounds![1]) : Array(202_611_261_530..<202_611_261_540)
     }()
 
-    private static let fileBytes = 8 << 20
+    private nonisolated static let fileBytes = 8 << 20
 
     private enum Stop: CaseIterable {
         case none, reader, writer, towardsReceiver, towardsSender
