@@ -68,8 +68,10 @@ struct RoundTrips: Sendable {
 
     /// - Parameters: sent here, received there, sent there, received here; each by the clock of the place.
     mutating func add(sentHere: Date, receivedThere: Date, sentThere: Date, receivedHere: Date) {
+        // The upper bound is of the moment at which the round trip began.
+        let drift = Self.driftMax * max(0, receivedHere.timeIntervalSince(sentHere))
         let new = Bounds(
-            lower: sentThere.timeIntervalSince(receivedHere), upper: receivedThere.timeIntervalSince(sentHere),
+            lower: sentThere.timeIntervalSince(receivedHere), upper: receivedThere.timeIntervalSince(sentHere) + drift,
             measuredAt: receivedHere)
         guard new.lower.isFinite, new.upper.isFinite else { return }
         let kept = remaining(at: receivedHere)
