@@ -367,8 +367,8 @@ let modules: [Module] = [
     Module(
         "MeshSimulation", "Modules/Lab/Simulation", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport",
-            "MeshDelivery",
+            "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshTimerAnchor", "MeshStorage", "MeshWire", "MeshEngine",
+            "MeshTransport", "MeshDelivery",
             "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection", "MeshKeySync", "MeshSimulatedWatch",
             "MeshResume", "MeshMailbox", "MeshResumeGateway",
             "MeshWatchConnectivityTransport", "MeshDiagnostics",
