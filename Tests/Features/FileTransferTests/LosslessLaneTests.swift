@@ -21,12 +21,12 @@ import Testing
     private enum Stop: CaseIterable {
         case none, reader, writer, towardsReceiver, towardsSender
 
-        /// Maximum number of bytes read, as a share of the file. Peers that can't hear each other for so long end the connection, and
-        /// a new one costs what was under way.
+        /// Maximum number of bytes read, as a share of the file. A sender that can't hear its receiver for so long sends up to a window
+        /// twice. The cause isn't traced yet; the aim is 1.01.
         var shareMax: Double {
             switch self {
-            case .none, .reader, .writer: 1.01
-            case .towardsReceiver, .towardsSender: 1.01 + Double(FileFlow.windowBytesMax) / Double(fileBytes)
+            case .none, .reader, .writer, .towardsReceiver: 1.01
+            case .towardsSender: 1.01 + Double(FileFlow.windowBytesMax) / Double(fileBytes)
             }
         }
     }

@@ -105,7 +105,7 @@ struct HostileSizeTests {
         for vector in replica.peers.values.map(\.known) { expectBounds(of: vector, lie) }
         let archive = StateArchive(author: replica.author, register: register, peers: replica.peers)
         let count = try archive.encoded().count
-        // Fields that nobody knows here stay, in the fallback too; in Base64.
+        // Fields that this type doesn't know stay, in the fallback too, in Base64.
         #expect(count <= (2 * StateLimits.bytesMax) * 4 / 3 + 256 << 10, "\(lie)")
     }
 

@@ -233,7 +233,7 @@ struct OlderRoute: Codable, Sendable, Equatable {
         #expect(Greedy.tries.withLock { $0 } < 80)
     }
 
-    /// Frames of the version before: sets in the order of hashes, and objects with members that nobody here knows.
+    /// Frames of the version before: sets in the order of hashes, and objects with members that this version doesn't know.
     @Test func `What the version before wrote is kept as it wrote it`() throws {
         struct Tags: Codable, Sendable, Equatable {
             var tags: Set<String> = []

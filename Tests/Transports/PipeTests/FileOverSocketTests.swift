@@ -14,7 +14,7 @@ import Testing
 
     fileprivate enum Slow: CaseIterable { case nobody, reader, writer, both }
 
-    /// Takes 5 ms a call, and once a second and a half, on a thread that nobody else needs.
+    /// Takes 5 ms a call, and once a second and a half, on a thread of its own.
     private nonisolated static func wait(_ calls: Locked<Int>) {
         let number = calls.withLock { count in
             count += 1

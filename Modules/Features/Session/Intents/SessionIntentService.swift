@@ -103,7 +103,7 @@ where
         guard entry.designated == session.source, case .asked = entry.progress else {
             return await settle(entry, .interrupted)
         }
-        // So far from its beginning, either way, a clock has been set since: nobody knows how old it is.
+        // Further from the moment of asking than its age allows, in either direction, a clock was set: the age is unknown.
         let age = entry.lapsesAt.timeIntervalSince(entry.askedAt)
         guard abs(session.now.timeIntervalSince(entry.askedAt)) <= age else { return await settle(entry, .lapsed) }
         guard await hasBegun(entry) else { return }

@@ -200,7 +200,7 @@ final class SessionWatchRun {
 
     // MARK: Clocks
 
-    /// About once in ten seconds somebody sets a clock. No timer shows it.
+    /// Sets a device's clock about once in ten seconds. No timer shows it.
     private func setClocks() {
         if clockRandom.happens(rate: 0.002) {
             let seconds = Double(clockRandom.upTo(7_200_000)) / 1000 - 3_600
