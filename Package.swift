@@ -388,7 +388,8 @@ let modules: [Module] = [
         ], tests: []),
 
     // Tests, tools and examples
-    Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary, uses: ["MeshBus"]),
+    Module("COneThread", "Tests/OneThread", floor: 0, form: .internalLibrary),
+    Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary, uses: ["COneThread", "MeshBus"]),
     Module(
         "crash-test", "Tests/Crashes", floor: 7, form: .executable,
         uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),

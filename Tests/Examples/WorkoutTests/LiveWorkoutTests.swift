@@ -1,5 +1,4 @@
 import Foundation
-import MeshTestSupport
 import SessionMesh
 import Testing
 import WorkoutExample
@@ -201,7 +200,6 @@ struct LiveWorkoutTests {
     private var nextID = 0
 
     init(seed: UInt64, names: [String], conditions: ScenarioConditions = .calm) {
-        OneThread.begin()
         network = ScenarioNetwork(seed: seed, conditions: conditions)
         peers = names.map {
             SessionPeer(id: $0, deviceClass: .unknown, appInstanceID: "\($0).1", topology: .localNetwork)

@@ -1,6 +1,5 @@
 import Foundation
 import MeshGPX
-import MeshTestSupport
 import SessionMesh
 import Testing
 import WorkoutExample
@@ -138,7 +137,6 @@ struct SessionReplayTests {
     private func device(
         _ actor: ReplayPlan.Actor, on network: ScenarioNetwork, clockAhead: TimeInterval = 0
     ) -> WorkoutSession {
-        OneThread.begin()
         let peer = SessionPeer(
             id: actor.rawValue, deviceClass: SessionPeerDeviceClass(rawValue: actor.rawValue), appInstanceID: "test",
             topology: .pairedCompanion)

@@ -4,7 +4,6 @@ import MeshConnection
 import MeshIdentity
 import MeshScenarioTransport
 import MeshStorage
-import MeshTestSupport
 import MeshTransport
 import Testing
 
@@ -94,7 +93,6 @@ final class TestPair {
     )
         throws
     {
-        OneThread.begin()
         network = ScenarioNetwork(seed: seed, conditions: conditions)
         root = FileManager.default.temporaryDirectory.appendingPathComponent("files-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)

@@ -4,7 +4,6 @@ import MeshConnection
 import MeshIdentity
 import MeshScenarioTransport
 import MeshStorage
-import MeshTestSupport
 import MeshTransport
 
 @testable import MeshKeySync
@@ -19,7 +18,6 @@ final class RouterWorld {
         seed: UInt64 = 3, _ ids: [String] = ["phone", "watch"], isSecured: Bool = false,
         makeStore: (String) throws -> any SessionStore = { _ in MemoryStore() }
     ) throws {
-        OneThread.begin()
         network = ScenarioNetwork(seed: seed, conditions: .calm)
         if isSecured { network.provePeers() }
         devices = try ids.map { Device($0, on: network, try makeStore($0)) }

@@ -50,7 +50,6 @@ struct World: Sendable {
     let network: ScenarioNetwork
 
     init(seed: UInt64 = 1, conditions: ScenarioConditions = .calm) {
-        OneThread.begin()
         network = ScenarioNetwork(seed: seed, conditions: conditions)
     }
 

@@ -2,7 +2,6 @@ import Foundation
 import MeshBus
 import MeshConnection
 import MeshIdentity
-import MeshTestSupport
 import MeshTransport
 import Testing
 
@@ -12,9 +11,6 @@ import Testing
 @Suite struct RequesterCoreTests {
     @Test(arguments: DeliveryStrategy.allCases)
     func `In every order of what may happen a request ends once and leaves nothing`(strategy: DeliveryStrategy) async {
-        // On the thread of those beside it that live in virtual time, which must not pass while they wait for a turn.
-        OneThread.begin()
-        await Task.yield()
         var visits = 0
         for (delivery, isFireAndForget) in [(DeliveryMode.queued, false), (.immediate, false), (.queued, true)] {
             for isReachable in [true, false] {

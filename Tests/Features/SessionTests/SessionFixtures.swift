@@ -48,7 +48,6 @@ let sessionID = UUID(uuid: (7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7))
     private var nextID = 0
 
     init(seed: UInt64, conditions: ScenarioConditions = .calm) {
-        OneThread.begin()
         network = ScenarioNetwork(seed: seed, conditions: conditions)
     }
 

@@ -23,7 +23,6 @@ final class StateWorld {
     private(set) var devices: [Device] = []
 
     init(seed: UInt64 = 3, _ ids: [String] = ["phone", "watch"], conditions: ScenarioConditions = .calm) {
-        OneThread.begin()
         network = ScenarioNetwork(seed: seed, conditions: conditions)
         devices = ids.map { Device($0, on: network) }
     }

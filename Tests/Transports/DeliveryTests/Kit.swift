@@ -216,7 +216,6 @@ struct Pair {
         _ wire: MemoryWire = MemoryWire(), configuration: DeliveryConfiguration = .init(),
         leftStore: (any SessionStore)? = nil, rightStore: (any SessionStore)? = nil
     ) throws {
-        OneThread.begin()
         self.wire = wire
         var configuration = configuration
         configuration.seed = configuration.seed ?? 7

@@ -2,7 +2,6 @@ import Foundation
 import MeshBus
 import MeshIdentity
 import MeshStorage
-import MeshTestSupport
 import MeshTesting
 import MeshTransport
 import MeshWatchConnectivityTransport
@@ -65,7 +64,6 @@ struct CounterpartTests {
     // MARK: What it speaks
 
     @Test func `two findings at once leave all who follow with the later one`() async throws {
-        OneThread.begin()
         let bench = Counterpart()
         let transport = bench.transport
         transport.take(.reachability(isReachable: true))

@@ -1,6 +1,5 @@
 import Foundation
 import MeshBus
-import MeshTestSupport
 import MeshTesting
 import MeshTransport
 import SessionMeshWatchConnectivity
@@ -15,7 +14,6 @@ struct Bench<Session: WCSessionProviding>: VirtualBench {
     let events: Recorder<DiagnosticEvent>
 
     init(_ session: Session, clock: ManualClock = ManualClock(), folder: URL? = nil) {
-        OneThread.begin()
         self.clock = clock
         self.session = session
         connection = WatchConnection(

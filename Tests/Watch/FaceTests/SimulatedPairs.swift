@@ -1,6 +1,5 @@
 import Foundation
 import MeshBus
-import MeshTestSupport
 import SessionMeshWatchConnectivity
 import Testing
 
@@ -37,7 +36,6 @@ struct MixedPair: PairBench {
     init(
         seed: UInt64 = 1, encoder: JSONEncoder = JSONEncoder(), decoder: JSONDecoder = JSONDecoder()
     ) throws {
-        OneThread.begin()
         pair = SimulatedWatchPair(seed: seed, conditions: .calm)
         folder = try TemporaryFolder()
         guard let phoneSession = pair.phone.launch(), let watchSession = pair.watch.launch() else {

@@ -1,6 +1,5 @@
 import Foundation
 import MeshBus
-import MeshTestSupport
 import SessionMeshWatchConnectivity
 import Testing
 
@@ -94,7 +93,6 @@ final class PhoneAndWatch: PairBench {
         seed: UInt64 = 1, _ conditions: SimulatedWatchConditions = .calm, watches: Int = 1, remembers: Bool = true,
         store: WatchConnection.Configuration.Store? = nil
     ) throws {
-        OneThread.begin()
         pair = SimulatedWatchPair(seed: seed, conditions: conditions, watches: watches)
         folder = try TemporaryFolder()
         phone = App(

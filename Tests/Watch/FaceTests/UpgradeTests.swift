@@ -1,6 +1,5 @@
 import Foundation
 import MeshBus
-import MeshTestSupport
 import SessionMeshWatchConnectivity
 import Testing
 
@@ -158,7 +157,6 @@ final class Fleet: PairBench {
     private let folders = try? TemporaryFolder()
 
     init(seed: UInt64 = 1, remembers: Bool) {
-        OneThread.begin()
         pair = SimulatedWatchPair(seed: seed, conditions: .calm)
         stores = remembers ? [.phone: MemoryStore(), .watch: MemoryStore()] : nil
     }

@@ -19,7 +19,6 @@ final class World: Sendable {
     private let transports = Locked<[Side: WatchConnectivitySessionSyncTransport]>([:])
 
     init(seed: UInt64 = 1, _ conditions: SimulatedWatchConditions = .ideal, watches: Int = 1, hasStores: Bool = false) {
-        OneThread.begin()
         pair = SimulatedWatchPair(seed: seed, conditions: conditions, watches: watches)
         stores = hasStores ? [.phone: MemoryStore(), .watch: MemoryStore()] : nil
     }
