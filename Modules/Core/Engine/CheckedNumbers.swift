@@ -31,6 +31,16 @@ extension SessionControl {
         try record?.checkNumbers()
         try check(relays?.count ?? 0, "relays")
         for range in relays ?? [] { try check(range.first, range.last, "relays") }
+        try check(reissues?.count ?? 0, "reissues")
+        for stretch in reissues ?? [] { try stretch.checkNumbers() }
+    }
+}
+
+extension SessionReissue {
+    fileprivate func checkNumbers() throws {
+        try check(name.sequence, origin.sequence, "reissues")
+        try check(count, "reissues")
+        try check(name.sequence + count, origin.sequence + count, "reissues")
     }
 }
 
@@ -118,6 +128,7 @@ extension SessionEngineHead {
         try check(held, "held")
         try check(chain.position, "position")
         try membership.checkNumbers()
+        for stretch in reissues ?? [] { try stretch.checkNumbers() }
         for effect in sideEffectsDue { try check(effect.position, effect.record.sequence, "sideEffectsDue") }
         guard settledCount >= 0 else { throw SessionSyncError.outOfRange(field: "settledCount") }
     }

@@ -123,6 +123,8 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case loneStays
     /// A session goes by the wall clock, which may be set.
     case wallClockCounts
+    /// Where an event was first written does not count when it is issued once more.
+    case originForgotten
 
     package init?(name: String) {
         guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }

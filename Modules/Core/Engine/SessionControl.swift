@@ -40,6 +40,9 @@ public struct SessionControl: Hashable, Sendable, Codable {
     public var relays: [SessionRange]?
     /// The sender's newest state digest, for some time after it was made; earlier versions neither say nor read it.
     package var stateDigest: StateDigest?
+    /// What was issued again under other names: of the sender's own while they are unconfirmed, in a copy all. Earlier versions
+    /// neither say nor read it.
+    package var reissues: [SessionReissue]?
     /// Left out unless it is true: earlier versions neither say nor hear it.
     private var ended: Bool?
 

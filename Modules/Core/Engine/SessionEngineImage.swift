@@ -75,6 +75,8 @@ public struct SessionEngineHead<Event: Codable & Sendable>: Sendable, Codable {
     public var home: SessionSource?
     /// Peers that may join.
     public var invited: [String]?
+    /// Names under which events were issued again; nil where none was.
+    package var reissues: [SessionReissue]?
 
     /// The promises of one source.
     public struct SourcePromises: Hashable, Sendable, Codable {

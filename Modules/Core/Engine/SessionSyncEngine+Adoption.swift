@@ -70,6 +70,7 @@ extension SessionSyncEngine {
         recountOwn()
         noteLastStamps()
 
+        for stretch in message.control.reissues ?? [] { reissues.add(stretch) }
         let keepsStamps = floor == .zero || mutations.contains(.keepStamps)
         let displaced = displaced(mine)
         if keepsStamps {
@@ -117,7 +118,8 @@ extension SessionSyncEngine {
         for record in mine {
             if case .replacement = record.content { continue }
             let slot = sources.slot(of: record.source)
-            if displaced.contains(record.place) {
+            let isDisplaced = displaced.contains(record.place)
+            if isDisplaced {
                 // The id decides.
             } else if record.source == source {
                 // Its founders had seen it, as one sees strangers, and have confirmed it.
@@ -132,15 +134,21 @@ extension SessionSyncEngine {
                 // Of a group that this engine has left; its author does, too, or is waited for there.
                 continue
             }
+            if !isDisplaced, isIncludedOtherwise(record.place) { continue }
             let id =
                 record.eventID
                 ?? interpreter.metadata(
                     of: LogEntry(record, slot: 0).header, source: record.source
                 ).eventID
             if included.contains(id), !mutations.contains(.reissueCovered) { continue }
-            _ = author(
+            let entry = author(
                 record.content, eventID: mutations.contains(.reissueNewIDs) ? nil : id,
                 causalTimestamp: record.causalTimestamp, monotonicTimestamp: record.monotonicTimestamp)
+            // Of lives that have no names of their own, any may have written it.
+            if !isDisplaced, record.source.incarnation != 0 {
+                let name = SourceSequence(source: source, sequence: entry.sequence)
+                reissues.add(SessionReissue(name: name, origin: record.place))
+            }
         }
     }
 

@@ -239,7 +239,9 @@ extension SessionSyncEngine {
             metadata.payloadType = snapshotPayloadType
             metadata.sequence = sources[0].held + 1
             metadata.explicitEventID = nil
-            outgoing.append(.checkpoint(makeCheckpoint(control.payload), metadata, to: peerID))
+            var payload = control.payload
+            payload.reissues = reissues.stretches.isEmpty ? nil : reissues.stretches
+            outgoing.append(.checkpoint(makeCheckpoint(payload), metadata, to: peerID))
         }
         pending.isDigestDue = false
         pending.controls = []
@@ -281,6 +283,7 @@ extension SessionSyncEngine {
                 .map { SourceSequence(source: sources[$0].source, sequence: sources[$0].held) })
         control.hasEnded = ended
         control.view = stance
+        control.reissues = ownReissues
         if isDigest { control.stateDigest = comparison.takeNext() }
         if isSomebodyInOldView {
             control.record = record

@@ -55,7 +55,8 @@ extension SessionSyncEngine {
             snapshotRevision: snapshotRevision,
             forked: sources.records.filter { $0.isForked && $0.isOpen }.map { $0.source },
             endedMembers: ended ? sources.records.filter { $0.hasEnded }.map { $0.source } : nil,
-            view: storedStance, home: home, invited: wishes.invited.isEmpty ? nil : invited)
+            view: storedStance, home: home, invited: wishes.invited.isEmpty ? nil : invited,
+            reissues: reissues.stretches.isEmpty ? nil : reissues.stretches)
     }
 
     private var storedStance: ViewStatement? {
@@ -100,6 +101,7 @@ extension SessionSyncEngine {
         restoreStance(head)
         setEpoch()
         home = head.home
+        reissues = ReissueTable(head.reissues ?? [])
         wishes.invited = Set(head.invited ?? [])
         sealed = head.isSealed
         ended = head.hasEnded
@@ -231,6 +233,7 @@ extension SessionSyncEngine {
                     ? SourceSequence(source: source, sequence: min($0.sequence, max(known, sources[0].folded)))
                     : $0
             })
+        image.head.reissues = reissues.without(source, beyond: known).stretches
         image.head.group = nil
         image.head.isSealed = false
         image.head.view = nil

@@ -82,6 +82,9 @@ where
     @usableFromInline var due = DueEffects<Event>()
     @usableFromInline var snapshotRevision: UInt64 = 0
 
+    /// The names under which events were issued again.
+    var reissues = ReissueTable()
+
     // What does not.
     /// An open member has forked and has not been replaced yet.
     @usableFromInline var hasForkedMember = false

@@ -42,6 +42,7 @@ extension Simulation {
         coveredOfCompany + [
             "noFreeze", "minorityDecides", "quarantineLifted", "noQuarantine", "unequalClose", "closeWithoutAll",
             "closedHeard", "voteUnpersisted", "viewGoesBack", "relayRefused", "fenceUnheard",
+            "originForgotten",
         ]
 
     private static let coveredOfCompany = [

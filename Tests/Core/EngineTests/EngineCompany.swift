@@ -15,6 +15,8 @@ struct EngineCompany {
     private var gone: Set<String> = []
     private var incarnations: UInt32 = 100
     var now = noon
+    /// Rules that peers to be added break.
+    var mutations: EngineMutations = []
 
     init() {}
 
@@ -47,6 +49,7 @@ struct EngineCompany {
         incarnations += 1
         var options = SessionEngineOptions<[String], String>()
         options.founds = founds
+        options.mutations = mutations
         self[name] = ListEngine(
             sessionID: session, featureID: "list", localPeerID: name, payloadType: "list.event",
             snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
@@ -70,7 +73,8 @@ struct EngineCompany {
     /// Its process is launched again from what was last to be persisted, which is everything.
     mutating func relaunch(_ name: String) throws {
         self[name] = try ListEngine(
-            restoring: self[name].image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 7)
+            restoring: self[name].image, reducer: ListReducer(), conflictPolicy: NoRepeatPolicy(), seed: 7,
+            options: self[name].options)
     }
 
     private func hears(_ one: String, _ other: String) -> Bool {

@@ -6,7 +6,7 @@
     /// The model of views; see `CompanySimulation`.
     extension SimulateCommand {
         func validateModel() throws {
-            if exhaustive, seed != nil { throw ValidationError("--exhaustive has no seeds") }
+            if exhaustive, seed != nil || fresh { throw ValidationError("--exhaustive has no seeds") }
             if let mutate, CompanyMutation(name: mutate) == nil {
                 let known = CompanyMutation.allCases.map(\.name).joined(separator: ", ")
                 throw ValidationError("no rule of the model is called '\(mutate.printable())'; there are \(known)")

@@ -38,6 +38,9 @@
         @Option(help: "The first seed.")
         var from: UInt64 = 0
 
+        @Flag(help: "Draw the first seed from the date and the time, and print it on stderr.")
+        var fresh = false
+
         @Option(help: "This seed only; prints its schedule.")
         var seed: UInt64?
 
@@ -183,7 +186,11 @@
 
         @OptionGroup var output: OutputOptions
 
-        func validate() throws {
+        mutating func validate() throws {
+            if fresh {
+                guard from == 0, seed == nil else { throw ValidationError("--fresh goes without --from and --seed") }
+                from = Self.firstSeed(at: Date())
+            }
             guard seeds > 0, !from.addingReportingOverflow(seeds).overflow else {
                 throw ValidationError("--seeds must be at least 1, and --from + --seeds fit into 64 bits")
             }
@@ -211,6 +218,7 @@
         }
 
         func run(on bus: PluginBus) async throws {
+            if fresh { ToolOutput.remark("The first seed is \(from).") }
             if delivery { return try simulateDelivery() }
             if keys { return try simulateKeys() }
             if watch, sessions { return try simulateSessions() }
@@ -239,6 +247,12 @@
             try output.print(object: report) { text(of: report, simulation) }
             if let seed = report.failures.first?.seed ?? seed { try await show(seed, of: subjects) }
             if !report.failures.isEmpty { throw ExitCode.failure }
+        }
+
+        /// Year, month, day, hour and minute in UTC, by two digits each, and room for the seeds of a minute: 2611261530000000.
+        static func firstSeed(at date: Date) -> UInt64 {
+            let digits = ISO8601DateFormatter().string(from: date).filter(\.isNumber)
+            return UInt64(digits.dropFirst(2).prefix(10)).map { $0 * 1_000_000 } ?? 0
         }
 
         private static func stores(_ text: String) throws -> SimulatedStores {

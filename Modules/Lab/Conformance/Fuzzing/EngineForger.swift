@@ -191,6 +191,14 @@ extension EngineForger {
         for _ in 0..<choices.below(3) {
             control.asks.append(LivenessToken(source: source(victim), value: UInt32(truncatingIfNeeded: number())))
         }
+        if happens(1, of: 3), !isConsistent {
+            let (name, origin) = (source(victim), source(victim))
+            control.reissues = (0..<choices.below(3)).map { _ in
+                SessionReissue(
+                    name: SourceSequence(source: name, sequence: number(near: 1)),
+                    origin: SourceSequence(source: origin, sequence: number(near: 1)), count: number(near: 1))
+            }
+        }
         if happens(1, of: 2), !isConsistent { control.echoes = tokens }
         for _ in 0..<choices.below(3) {
             control.wants.append(
