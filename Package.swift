@@ -260,7 +260,7 @@ let modules: [Module] = [
             "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
         ],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshRegister", "MeshStorage", "MeshTransport", "MeshConnection",
+            "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
             "MeshScenarioTransport", "MeshTestSupport",
         ]),
     Module(

@@ -88,7 +88,8 @@ extension KeyMessage.Version {
     var isSound: Bool { Self.isSound(key, version) }
 
     fileprivate static func isSound(_ key: String, _ version: StateVersion) -> Bool {
-        key.utf8.count <= KeyLimits.nameBytesMax && version.author.utf8.count <= KeyLimits.authorBytesMax
+        KeyTable.canonical(key).utf8.count <= KeyLimits.nameBytesMax
+            && version.author.utf8.count <= KeyLimits.authorBytesMax
             && version.stamp.isPlausible
     }
 }

@@ -87,8 +87,14 @@ struct KeyTable: Hashable, Sendable {
         changed.append(place)
     }
 
+    /// A name as it is sent and stored: Swift calls two Unicode normal forms one name, so both need one hash and bucket.
+    static func canonical(_ name: String) -> String {
+        name.utf8.allSatisfy { $0 < 0x80 } ? name : name.precomposedStringWithCanonicalMapping
+    }
+
     mutating func makePlace(of name: String) -> Int {
         if let place = places[name] { return place }
+        let name = Self.canonical(name)
         let record = Record(name: name, hash: KeyDigest.hash(name.utf8))
         let place = vacant.popLast() ?? records.count
         if place < records.count { records[place] = record } else { records.append(record) }

@@ -57,9 +57,11 @@ extension KeyValue.Header {
 extension StorageKey {
     /// - Throws: what the codec throws.
     func encode(_ value: Value) throws -> Data {
-        try codec.encode(value).withUnsafeBytes {
+        let data = try codec.encode(value).withUnsafeBytes {
             KeyValue.Header(codec: codec.id.number, schema: schema, bytes: $0).data
         }
+        CodingLoss.report(from: value, to: try decode(data), in: "the key '\(name)'")
+        return data
     }
 
     func change(to data: Data, isDefault: @escaping @Sendable () -> Bool = { false }) -> KeyBatch.Change {

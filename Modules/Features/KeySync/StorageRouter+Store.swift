@@ -23,6 +23,7 @@ extension StorageRouter {
 
     func load(_ connection: any SessionConnection) throws {
         var (entries, seen, isDamaged) = ([String: StateEntry](), StateVector(), false)
+        var misplaced: [String: String] = [:]
         let drawn = StateVersion.author(
             peerID: connection.transport.localPeer.id, incarnation: UInt32(truncatingIfNeeded: random()))
         var author: String?
@@ -30,15 +31,17 @@ extension StorageRouter {
             author = try store.value(for: Self.authorKey).map { String(decoding: $0, as: UTF8.self) }
             seen = try store.value(for: Self.recordKey).flatMap { try? StateVector(stored: $0) } ?? seen
             for key in try store.catalog(prefix: Self.entryPrefix).keys {
-                let name = String(key.dropFirst(Self.entryPrefix.count + 3))
-                guard key == Self.storeKey(of: name) else {
+                let stored = String(Substring(key.utf8.dropFirst(Self.entryPrefix.utf8.count + 3)))
+                guard key == Self.storeKey(of: stored) else {
                     isDamaged = true
                     failures[String(key.dropFirst(Self.entryPrefix.count))] = "what is stored is not where a key is"
                     continue
                 }
+                let name = KeyTable.canonical(stored)
+                if !name.utf8.elementsEqual(stored.utf8) { misplaced[key] = name }
                 do {
-                    let bytes = try store.value(for: key) ?? []
-                    entries[name] = try StateEntry(stored: bytes)
+                    let entry = try StateEntry(stored: try store.value(for: key) ?? [])
+                    if entries[name].map(entry.wins(over:)) ?? true { entries[name] = entry }
                 } catch {
                     isDamaged = true
                     failures[name] = "what is stored cannot be read, and stays until it is set again: \(error)"
@@ -62,6 +65,10 @@ extension StorageRouter {
             shelf.peers = []
         }
         for entry in entries.values { connection.resume(at: entry.version.stamp) }
+        // Earlier versions stored a name in the normal form that came first.
+        for name in misplaced.values {
+            if let entry = entries[name] { _ = loaded.put(entry, name, at: loaded.table.place(of: name)) }
+        }
         // What an earlier connection has brought.
         for (name, entry) in replica.entries where loaded.entries[name].map({ entry.wins(over: $0) }) ?? true {
             connection.resume(at: entry.version.stamp)
@@ -77,13 +84,15 @@ extension StorageRouter {
             try write(change, at: loaded.setRule(change.rule, of: change.name), to: &loaded, connection)
         }
         (replica, early, keptRecord, keptAuthor) = (loaded, KeyDrafts(), seen, author)
-        try persist()
+        try persist(removing: misplaced.keys.sorted())
         show(replica.table.records.map(\.name))
     }
 
     /// Writes what has changed, in one batch: values, pieces of large ones, and which peers there are.
-    /// - Parameter includingPeers: also what is known of each.
-    func persist(includingPeers: Bool = false) throws {
+    /// - Parameters:
+    ///   - includingPeers: also what is known of each.
+    ///   - misplaced: keys of the store whose entries are elsewhere now.
+    func persist(includingPeers: Bool = false, removing misplaced: [String] = []) throws {
         guard let store = connection?.store else {
             replica.markWritten()
             (replica.changedPeers, replica.changedDownloads) = ([], [])
@@ -91,6 +100,7 @@ extension StorageRouter {
         }
         var (batch, shelf) = (StoreBatch(), shelf)
         var writer = WireWriter()
+        for key in misplaced { batch.removeValue(for: key) }
         for place in replica.table.changedByBucket {
             let record = replica.table.records[place]
             let key = Self.bucketPrefixes[record.bucket] + record.name

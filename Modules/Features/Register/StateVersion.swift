@@ -16,6 +16,20 @@ package struct StateVersion: Hashable, Comparable, Sendable, Codable {
         "\(peerID)#\(String(incarnation, radix: 16))"
     }
 
+    /// The name of an author while its peer may have lost changes that it made under `author`.
+    package static func provisional(_ author: String, launch: UInt32) -> String {
+        "\(author)~\(String(launch, radix: 16))"
+    }
+
+    /// The author for which a provisional one stands; nil if this one isn't provisional.
+    package static func root(of author: String) -> String? {
+        let bytes = author.utf8
+        guard let mark = bytes.lastIndex(of: UInt8(ascii: "~")), !bytes[mark...].contains(UInt8(ascii: "#")) else {
+            return nil
+        }
+        return String(author[..<mark])
+    }
+
     package var peerID: String { author.lastIndex(of: "#").map { String(author[..<$0]) } ?? author }
 
     package static func < (left: Self, right: Self) -> Bool {
@@ -29,7 +43,25 @@ package struct StateVector: Hashable, Sendable, Codable {
 
     package init(_ stamps: [String: HybridTimestamp] = [:]) { self.stamps = stamps }
 
-    package func covers(_ version: StateVersion) -> Bool { stamps[version.author].map { version.stamp <= $0 } ?? false }
+    /// Who has seen an author up to a stamp has seen its provisional ones up to there.
+    package func covers(_ version: StateVersion) -> Bool {
+        if let stamp = stamps[version.author], version.stamp <= stamp { return true }
+        guard let root = StateVersion.root(of: version.author), let stamp = stamps[root] else { return false }
+        return version.stamp <= stamp
+    }
+
+    /// What was seen of an author, and of its provisional ones.
+    package func part(of author: String) -> StateVector {
+        StateVector(stamps.filter { $0.key == author || StateVersion.root(of: $0.key) == author })
+    }
+
+    /// Forgets provisional authors of which the author itself covers everything.
+    package mutating func removeCovered(keeping kept: Set<String>) {
+        stamps = stamps.filter { author, stamp in
+            guard let root = StateVersion.root(of: author), !kept.contains(author) else { return true }
+            return stamps[root].map { $0 < stamp } ?? true
+        }
+    }
 
     package func includes(_ other: StateVector) -> Bool {
         other.stamps.allSatisfy { author, stamp in covers(StateVersion(stamp: stamp, author: author)) }
@@ -52,9 +84,11 @@ package struct StateVector: Hashable, Sendable, Codable {
         var bytes = stamps.keys.reduce(0) { $0 + $1.utf8.count }
         guard stamps.count > limit || bytes > bytesMax else { return }
         let silent = stamps.filter { !kept.contains($0.key) }.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
-        for (author, _) in silent {
+        // An author stands for its provisional ones too.
+        let provisional = silent.filter { StateVersion.root(of: $0.key) != nil }
+        for (author, _) in provisional + silent {
             guard stamps.count > limit || bytes > bytesMax else { return }
-            stamps[author] = nil
+            guard stamps.removeValue(forKey: author) != nil else { continue }
             bytes -= author.utf8.count
         }
     }

@@ -7,6 +7,8 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
     let merge: SharedStateMerge<State>
     let encoder: JSONEncoder
     let decoder: JSONDecoder
+    /// The coders are the library's, which once refused NaN and infinity.
+    private let isDefault: Bool
     /// What fields are that nobody has set, or that an older version of the app does not have.
     private(set) var initialFields: [String: Data]
 
@@ -16,6 +18,7 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
         self.merge = merge
         self.encoder = encoder ?? JSONCodec.encoder
         self.decoder = decoder ?? JSONCodec.decoder
+        isDefault = decoder == nil
         // An initial value that cannot be encoded is none that could be changed in part.
         initialFields = [:]
         if merge.kind == .fields { initialFields = (try? fields(of: initialValue)) ?? [:] }
@@ -119,6 +122,18 @@ struct StateCoder<State: Codable & Sendable & Equatable> {
             }
         } catch {
             return .unreadable(error)
+        }
+    }
+
+    /// Whether versions of the library that refuse NaN and infinity read what the register holds.
+    func isPlain(_ register: StateRegister) -> Bool {
+        guard isDefault, !register.isEmpty else { return true }
+        let values =
+            merge.kind == .fields
+            ? [JSONFields.join(fields(of: register))] : register.entries(StateRegister.wholeName).map(\.bytes)
+        return values.compactMap { $0 }.allSatisfy { json in
+            (try? JSONDecoder().decode(State.self, from: json)) != nil
+                || (try? decoder.decode(State.self, from: json)) == nil
         }
     }
 

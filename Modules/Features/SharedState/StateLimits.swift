@@ -11,9 +11,9 @@ enum StateLimits {
     static let authorsMax = 256
     /// Authors of removals that are not remembered one by one.
     static let forgottenMax = 64
-    /// Of all authors' names, and of one: a peer's with its incarnation.
+    /// Of all authors' names, and of one: a peer's with its incarnation and its launch.
     static let authorsBytesMax = 64 << 10
-    static let authorBytesMax = 4 << 10 + 9
+    static let authorBytesMax = 4 << 10 + 18
     /// Values with their names and authors: what a frame of 1 MiB holds beside what was seen. More than one message brought
     /// is never held.
     static let bytesMax = 1 << 20 - 128 << 10

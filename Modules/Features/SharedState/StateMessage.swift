@@ -15,6 +15,9 @@ struct StateMessage: Sendable {
     var kind: StateRegister.Kind
     /// One life of the sender's process, or less: it forgets nothing while that lasts.
     var life: UInt32
+    /// The latest life of the receiver's process that the sender has heard of, 0 if none. nil from versions that refuse NaN
+    /// and infinity.
+    var heard: UInt32?
     /// What the sender has seen: with the items, and what the receiver has seen, all of it.
     var has: StateVector
     /// What the sender would still know after a crash; nil when that is all.
@@ -54,6 +57,7 @@ extension StateMessage: Codable {
     private struct Form: Codable {
         var kind: StateRegister.Kind
         var life: UInt32
+        var heard: UInt32?
         var isReport: Bool?
         var asks: Bool?
         var authors: [String]
@@ -68,6 +72,7 @@ extension StateMessage: Codable {
         private enum CodingKeys: String, CodingKey {
             case kind = "k"
             case life = "l"
+            case heard = "e"
             case isReport = "r"
             case asks = "q"
             case authors = "a"
@@ -110,7 +115,8 @@ extension StateMessage: Codable {
                 replaced: entry.replaced == .zero ? nil : entry.replaced.rawValue, bytes: entry.bytes)
         }
         try Form(
-            kind: kind, life: life, isReport: isReport ? true : nil, asks: asks ? true : nil, authors: authors,
+            kind: kind, life: life, heard: heard, isReport: isReport ? true : nil, asks: asks ? true : nil,
+            authors: authors,
             has: authors.map { has.stamps[$0]?.rawValue ?? 0 },
             stored: stored.map { stored in authors.map { stored.stamps[$0]?.rawValue ?? 0 } },
             base: base.map { base in authors.map { base.stamps[$0]?.rawValue ?? 0 } },
@@ -142,6 +148,7 @@ extension StateMessage: Codable {
         }
         kind = form.kind
         life = form.life
+        heard = form.heard
         isReport = form.isReport ?? false
         asks = form.asks ?? false
         has = try vector(form.has)

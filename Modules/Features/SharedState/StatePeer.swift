@@ -9,6 +9,8 @@ struct StatePeer: Sendable {
     var life: UInt32?
     /// The whole value that it has.
     var holds: StateVersion?
+    /// Its version of the library refuses NaN and infinity; nil until it has said something.
+    var isEarlier: Bool?
     /// Counts whom we heard of last.
     var turn: UInt64 = 0
 
@@ -18,6 +20,8 @@ struct StatePeer: Sendable {
     var sentFallback: StateVersion?
     /// It has said something.
     var isMet = false
+    /// It has heard of this life, and knows no change of this peer that isn't here.
+    var hasVouched = false
     var isDue = false
     var owesReport = false
     /// It is to answer what we send next.
@@ -38,5 +42,5 @@ struct StatePeer: Sendable {
 }
 
 extension StatePeer: Codable {
-    private enum CodingKeys: String, CodingKey { case known, life, holds, turn }
+    private enum CodingKeys: String, CodingKey { case known, life, holds, isEarlier, turn }
 }

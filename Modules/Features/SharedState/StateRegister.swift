@@ -61,12 +61,13 @@ struct StateRegister: Hashable, Sendable, Codable {
         if !entry.isDefault { vector.note(version) }
     }
 
-    /// Makes an author's entries that are later than a stamp those of another one.
+    /// Makes entries of an author, and of its provisional ones, that are later than a stamp those of another author.
     mutating func rename(_ author: String, to newAuthor: String, since: HybridTimestamp, _ stamp: () -> HybridTimestamp)
     {
         for name in slots.keys.sorted() {
             slots[name] = entries(name).map { entry in
-                guard entry.version.author == author, entry.version.stamp > since else { return entry }
+                let isOwn = entry.version.author == author || StateVersion.root(of: entry.version.author) == author
+                guard isOwn, entry.version.stamp > since else { return entry }
                 var entry = entry
                 entry.version = StateVersion(stamp: stamp(), author: newAuthor)
                 vector.note(entry.version)
@@ -74,6 +75,13 @@ struct StateRegister: Hashable, Sendable, Codable {
             }
             .sorted { $0.version < $1.version }
         }
+    }
+
+    /// All changes of this author are here: it covers its provisional ones from now on.
+    mutating func confirm(_ author: String) {
+        guard let newest = vector.part(of: author).stamps.values.max() else { return }
+        vector.note(StateVersion(stamp: newest, author: author))
+        trim()
     }
 
     /// Notes what can be read as a whole, which everybody falls back on when the fields together cannot.
@@ -167,6 +175,7 @@ struct StateRegister: Hashable, Sendable, Codable {
     private mutating func trim() {
         forgotten.trim(to: StateLimits.forgottenMax, bytes: StateLimits.authorsBytesMax / 4)
         let kept = Set(slots.values.joined().map(\.version.author)).union(forgotten.stamps.keys)
+        vector.removeCovered(keeping: kept)
         vector.trim(to: StateLimits.authorsMax, bytes: StateLimits.authorsBytesMax, keeping: kept)
     }
 

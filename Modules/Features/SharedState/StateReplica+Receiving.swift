@@ -122,6 +122,7 @@ extension StateReplica {
     /// - Throws: `payloadTooLarge`; nothing of it has been taken then.
     private func take(_ message: StateMessage, from sender: String) throws(ConnectionError) {
         renewIfForgotten(message.has)
+        let isAnswer = message.heard == life
         var merged = register
         var outcome = StateRegister.Outcome()
         if !message.isReport {
@@ -133,6 +134,8 @@ extension StateReplica {
         register = merged
         if outcome.hasForgottenAuthors { life = .random(in: 0 ... .max) }
         heard(message, from: sender, isDamaged: outcome.isSenderDamaged || outcome.hasDropped)
+        if isAnswer, register.vector.includes(message.has.part(of: author)) { peers[sender]?.hasVouched = true }
+        confirmAuthor()
         if outcome.isIncomplete { greet(sender) }
         if message.asks || !message.items.isEmpty || message.fallback != nil { peers[sender]?.owesReport = true }
         note(outcome.conflicts)
@@ -155,12 +158,23 @@ extension StateReplica {
         peer.life = message.life
         peer.holds = message.holds
         peer.isMet = true
+        if peer.isEarlier == true, message.heard != nil { errors.withheld = nil }
+        peer.isEarlier = message.heard == nil
         turn += 1
         peer.turn = turn
         peers[sender] = peer
         forgotten.remove(sender)
         retryBackoff.reset()
         boundPeers()
+    }
+
+    /// A restored store has lost changes that its author made, and a later one of the same author would say that they were
+    /// seen here. So the changes of a launch have a provisional author until each known peer, asked in this launch, has
+    /// none of this peer's changes that isn't here.
+    private func confirmAuthor() {
+        guard provisional != nil, peers.values.allSatisfy(\.hasVouched) else { return }
+        provisional = nil
+        register.confirm(author)
     }
 
     /// Somebody has seen changes of ours that we do not know of: the store is an older one than we had. Changes made
@@ -172,6 +186,6 @@ extension StateReplica {
             peerID: connection.transport.localPeer.id, incarnation: .random(in: 0 ... .max))
         register.rename(forgetful, to: author, since: ownAtStart) { connection.stamp() }
         changeCount += 1
-        ownAtStart = .zero
+        (ownAtStart, provisional) = (.zero, nil)
     }
 }

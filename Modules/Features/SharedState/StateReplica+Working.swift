@@ -77,6 +77,7 @@ extension StateReplica {
             turn = peers.values.map(\.turn).max() ?? 0
             register = archive.register(as: coder.merge.kind)
             for stamp in register.stamps + [archive.clock ?? .zero] { connection.resume(at: stamp) }
+            provisional = StateVersion.provisional(author, launch: .random(in: 0 ... .max))
             ownAtStart = register.vector.stamps[author] ?? .zero
         }
         stored = register.vector
@@ -108,8 +109,19 @@ extension StateReplica {
 
     private func step(to peer: SessionPeer, _ record: inout StatePeer) -> StateStep? {
         defer { (record.isDue, record.owesReport) = (false, false) }
-        let items = record.isDue ? register.lacked(by: record.known) : []
+        let isReadable = record.isEarlier == false || coder.isPlain(register)
+        let items = record.isDue && isReadable ? register.lacked(by: record.known) : []
         var message = message(items, to: record)
+        if !isReadable {
+            // It gets nothing of what it can't read: it would change fields that it doesn't see, too.
+            message.asks = record.isDue && (record.asks || record.isEarlier == nil)
+            record.asks = false
+            if record.isEarlier == true { withhold(from: peer) }
+            guard record.owesReport || message.asks else { return nil }
+            message.isReport = true
+            return .report(envelope(message), to: peer)
+        }
+        if record.isEarlier == true { errors.withheld = nil }
         if record.isDue, record.lacksFallback(register) { message.fallback = register.fallback }
         if !items.isEmpty || message.fallback != nil || (record.isDue && record.asks) {
             record.sent = register.vector
@@ -123,6 +135,17 @@ extension StateReplica {
         return .report(envelope(message), to: peer)
     }
 
+    private func withhold(from peer: SessionPeer) {
+        let error = ConnectionError.incompatiblePeer(
+            reason:
+                "'\(peer.id)' has a version of SessionMesh that can't read NaN or infinity: update its app, or share "
+                + "other numbers")
+        if errors.withheld == nil {
+            connection.diagnostics.publish(.deliveryFailed(requestType: featureID, error: error, willRetry: true))
+        }
+        errors.withheld = error
+    }
+
     /// A peer of which nothing is known is told everything, if there is anything.
     private func newcomer(_ id: String) -> StatePeer? {
         guard !register.isEmpty, !forgotten.contains(id), !leftOut.contains(id) else { return nil }
@@ -134,7 +157,7 @@ extension StateReplica {
 
     /// While nobody is known: everything, for whoever comes.
     private func publishStep() -> StateStep? {
-        guard !register.isEmpty, published != register.vector else { return nil }
+        guard !register.isEmpty, published != register.vector, coder.isPlain(register) else { return nil }
         published = register.vector
         var record = StatePeer()
         record.asks = true
@@ -146,7 +169,8 @@ extension StateReplica {
         let isAll = items.count == register.slots.values.reduce(0) { $0 + $1.count }
         let isBehind = isStoreUsable && changeCount != storedCount
         return StateMessage(
-            kind: register.kind, life: life, has: register.vector, stored: isBehind ? stored : nil,
+            kind: register.kind, life: life, heard: record.life ?? 0, has: register.vector,
+            stored: isBehind ? stored : nil,
             base: isAll ? nil : record.known, items: items, forgotten: register.forgotten,
             holds: register.needsFallback ? register.fallback?.version : nil,
             asks: record.asks)

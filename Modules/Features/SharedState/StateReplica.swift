@@ -28,6 +28,8 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
 
     @ObservationIgnored var register: StateRegister
     @ObservationIgnored var author: String
+    /// The author of changes until every known peer has vouched for `author`; nil from then on.
+    @ObservationIgnored var provisional: String?
     @ObservationIgnored var peers: [String: StatePeer] = [:]
     @ObservationIgnored var turn: UInt64 = 0
     /// Peers for which nobody waits, until they are heard of.
@@ -135,7 +137,8 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     /// Makes changes of this peer.
     func write(_ changes: [String: Data?], keepsOthers: Bool) {
         guard !changes.isEmpty else { return }
-        write(changes, StateVersion(stamp: connection.stamp(), author: author), keepsOthers: keepsOthers)
+        let version = StateVersion(stamp: connection.stamp(), author: provisional ?? author)
+        write(changes, version, keepsOthers: keepsOthers)
     }
 
     private func write(_ changes: [String: Data?], _ version: StateVersion, keepsOthers: Bool) {
@@ -252,6 +255,7 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     }
 
     func forget(_ peerID: String) {
+        if peers[peerID]?.isEarlier == true { errors.withheld = nil }
         peers[peerID] = nil
         forgotten.insert(peerID)
         changed()
@@ -280,11 +284,13 @@ enum StateTiming {
 struct StateErrors {
     var refusal: ConnectionError?
     var incompatible: ConnectionError?
+    /// A peer isn't told what its version can't read.
+    var withheld: ConnectionError?
     var sending: (any Error)?
     var reading: (any Error)?
     var storing: (any Error)?
     var route: ConnectionError?
     var context: (any Error)?
 
-    var first: (any Error)? { refusal ?? incompatible ?? sending ?? context ?? reading ?? storing ?? route }
+    var first: (any Error)? { refusal ?? incompatible ?? withheld ?? sending ?? context ?? reading ?? storing ?? route }
 }

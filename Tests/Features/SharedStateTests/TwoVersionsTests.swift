@@ -163,11 +163,6 @@ private final class VersionsRun {
         default:
             guard let copy = copies[index] else { return }
             await relaunch(index, isNewer: apps[index].isNewer, losing: .changesSince(copy))
-            // What it changes before it learns that it is an older copy may stay on some devices only.
-            world.network.conditions = .calm
-            world.heal()
-            await world.run(for: .seconds(20))
-            world.network.conditions = .rough
         }
     }
 

@@ -1,0 +1,103 @@
+import MeshRegister
+
+// Two peers find what differs: 256 digests, then prints of the buckets that differ, then versions.
+extension KeyReplica {
+    func answer(_ digests: [UInt64], _ nonce: UInt64, to peer: inout KeyPeer) {
+        let mine = digest().buckets
+        let isDiffering = zip(mine, digests).map { $0 != $1 }
+        var prints = [[UInt64]](repeating: [], count: KeyLimits.bucketCount)
+        for place in table.records.indices where isShareable(place) {
+            let bucket = table.records[place].bucket
+            if !isDiffering[bucket] {
+                peer.confirm(place)
+                continue
+            }
+            if digests[bucket] == 0, isSettled(place) { continue }
+            // It may have lost its store, or have an older one.
+            if !breaks(.marksAreKept) { peer.unconfirm(place) }
+            if digests[bucket] != 0 {
+                prints[bucket].append(table.records[place].print)
+            } else {
+                peer.enqueue(place)
+            }
+        }
+        peer.told = StateVector()
+        var answer = KeyMessage(nonce: 0)
+        answer.answers = nonce
+        answer.isAcknowledgement = !isDiffering.contains(true)
+        for bucket in isDiffering.indices where isDiffering[bucket] && digests[bucket] != 0 {
+            // As many whole buckets as fit; the rest differs still when the peer asks again.
+            guard answer.prints.count + prints[bucket].count <= KeyLimits.listMax || answer.buckets.isEmpty else {
+                answer.isPartial = true
+                break
+            }
+            answer.buckets.append(bucket)
+            answer.prints += prints[bucket].sorted()
+        }
+        peer.answer = answer
+    }
+
+    /// The answer to what was asked: what only the other has is wanted, what only this one has goes there, and where each
+    /// has something that may be the same key the other is told which version.
+    func compare(_ message: KeyMessage, with peer: inout KeyPeer) {
+        var theirs = Set(message.prints)
+        let buckets = Set(message.buckets)
+        var mine: [Int] = []
+        for place in table.records.indices where isShareable(place) && buckets.contains(table.records[place].bucket) {
+            if theirs.remove(table.records[place].print) != nil {
+                peer.confirm(place)
+            } else if isAutomatic(place) {
+                mine.append(place)
+            }
+        }
+        let open = Set(theirs.map(KeyDigest.bucket(ofPrint:)))
+        var answer = peer.answer ?? KeyMessage(nonce: 0)
+        answer.compared = message.nonce
+        answer.wantedPrints = theirs.sorted()
+        for place in mine.sorted(by: { table.records[$0].name < table.records[$1].name }) {
+            if open.contains(table.records[place].bucket), answer.versions.count < KeyLimits.listMax,
+                let version = table.records[place].version
+            {
+                answer.versions.append(version)
+            } else {
+                peer.enqueue(place)
+            }
+        }
+        peer.answer = answer
+    }
+
+    /// The other has compared: it lacks what it wants, and has the rest of what it was told.
+    func conclude(_ nonce: UInt64, _ message: KeyMessage, with peer: inout KeyPeer) {
+        // Nil after a relaunch: what is wanted goes all the same, and the rest is confirmed by the next exchange.
+        let listed = peer.listing.flatMap { $0.nonce == nonce ? $0.prints : nil } ?? []
+        if !listed.isEmpty { peer.listing = nil }
+        let wanted = Set(message.wantedPrints)
+        guard !listed.isEmpty || !wanted.isEmpty else { return }
+        for place in table.records.indices where isShareable(place) {
+            let print = table.records[place].print
+            if wanted.contains(print) {
+                if !breaks(.noWants) { peer.enqueue(place) }
+            } else if listed.contains(print) {
+                peer.confirm(place)
+            }
+        }
+    }
+
+    func compareVersions(_ versions: [KeyMessage.Version], with peer: inout KeyPeer) {
+        var wants: [String] = []
+        for name in versions {
+            let place = table.place(of: name.key)
+            guard let place, let mine = table.records[place].entry?.version else {
+                isOpen(place) ? wants.append(name.key) : peer.refusals.append(name)
+                continue
+            }
+            if mine < name.version { isOpen(place) ? wants.append(name.key) : peer.refusals.append(name) }
+            if mine > name.version, isShareable(place), !breaks(.noWants) { peer.enqueue(place) }
+            if mine == name.version { peer.confirm(place) }
+        }
+        guard !wants.isEmpty else { return }
+        var answer = peer.answer ?? KeyMessage(nonce: 0)
+        answer.wants = wants
+        peer.answer = answer
+    }
+}

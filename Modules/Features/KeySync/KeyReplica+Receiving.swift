@@ -1,0 +1,173 @@
+import Foundation
+import MeshRegister
+
+// What a peer confirms and brings.
+extension KeyReplica {
+    /// - Returns: false when no peer that keeps the rules can have sent it; nothing was taken then.
+    mutating func receive(_ message: KeyMessage, from id: String) -> Bool {
+        guard message.isSound, peers[id] != nil || makeRoom() else { return false }
+        var peer = peers[id] ?? KeyPeer()
+        peer.isReachable = true
+        changedPeers.insert(id)
+        let extent = peer.download?.extent
+        confirm(message, by: &peer)
+        if let record = message.record { take(record, from: &peer) }
+        let arrived = bury(message) + takeAll(message, from: &peer)
+        for key in message.wants where !breaks(.noWants) {
+            guard let place = table.place(of: key), table.records[place].entry != nil else { continue }
+            if table.records[place].rule.isEligible { peer.enqueue(place) }
+        }
+        if let digests = message.digests, !breaks(.noAnswer) { answer(digests, message.nonce, to: &peer) }
+        if !message.buckets.isEmpty { compare(message, with: &peer) }
+        if let compared = message.compared { conclude(compared, message, with: &peer) }
+        if !message.versions.isEmpty { compareVersions(message.versions, with: &peer) }
+        peers[id] = peer
+        noteOwnChanges()
+        if peer.download?.extent != extent { changedDownloads.insert(id) }
+        passOn(arrived, except: id)
+        prune()
+        return true
+    }
+
+    private func confirm(_ message: KeyMessage, by peer: inout KeyPeer) {
+        let (standing, isAsked) = (peer.standing, peer.isAsked)
+        // What brings nothing about may answer what was sent long ago: where that takes longer than the delay, the delay grows.
+        defer {
+            if peer.standing != standing || peer.isAsked != isAsked { peer.retryAt = nil }
+            if peer.standing != standing { peer.retryDelay = .seconds(2) }
+        }
+        if let answers = message.answers { noteAnswer(to: answers, message, by: &peer) }
+        for name in message.refused {
+            guard let place = present(name) else { continue }
+            peer.refuse(place)
+            if peer.upload?.item.place == place { peer.dequeue(place) }
+        }
+        for nonce in message.taken {
+            peer.confirm(nonce) { table.records[$0.place].entry?.version == $0.version }
+        }
+        guard let mark = message.pieceMark, let place = present(mark.name), var upload = peer.upload,
+            upload.item.place == place, upload.item.version == mark.name.version
+        else { return }
+        let total = table.records[place].entry?.bytes?.count ?? 0
+        (upload.offset, upload.isInFlight) = (min(mark.count, total), false)
+        peer.upload = upload
+        guard mark.count >= total else { return }
+        peer.dequeue(place)
+        peer.confirm(place)
+        peer.progress.confirmed += 1
+    }
+
+    /// Of buckets that an answer does not list the peer has what was asked about.
+    private func noteAnswer(to nonce: UInt64, _ message: KeyMessage, by peer: inout KeyPeer) {
+        peer.isAsked = message.isPartial
+        guard let question = peer.question, question.nonce == nonce else { return }
+        (peer.question, peer.hasAnswered) = (nil, true)
+        guard !message.isPartial, !breaks(.looseKeysWait) else { return }
+        let (mine, listed) = (digest().buckets, Set(message.buckets))
+        let isEqual = mine.indices.map { mine[$0] == question.digests[$0] && !listed.contains($0) }
+        for place in table.records.indices where isEqual[table.records[place].bucket] && isShareable(place) {
+            peer.confirm(place)
+        }
+    }
+
+    /// What a peer offers that was removed here, and forgotten, is a removal again, which the peer gets instead of being asked.
+    private mutating func bury(_ message: KeyMessage) -> [Int] {
+        let piece = message.piece.map {
+            KeyMessage.Item(key: $0.name.key, entry: StateEntry(version: $0.name.version, bytes: $0.bytes))
+        }
+        return (message.items + [piece].compactMap { $0 }).compactMap { item in
+            let place = table.place(of: item.key)
+            guard isOpen(place), place.flatMap({ table.records[$0].entry }) == nil, isRemoved(item.entry) else {
+                return nil
+            }
+            return put(StateEntry(version: item.entry.version.removal), item.key, at: place)
+        }
+    }
+
+    /// The place of a key that is here in just that version.
+    private func present(_ name: KeyMessage.Version) -> Int? {
+        table.place(of: name.key).flatMap { table.records[$0].entry?.version == name.version ? $0 : nil }
+    }
+
+    /// - Returns: where what came is now.
+    private mutating func takeAll(_ message: KeyMessage, from peer: inout KeyPeer) -> [Int] {
+        var (places, count) = (message.items.compactMap { take($0, from: &peer) }, message.items.count)
+        if count > 0 { peer.report.append(message.nonce) }
+        if let piece = message.piece, let item = take(piece, from: &peer) {
+            if let place = take(item, from: &peer) { places.append(place) }
+            count += 1
+        }
+        guard count > 0 || message.remaining > 0 else { return [] }
+        if peer.progress.following == 0 { peer.progress.arrived = 0 }
+        peer.progress.arrived += count
+        peer.progress.following = message.remaining
+        return places
+    }
+
+    /// - Returns: its place; nil if something else is there now.
+    private mutating func take(_ item: KeyMessage.Item, from peer: inout KeyPeer) -> Int? {
+        let place = table.place(of: item.key)
+        guard isOpen(place) else {
+            peer.refusals.append(item.name)
+            return nil
+        }
+        if place.map({ table.isOlder(at: $0, than: item.entry) }) ?? true || breaks(.arrivalOrder) {
+            guard let place = put(item.entry, item.key, at: place) else {
+                peer.refusals.append(item.name)
+                return nil
+            }
+            peer.replace(place)
+            peer.dequeue(place)
+            peer.confirm(place)
+            return place
+        }
+        guard let place else { return nil }
+        guard table.records[place].entry?.version == item.entry.version else {
+            peer.enqueue(place)
+            return nil
+        }
+        peer.confirm(place)
+        return place
+    }
+
+    /// Whether a peer may say something of it.
+    func isOpen(_ place: Int?) -> Bool {
+        let rule = place.map { table.records[$0].rule } ?? .unknown
+        return rule.isEligible
+            && (!rule.isSecured || (rule.sharesSecured && isLinkSecured) || breaks(.securedLeaves))
+    }
+
+    /// One value at a time of each peer, at most `KeyLimits.valueBytesMax`; another one takes its place.
+    /// - Returns: the value, once it is whole.
+    private func take(_ piece: KeyMessage.Piece, from peer: inout KeyPeer) -> KeyMessage.Item? {
+        let name = piece.name
+        let place = table.place(of: name.key)
+        guard isOpen(place) else {
+            peer.refusals.append(name)
+            return nil
+        }
+        if let place, let mine = table.records[place].entry, mine.version >= name.version {
+            peer.pieceMark = .init(name: name, count: piece.total)
+            if mine.version != name.version { peer.enqueue(place) }
+            return nil
+        }
+        var download = peer.download ?? KeyPeer.Download(name: name, total: piece.total)
+        if download.name != name || download.total != piece.total { download = .init(name: name, total: piece.total) }
+        if piece.offset == download.bytes.count { download.bytes.append(piece.bytes) }
+        peer.pieceMark = .init(name: name, count: download.bytes.count)
+        guard download.bytes.count == piece.total else {
+            peer.download = download
+            return nil
+        }
+        peer.download = nil
+        return KeyMessage.Item(key: name.key, entry: StateEntry(version: name.version, bytes: download.bytes))
+    }
+
+    /// What one peer has changed goes to the others that this one knows.
+    private mutating func passOn(_ places: [Int], except sender: String) {
+        guard peers.count > 1, !places.isEmpty else { return }
+        for id in peers.keys where id != sender {
+            for place in places where peers[id]?.isConfirmed(place) == false { peers[id]?.enqueue(place) }
+        }
+    }
+}

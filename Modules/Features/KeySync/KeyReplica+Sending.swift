@@ -1,0 +1,123 @@
+import Foundation
+import MeshRegister
+
+// What a peer is sent, and in which order.
+extension KeyReplica {
+    /// What is to be sent to a peer next, within the budget of a message; nil when there is nothing, or when as many
+    /// messages as may be on their way are.
+    mutating func nextMessage(to id: String) -> KeyMessage? {
+        guard var peer = peers[id], peer.isReachable else { return nil }
+        defer { peers[id] = peer }
+        if peer.isToBeAsked {
+            (peer.isToBeAsked, peer.isAsked) = (false, true)
+            let question = KeyPeer.Question(nonce: drawNonce(), digests: digest().buckets)
+            (peer.question, peer.told) = (question, StateVector())
+            var message = KeyMessage(nonce: question.nonce, digests: question.digests)
+            addRecord(to: &message, for: &peer, id)
+            return message
+        }
+        var message = peer.answer ?? KeyMessage(nonce: 0)
+        let sent = fill(&message, for: &peer)
+        (message.taken, message.refused, message.pieceMark) = (peer.report, peer.refusals, peer.pieceMark)
+        guard message != KeyMessage(nonce: 0) else { return nil }
+        (peer.answer, peer.report, peer.refusals, peer.pieceMark) = (nil, [], [], nil)
+        message.nonce = drawNonce()
+        message.remaining = min(peer.dueCount - sent.count, KeyLimits.keysMax)
+        if !sent.isEmpty { peer.send(sent, in: message.nonce) }
+        if message.answers != nil, !message.buckets.isEmpty {
+            peer.listing = KeyPeer.Listing(nonce: message.nonce, prints: Set(message.prints))
+        }
+        addRecord(to: &message, for: &peer, id)
+        return message
+    }
+
+    /// A message could not be handed over. What it confirms goes with the next one; what else it said comes up again when the
+    /// peer is asked, as it is by time.
+    mutating func takeBack(_ message: KeyMessage, from id: String) {
+        guard var peer = peers[id] else { return }
+        // A peer that keeps the rules waits for no more confirmations than that, and repeats what is refused.
+        peer.report = (message.taken + peer.report).suffix(2 * KeyLimits.lettersMax)
+        peer.refusals = (message.refused + peer.refusals).suffix(KeyLimits.listMax)
+        peer.pieceMark = peer.pieceMark ?? message.pieceMark
+        peer.isAsked = true
+        peer.told = StateVector()
+        peers[id] = peer
+    }
+
+    /// The most urgent first; then by size in steps of 4 KiB, so that a large value does not keep the others from going; then
+    /// bucket by bucket, so that of what has arrived when a link is lost few buckets differ.
+    private func sort(_ places: [Int]) -> [Int] {
+        struct Rank {
+            var priority: Int
+            /// Size and bucket.
+            var weight: Int
+            var place: Int
+        }
+        let ranks = places.map { place in
+            let weight = (table.records[place].byteCount >> 12) << 8 | table.records[place].bucket
+            return Rank(priority: table.records[place].rule.priority, weight: weight, place: place)
+        }
+        let order = ranks.sorted { left, right in
+            if left.priority != right.priority { return left.priority > right.priority }
+            return left.weight != right.weight ? left.weight < right.weight : left.place < right.place
+        }
+        return order.map(\.place)
+    }
+
+    /// - Returns: the items.
+    private func fill(_ message: inout KeyMessage, for peer: inout KeyPeer) -> [KeyPeer.Sent] {
+        guard peer.letters.count < KeyLimits.lettersMax, peer.dueCount > 0 else { return [] }
+        var (room, sent) = (configuration.messageBytes, [KeyPeer.Sent]())
+        for place in peer.order(sort) {
+            guard let entry = table.records[place].entry, refusal(table.records[place].rule) == nil,
+                !peer.isConfirmed(place), !breaks(.oneWay)
+            else {
+                peer.dequeue(place)
+                continue
+            }
+            let item = KeyMessage.Item(key: table.records[place].name, entry: entry)
+            if item.byteCount > configuration.messageBytes {
+                if breaks(.largeBlocks) { break }
+                addPiece(of: item, at: place, to: &message, for: &peer, &room)
+            } else if item.byteCount <= room, message.items.count < KeyLimits.listMax {
+                room -= item.byteCount
+                message.items.append(item)
+                sent.append(.init(place: place, version: entry.version))
+            } else {
+                break
+            }
+        }
+        if breaks(.lastKeyOnly) {
+            for item in sent.dropLast() { peer.dequeue(item.place) }
+            (message.items, sent) = (message.items.suffix(1), sent.suffix(1))
+        }
+        return sent
+    }
+
+    /// At most a quarter of a message, of one value at a time, and the next piece when this one has come: what is smaller
+    /// and comes up meanwhile goes in between.
+    private func addPiece(
+        of item: KeyMessage.Item, at place: Int, to message: inout KeyMessage, for peer: inout KeyPeer,
+        _ room: inout Int
+    ) {
+        guard let bytes = item.entry.bytes, message.piece == nil else { return }
+        let sent = KeyPeer.Sent(place: place, version: item.entry.version)
+        let upload = peer.upload ?? KeyPeer.Upload(item: sent)
+        guard upload.item == sent, !upload.isInFlight, upload.offset < bytes.count else { return }
+        let count = min(bytes.count - upload.offset, max(configuration.messageBytes / 4, 1), max(room, 1))
+        let start = bytes.startIndex + upload.offset
+        message.piece = .init(
+            name: item.name, offset: upload.offset, total: bytes.count, bytes: Data(bytes[start..<start + count]))
+        room -= count
+        peer.upload = upload
+        peer.upload?.isInFlight = true
+    }
+
+    func digest() -> KeyDigest {
+        var digest = KeyDigest()
+        for place in table.records.indices where isShareable(place) && !isSettled(place) {
+            digest.add(table.records[place])
+        }
+        return digest
+    }
+}
