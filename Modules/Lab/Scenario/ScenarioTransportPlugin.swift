@@ -18,7 +18,12 @@ public struct ScenarioTransportPlugin: Plugin {
     }
 
     public func contribute(to registry: inout ExtensionRegistry) {
-        registry.add(TransportFixture(patience: 1000, makePair: makePair), to: .transportFixtures)
+        registry.add(
+            TransportFixture(patience: 1000) { codec in
+                var pair = try makePair(codec)
+                pair.makeNarrow = { try makePair(codec, bufferLimit: TransportPair.narrowLimit) }
+                return pair
+            }, to: .transportFixtures)
         registry.add(LinkFixture(countMax: 100, patience: 5000, makeLinks: makeLinks), to: .linkFixtures)
     }
 
@@ -35,12 +40,13 @@ public struct ScenarioTransportPlugin: Plugin {
     }
 
     /// All three are apart until `connect`. Then phone and watch meet first.
-    private func makePair(_ codec: any PayloadCodec) -> TransportPair {
+    private func makePair(_ codec: any PayloadCodec, bufferLimit: Int = 4096) throws -> TransportPair {
         let network = ScenarioNetwork(seed: 1)
         let limit = PayloadLimit(
             id: "scenario.fixture", bytes: 65_536, summary: "what the conformance rules run under",
             source: "chosen; without a budget delivery's own limit holds")
-        let budget = PayloadBudget(limit: limit, codec: codec)
+        var configuration = DeliveryConfiguration()
+        (configuration.payloadLimit, configuration.codec, configuration.bufferLimit) = (limit, codec, bufferLimit)
         let phone = fixturePeer("phone", .phone)
         let watch = fixturePeer("watch", .watch)
         let tablet = fixturePeer("tablet", .tablet)
@@ -50,9 +56,9 @@ public struct ScenarioTransportPlugin: Plugin {
             network.setConditions(ScenarioConditions(latency: .fixed(.milliseconds(200))), from: tablet, to: peer)
         }
         return TransportPair(
-            first: network.makeTransport(localPeer: phone, budget: budget),
-            second: network.makeTransport(localPeer: watch, budget: budget),
-            bystander: network.makeTransport(localPeer: tablet, budget: budget),
+            first: try network.makeTransport(localPeer: phone, configuration: configuration),
+            second: try network.makeTransport(localPeer: watch, configuration: configuration),
+            bystander: try network.makeTransport(localPeer: tablet, configuration: configuration),
             limit: limit,
             connect: { network.heal() },
             disconnect: { network.partition([phone], [watch]) },

@@ -51,6 +51,10 @@ public struct TransportPair: Sendable {
     /// Ends both processes as a crash does and begins them anew, not connected, each with what its store has kept. The
     /// pair that it is asked of is of no use afterwards.
     public var relaunch: (@Sendable () async throws -> TransportPair)?
+    /// Makes one more pair, of which a subscriber that doesn't read holds `narrowLimit` envelopes; nil where that can't be chosen.
+    package var makeNarrow: (@Sendable () async throws -> TransportPair)?
+    /// Maximum number of envelopes that wait for a slow subscriber of a narrow pair.
+    package static let narrowLimit = 32
     /// Makes one more group, of so many peers that all meet in `connect`; nil where only two can be joined.
     public var makeCrowd: (@Sendable (_ count: Int) async throws -> TransportCrowd)?
 
@@ -176,6 +180,7 @@ extension TransportPair {
             ownSendsComeBack: ownSendsComeBack, limit: limit, connect: connect, disconnect: disconnect, settle: settle)
         (pair.provesPeers, pair.reconnects, pair.faults) = (provesPeers, reconnects, faults)
         if let makeDurable { pair.makeDurable = { try await makeDurable().wrapped(by: wrap) } }
+        if let makeNarrow { pair.makeNarrow = { try await makeNarrow().wrapped(by: wrap) } }
         if let relaunch { pair.relaunch = { try await relaunch().wrapped(by: wrap) } }
         if let makeCrowd {
             pair.makeCrowd = { count in

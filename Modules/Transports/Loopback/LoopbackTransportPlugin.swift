@@ -19,16 +19,22 @@ public struct LoopbackTransportPlugin: Plugin {
         registry.add(LinkFixture(countMax: 1) { _ in LinkGroup([LoopbackLink()]) }, to: .linkFixtures)
         registry.add(
             TransportFixture(patience: 1000) { codec in
-                let limit = PayloadLimit(
-                    id: "loopback.fixture", bytes: 65_536, summary: "what the conformance rules run under",
-                    source: "chosen; a loopback without a budget carries any size")
-                let transport = LoopbackSessionSyncTransport(
-                    localPeer: SessionPeer(
-                        id: "loopback", deviceClass: .unknown, appInstanceID: "fixture", topology: .sameHost),
-                    budget: PayloadBudget(limit: limit, codec: codec))
-                return TransportPair(
-                    first: transport, second: transport, ownSendsComeBack: true, limit: limit, connect: {},
-                    settle: { await Task.yield() })
+                var pair = makePair(codec, bufferLimit: 4096)
+                pair.makeNarrow = { makePair(codec, bufferLimit: TransportPair.narrowLimit) }
+                return pair
             }, to: .transportFixtures)
+    }
+
+    private func makePair(_ codec: any PayloadCodec, bufferLimit: Int) -> TransportPair {
+        let limit = PayloadLimit(
+            id: "loopback.fixture", bytes: 65_536, summary: "what the conformance rules run under",
+            source: "chosen; a loopback without a budget carries any size")
+        let transport = LoopbackSessionSyncTransport(
+            localPeer: SessionPeer(
+                id: "loopback", deviceClass: .unknown, appInstanceID: "fixture", topology: .sameHost),
+            budget: PayloadBudget(limit: limit, codec: codec), bufferLimit: bufferLimit)
+        return TransportPair(
+            first: transport, second: transport, ownSendsComeBack: true, limit: limit, connect: {},
+            settle: { await Task.yield() })
     }
 }

@@ -17,6 +17,40 @@ import Testing
         var isInOrder = true
     }
 
+    /// A flow on a lossless lane that has asked for everything, and the ranges. Its sender then offers twice, owing nothing.
+    private func doubtfulFlow() -> (flow: FileFlow, asked: [FileRange]) {
+        var flow = FileFlow(byteCount: 60_000, held: 0, isLossless: true)
+        let asked = flow.asks(now: .zero)
+        #expect(asked.count > 4)
+        flow.offered(now: .seconds(5))
+        #expect(flow.asks(now: .seconds(5)).isEmpty)
+        flow.offered(now: .seconds(15))
+        return (flow, asked)
+    }
+
+    @Test func `Asks that are late cost one chunk at most on a lane that loses none`() {
+        var (flow, asked) = doubtfulFlow()
+        #expect(flow.asks(now: .seconds(15)) == [asked[0]], "a probe")
+        flow.offered(now: .seconds(35))
+        #expect(flow.asks(now: .seconds(35)) == [asked[0]], "the same one")
+        for range in asked {
+            #expect(!flow.take(Self.zeros.prefix(range.count), at: range.offset, now: .seconds(40)).isEmpty)
+            #expect(flow.asks(now: .seconds(40)).isEmpty)
+        }
+        #expect(flow.isComplete)
+    }
+
+    @Test func `Chunks that were dropped beside a lossless lane are asked for again once the sender owes nothing`() {
+        var (flow, asked) = doubtfulFlow()
+        for range in flow.asks(now: .seconds(15)) {
+            _ = flow.take(Self.zeros.prefix(range.count), at: range.offset, now: .seconds(16))
+        }
+        #expect(flow.asks(now: .seconds(16)).isEmpty)
+        #expect(flow.deadline == nil, "nothing is to be done before the next offer")
+        flow.offered(now: .seconds(21))
+        #expect(flow.asks(now: .seconds(21)) == Array(asked.dropFirst()))
+    }
+
     /// - Parameter loss: of datagrams of 1200 bytes: a chunk of many is lost with any of them.
     private func run(
         seed: UInt64, byteCount: UInt64, held: UInt64 = 0, loss: Double = 0, duplication: Double = 0, jitter: Int = 0,

@@ -18,18 +18,7 @@ import Testing
 
     private nonisolated static let fileBytes = 8 << 20
 
-    private enum Stop: CaseIterable {
-        case none, reader, writer, towardsReceiver, towardsSender
-
-        /// Maximum number of bytes read, as a share of the file. A sender that can't hear its receiver for so long sends up to a window
-        /// twice. The cause isn't traced yet; the aim is 1.01.
-        var shareMax: Double {
-            switch self {
-            case .none, .reader, .writer, .towardsReceiver: 1.01
-            case .towardsSender: 1.01 + Double(FileFlow.windowBytesMax) / Double(fileBytes)
-            }
-        }
-    }
+    private enum Stop: CaseIterable { case none, reader, writer, towardsReceiver, towardsSender }
 
     /// - Parameter stop: what stands still for 40 s, long enough for the peers to give each other up.
     private func share(
@@ -69,7 +58,7 @@ import Testing
     @Test func `A side that stops for a while costs no byte where the lane loses none`() async throws {
         for stop in Stop.allCases {
             let share = try await share(seed: 2, disk: .milliseconds(5), stop: stop)
-            #expect(share <= stop.shareMax, "\(stop): \(share)")
+            #expect(share <= 1.01, "\(stop): \(share)")
         }
     }
 
@@ -78,7 +67,7 @@ import Testing
         let disk = Duration.microseconds(Int64(random.next() % 60_000))
         let stop = Stop.allCases[Int(random.next() % UInt64(Stop.allCases.count))]
         let share = try await share(seed: seed, disk: disk, stop: stop)
-        #expect(share <= stop.shareMax, "seed \(seed): \(disk), \(stop), \(share)")
+        #expect(share <= 1.01, "seed \(seed): \(disk), \(stop), \(share)")
     }
 
     @Test func `A slow disk is no loss on datagrams either`() async throws {

@@ -23,6 +23,7 @@ import Testing
         (.mixesFeatures, "transport.features.separate"),
         (.sharesOneStream, "transport.subscribers.independent"),
         (.readsAhead, "transport.subscribers.first"),
+        (.readsAhead, "transport.subscribers.slow"),
         (.acceptsAnySize, "transport.limit.refused"),
         (.refusesUnderAnotherName, "transport.limit.refused"),
         (.understatesItsLimit, "transport.limit.refused"),
@@ -169,6 +170,7 @@ private func decorated(_ pair: TransportPair, _ fault: Fault?, isRelaunched: Boo
             }, holdTime: faults.holdTime)
     }
     if let makeDurable = pair.makeDurable { result.makeDurable = { decorated(try await makeDurable(), fault) } }
+    if let makeNarrow = pair.makeNarrow { result.makeNarrow = { decorated(try await makeNarrow(), fault) } }
     if let relaunch = pair.relaunch {
         result.relaunch = { decorated(try await relaunch(), fault, isRelaunched: true) }
     }

@@ -35,7 +35,7 @@ final class FaultyTransport: TransportWrapper {
         wrapped = base
         self.fault = fault
         self.isRelaunched = isRelaunched
-        relay = fault == .readsAhead ? TransportInbox() : nil
+        relay = fault == .readsAhead ? TransportInbox(bufferLimit: TransportPair.narrowLimit) : nil
         guard let relay else { return }
         let envelopes = wrapped.receiveEnvelopes()
         Task {

@@ -45,6 +45,8 @@ struct FileFlow {
     private var order: [(ticket: UInt64, offset: UInt64)] = []
     private var orderStart = 0
     private var lost: [FileRange] = []
+    /// What was asked for before may still be under way on a lossless lane: of `lost` only a probe is asked for.
+    private var isLate = false
     private var early: [UInt64: Data] = [:]
     private(set) var earlyBytes = 0
     private var askedBytes = 0
@@ -84,7 +86,7 @@ struct FileFlow {
     var deadline: Duration? {
         if isComplete { return nil }
         if let pausedUntil { return pausedUntil }
-        if isLossless { return asked.isEmpty ? .zero : isSilent ? nil : silentAt }
+        if isLossless { return asked.isEmpty ? (isLate ? nil : .zero) : isSilent ? nil : silentAt }
         var index = orderStart
         while index < order.count {
             if let ask = asked[order[index].offset], ask.ticket == order[index].ticket {
@@ -101,11 +103,8 @@ struct FileFlow {
 extension FileFlow {
     /// - Returns: what is next in the file, in order; nothing when others must come first, or nobody asked for it.
     mutating func take(_ bytes: Data, at offset: UInt64, now: Duration) -> [Data] {
-        guard let ask = asked[offset], ask.count == bytes.count else { return [] }
-        asked[offset] = nil
-        askedBytes -= ask.count
-        if !ask.isRepeated { measure(now - ask.at) }
-        newestAnswered = max(newestAnswered, ask.ticket)
+        guard isAwaited(bytes.count, at: offset, now: now) else { return [] }
+        if lost.isEmpty { isLate = false }
         heardAt = now
         offeredAt = nil
         silence = 0
@@ -127,10 +126,27 @@ extension FileFlow {
         return ready
     }
 
+    /// Strikes out what a chunk answers. On a lossless lane it may also answer an ask that was given up, as that one was only late.
+    private mutating func isAwaited(_ count: Int, at offset: UInt64, now: Duration) -> Bool {
+        if let ask = asked[offset], ask.count == count {
+            asked[offset] = nil
+            askedBytes -= count
+            if !ask.isRepeated { measure(now - ask.at) }
+            newestAnswered = max(newestAnswered, ask.ticket)
+            return true
+        }
+        guard isLossless, let index = lost.firstIndex(of: FileRange(offset: offset, count: count)) else { return false }
+        lost.remove(at: index)
+        return true
+    }
+
     /// The peer is there again, and nothing is to be waited for.
     /// - Parameter isAnew: on another connection, so that what was under way is lost.
     mutating func reconnected(isAnew: Bool = true) {
-        if isAnew || !isLossless { giveUpAsked() }
+        if isAnew || !isLossless {
+            giveUpAsked()
+            isLate = false
+        }
         silence = 0
         pausedUntil = nil
     }
@@ -148,13 +164,17 @@ extension FileFlow {
     }
 
     /// The sender, which offers only when it owes nothing, offers the file again. Twice without a chunk in between, and with
-    /// time for one, mean that it has not heard what it was asked for, or that chunks were dropped after they had arrived.
+    /// time for one, mean that it has not heard what it was asked for, or that chunks were dropped after they had arrived. Both may
+    /// also be late, so one chunk is asked for as a probe. The others follow when the sender still offers after it has come.
     mutating func offered(now: Duration) {
         guard isLossless else { return reconnected() }
         reconnected(isAnew: false)
         if let offeredAt {
             guard now - offeredAt >= FileExchange.offerPatience.first else { return }
             giveUpAsked()
+            (silence, isLate) = (1, true)
+        } else if asked.isEmpty {
+            isLate = false
         }
         offeredAt = now
     }
@@ -167,6 +187,7 @@ extension FileFlow {
 
     private mutating func giveUpAsked() {
         for offset in asked.keys.sorted() { giveUp(offset) }
+        if isLossless { lost.sort { $0.offset < $1.offset } }
         order = []
         orderStart = 0
     }
@@ -211,7 +232,7 @@ extension FileFlow {
         }
         let window = silence > 0 ? chunkBytes : windowBytes
         // A few at a time: one message asks for many.
-        guard askedBytes == 0 || !lost.isEmpty || askedBytes <= window / 4 * 3 else { return [] }
+        guard askedBytes == 0 || asksLost || askedBytes <= window / 4 * 3 else { return [] }
         var ranges: [FileRange] = []
         while ranges.count < FileMessage.rangesMax,
             askedBytes == 0 || askedBytes + chunkBytes <= window && outstandingChunks < Self.windowChunksMax,
@@ -227,8 +248,10 @@ extension FileFlow {
         return ranges
     }
 
+    private var asksLost: Bool { !lost.isEmpty && (!isLate || silence > 0) }
+
     private mutating func nextRange() -> (FileRange, isRepeated: Bool)? {
-        if let range = lost.first {
+        if asksLost, let range = lost.first {
             lost.removeFirst()
             if range.count <= chunkBytes { return (range, true) }
             lost.insert(FileRange(offset: range.offset + UInt64(chunkBytes), count: range.count - chunkBytes), at: 0)

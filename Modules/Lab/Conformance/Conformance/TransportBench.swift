@@ -88,6 +88,12 @@ extension TransportBench {
         return TransportBench(try await make(), beside: self)
     }
 
+    /// A bench with a pair that holds little for a subscriber that doesn't read.
+    func narrow() async throws -> TransportBench {
+        guard let make = pair.makeNarrow else { throw ConformanceFailure("the fixture makes no narrow pair") }
+        return TransportBench(try await make(), beside: self)
+    }
+
     /// A bench with the same peers after a crash of both.
     public func relaunched(beside bench: TransportBench) async throws -> TransportBench {
         guard let relaunch = pair.relaunch else { throw ConformanceFailure("the pair cannot be relaunched") }

@@ -138,6 +138,24 @@ extension TransportConformance {
             try requireEqual(received.sequences(), Array(1...6), "what the first subscriber has")
         },
         ConformanceRule(
+            "transport.subscribers.slow",
+            "A subscriber that stops reading loses no reliable envelope; what finds no room waits at the sender"
+        ) { bench in
+            let bench = try await bench.narrow()
+            try await bench.connect()
+            let unread = bench.second.receiveEnvelopes()
+            let sequences = 1...UInt64(8 * TransportPair.narrowLimit)
+            let sending = Task { try await bench.send(sequences) }
+            defer { sending.cancel() }
+            for _ in 0..<5 { await bench.settle() }
+            let received = bench.record(unread)
+            while received.count < sequences.count {
+                let count = received.count
+                try await bench.wait(for: "envelope \(count + 1)") { received.count > count }
+            }
+            try requireEqual(received.sequences(), Array(sequences), "what the slow subscriber has")
+        }.needs(.narrowness),
+        ConformanceRule(
             "transport.limit.refused", "A payload over the limit is refused by the limit's name, one within it arrives"
         ) { bench in
             guard let limit = bench.pair.limit else { return }

@@ -24,6 +24,8 @@ enum TransportNeed: Sendable {
     case bystander
     /// Ends that keep things in a store.
     case durability
+    /// Ends that hold little for a slow subscriber.
+    case narrowness
     /// Many peers.
     case crowd
     /// The link itself can be examined.
@@ -58,6 +60,7 @@ enum TransportNeed: Sendable {
             return pair.bystander != nil && pair.faults == nil ? "a third peer is always there" : nil
         case .bystander: return pair.bystander == nil ? "only two peers can be joined" : nil
         case .durability: return pair.makeDurable == nil ? "the fixture stores nothing" : nil
+        case .narrowness: return pair.makeNarrow == nil ? "the fixture makes no narrow pair" : nil
         case .crowd: return pair.makeCrowd == nil ? "no more than two peers can be joined" : nil
         case .thirdLink: return bench.links?.countMax ?? 0 > 2 ? nil : "no more than two links can be joined"
         case .link: return bench.links == nil ? "the fixture does not show the link below" : nil

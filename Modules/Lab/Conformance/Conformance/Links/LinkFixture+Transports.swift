@@ -10,13 +10,15 @@ extension LinkFixture {
         TransportFixture(patience: patience) { try await makePair($0, stores: nil) }
     }
 
-    private func makePair(_ codec: any PayloadCodec, stores: [CrashingStore]?) async throws -> TransportPair {
+    private func makePair(
+        _ codec: any PayloadCodec, stores: [CrashingStore]?, bufferLimit: Int? = nil
+    ) async throws -> TransportPair {
         let group = try await makeLinks(min(countMax, stores == nil ? 3 : 2))
         let clock = AdjustableClock(group.clock)
         let faults = LinkFaults(group.links)
         let links = faults.links
         let transports = try links.indices.map { index in
-            try transport(index, links[index], group, codec, stores?[index % 2], clock)
+            try transport(index, links[index], group, codec, stores?[index % 2], clock, bufferLimit: bufferLimit)
         }
         for transport in transports { try transport.start() }
         let first = transports[0]
@@ -45,6 +47,7 @@ extension LinkFixture {
             disturb: { faults.disturb(probability: $0) }, jumpClock: { clock.jump(by: $0) },
             holdTime: { clock.hold($0) })
         pair.makeDurable = { try await makePair(codec, stores: [CrashingStore(), CrashingStore()]) }
+        pair.makeNarrow = { try await makePair(codec, stores: nil, bufferLimit: TransportPair.narrowLimit) }
         if let stores {
             pair.relaunch = {
                 faults.die()
@@ -79,11 +82,12 @@ extension LinkFixture {
 
     private func transport(
         _ index: Int, _ link: any TransportLink, _ group: LinkGroup, _ codec: any PayloadCodec,
-        _ store: (any SessionStore)?, _ clock: any DeliveryClock
+        _ store: (any SessionStore)?, _ clock: any DeliveryClock, bufferLimit: Int? = nil
     ) throws -> LinkTransport {
         var configuration = configuration
         configuration.codec = codec
         configuration.seed = UInt64(index)
+        if let bufferLimit { configuration.bufferLimit = bufferLimit }
         let peer = SessionPeer(
             id: group.peerIDs?[index] ?? "peer-\(index)", deviceClass: .unknown, appInstanceID: "fixture",
             topology: .sameHost)
