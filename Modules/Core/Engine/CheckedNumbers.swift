@@ -67,12 +67,14 @@ extension SessionViewRecord {
             throw SessionSyncError.outOfRange(field: "view")
         }
         try membership.checkNumbers()
+        try membership.checkMembers()
     }
 }
 
 extension SessionCheckpoint {
     func checkNumbers() throws {
         try membership.checkNumbers()
+        try membership.checkMembers()
         try base.checkNumbers()
         try check(chain.position, "position")
         for record in log { try record.checkNumbers() }
@@ -90,6 +92,14 @@ extension SessionMembership {
         try check(open.count, "open")
         try check(closed, "closed")
         try check(first, "first")
+    }
+
+    /// A source is open or closed and not both, each is named once, and a peer has one open life.
+    fileprivate func checkMembers() throws {
+        let sources = open.map(\.source) + closed.map(\.source)
+        guard Set(sources).count == sources.count, Set(open.map(\.source.peerID)).count == open.count else {
+            throw SessionSyncError.outOfRange(field: "membership")
+        }
     }
 }
 

@@ -14,7 +14,8 @@
     /// ```
     ///
     /// It is served on loopback only, and its address has a token of 128 random bits: other users of the machine who do not know
-    /// it are answered with 404. It only reads. The newest entries are kept, 100,000 by default. Safe to use from any thread.
+    /// it are answered with 404. It only reads. The newest entries are kept, by default 100,000, in 64 MiB at most. Safe to use
+    /// from any thread.
     public final class Inspector: Sendable {
         /// Where a browser of this machine finds it, token included.
         public let address: String
@@ -31,7 +32,7 @@
         /// - Parameters:
         ///   - session: whose records are shown as they come; more can be followed later.
         ///   - port: 0 for one of the system's choice.
-        ///   - entriesMax: how many entries are kept; older ones are forgotten.
+        ///   - entriesMax: how many entries are kept at most; the oldest are removed first.
         /// - Throws: `InspectorError` when there is no such port to be had.
         public static func start(
             following session: DiagnosticsSession? = nil, port: UInt16 = 0, entriesMax: Int = 100_000

@@ -11,9 +11,14 @@
             var followed: [(session: DiagnosticsSession, last: UInt64)] = []
         }
 
+        /// States of 100 KB would otherwise take 10 GB.
+        private static let bytesMax = 64 << 20
+
         private let state: Locked<State>
 
-        init(entriesMax: Int) { state = Locked(State(log: InspectorLog(limit: entriesMax))) }
+        init(entriesMax: Int) {
+            state = Locked(State(log: InspectorLog(limit: entriesMax, byteCountMax: Self.bytesMax)))
+        }
 
         func add(_ entries: [DiagnosticsEntry]) {
             // What was recorded before comes before.
@@ -27,7 +32,7 @@
 
         var recording: DiagnosticsRecording {
             gather()
-            return DiagnosticsRecording(entries: Array(state.withLock { $0.log.entries.suffix($0.log.limit) }))
+            return DiagnosticsRecording(entries: Array(state.withLock { $0.log.entries }))
         }
 
         func entries(after number: UInt64, max: Int) -> [DiagnosticsEntry] {

@@ -2,30 +2,62 @@ import MeshBus
 import MeshDiagnostics
 
 /// The newest entries of all sources, numbered anew in the order in which they came.
+///
+/// At most `limit` entries of at most `byteCountMax` bytes together; the oldest go first. The newest entry stays, however
+/// large it is.
 struct InspectorLog {
-    private(set) var entries: [DiagnosticsEntry] = []
+    private var held: [DiagnosticsEntry] = []
+    private var byteCount = 0
     private var count: UInt64 = 0
     let limit: Int
+    let byteCountMax: Int
 
-    init(limit: Int) {
+    init(limit: Int, byteCountMax: Int = .max) {
         precondition(limit > 0, "an inspector needs room for one entry")
         self.limit = limit
+        self.byteCountMax = byteCountMax
     }
+
+    var entries: ArraySlice<DiagnosticsEntry> { held.suffix(limit) }
 
     mutating func add(_ entry: DiagnosticsEntry) {
         count += 1
         var entry = entry
         entry.number = count
-        entries.append(entry)
-        // Trimmed by halves, so that adding stays O(1).
-        if entries.count >= limit * 2 { entries.removeFirst(entries.count - limit) }
+        held.append(entry)
+        byteCount += entry.byteCount
+        if held.count >= limit * 2 || byteCount > byteCountMax { trim() }
+    }
+
+    /// Trims by halves of the entries, or by a quarter of the bytes, so that adding stays O(1) on average.
+    private mutating func trim() {
+        var excess = max(held.count - limit, 0)
+        var left = byteCount - held.prefix(excess).reduce(0) { $0 + $1.byteCount }
+        if left > byteCountMax {
+            while left > byteCountMax / 4 * 3, excess < held.count - 1 {
+                left -= held[excess].byteCount
+                excess += 1
+            }
+        }
+        held.removeFirst(excess)
+        byteCount = left
     }
 
     /// At most that many with a higher number, oldest first; O(log entries) to find them.
     func entries(after number: UInt64, max: Int) -> ArraySlice<DiagnosticsEntry> {
-        let kept = entries.suffix(limit)
+        let kept = entries
         guard let first = kept.first?.number, number >= first else { return kept.prefix(max) }
         let skipped = number - first + 1
         return skipped >= UInt64(kept.count) ? [] : kept.dropFirst(Int(skipped)).prefix(max)
+    }
+}
+
+extension DiagnosticsEntry {
+    /// What it takes in memory, roughly.
+    fileprivate var byteCount: Int {
+        let texts = [peer, from, to, feature, payloadType, message, mode, codec, text, state]
+        let tables = (vector?.keys).map { $0.reduce(0) { $0 + $1.utf8.count + 32 } } ?? 0
+        return MemoryLayout<Self>.stride + texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) } + tables
+            + (sync ?? [:]).reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 48 }
     }
 }

@@ -103,6 +103,12 @@ package struct SeriesMessage: Sendable, Codable {
 
     /// Nobody records as many.
     package static let highest: UInt64 = 1 << 40
+
+    /// - Parameter end: the number after a series' last sample, received or loaded.
+    /// - Throws: `WireError.Code.invalidValue` beyond `highest`.
+    static func check(end: UInt64) throws(WireError) {
+        guard end <= highest else { throw WireError(.invalidValue, "samples up to \(end)") }
+    }
 }
 
 extension SeriesID {

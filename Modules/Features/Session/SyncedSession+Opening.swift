@@ -43,6 +43,7 @@ extension SyncedSession {
                 } ?? new()
             session.keep(in: archive, writer)
             session.core.series = series
+            session.storeError = series.damage
             return session
         } catch  where configuration.storeFailure == .continueInMemory && error is StorageError {
             let session = new()

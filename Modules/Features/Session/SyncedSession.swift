@@ -63,7 +63,8 @@ where
     /// Why the last send did not succeed; nil after one that did.
     public internal(set) var lastSendError: (any Error)?
     /// Why the store could not be read or written; nil once it could. Until then nothing is sent or confirmed, unless
-    /// the session goes on in memory.
+    /// the session goes on in memory. `StorageError.Code.damaged` just after `open`: that series was set aside, everything else is
+    /// loaded.
     public internal(set) var storeError: (any Error)?
     /// What an accepted event survives.
     public internal(set) var durability = StoreDurability.memory

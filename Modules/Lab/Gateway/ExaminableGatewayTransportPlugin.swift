@@ -107,7 +107,7 @@
 
         var foundCount: Int { found.withLock { $0.count } }
 
-        func found(_ address: LinkAddress) { found.withLock { _ = $0.insert(address) } }
+        func found(_ address: LinkAddress, as peerID: String?) { found.withLock { _ = $0.insert(address) } }
         func connected(_ address: LinkAddress, as peerID: String?) {}
         func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {}
         func writable(_ address: LinkAddress) {}

@@ -118,7 +118,7 @@
 
         var hasFound: Bool { found.withLock { $0 } }
 
-        func found(_ address: LinkAddress) { found.withLock { $0 = true } }
+        func found(_ address: LinkAddress, as peerID: String?) { found.withLock { $0 = true } }
         func connected(_ address: LinkAddress, as peerID: String?) {}
         func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {}
         func writable(_ address: LinkAddress) {}

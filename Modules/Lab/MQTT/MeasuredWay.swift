@@ -207,7 +207,7 @@
 
             init(_ arrivals: Arrivals, _ room: Room) { (self.arrivals, self.room) = (arrivals, room) }
 
-            func found(_ address: LinkAddress) { room.hasCome() }
+            func found(_ address: LinkAddress, as peerID: String?) { room.hasCome() }
             func connected(_ address: LinkAddress, as peerID: String?) {}
             func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
                 arrivals.add()

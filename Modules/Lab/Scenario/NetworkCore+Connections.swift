@@ -18,8 +18,8 @@ extension NetworkCore {
         for other in members.indices where other != member && members[other].hasJoined {
             let outward = direction(from: member, to: other)
             if hasCommonLane(member, other, isLive: false) {
-                push(.found(directions[outward].toAddress), to: member)
-                push(.found(directions[outward].fromAddress), to: other)
+                push(found(directions[outward].toAddress), to: member)
+                push(found(directions[outward].fromAddress), to: other)
             }
             refresh(outward / 2)
             resumeKept(outward)
@@ -161,9 +161,12 @@ extension NetworkCore {
         directions[index].view = pairs[pair].generation
         directions[index].lastSeen = pairs[pair].generation
         record(isConnected: true, index)
-        let peerID = provesPeers ? direction.toAddress.rawValue : nil
-        push(.connected(direction.toAddress, as: peerID), to: direction.from)
+        push(.connected(direction.toAddress, as: provenID(of: direction.toAddress)), to: direction.from)
     }
+
+    private func found(_ address: LinkAddress) -> Delivery.Content { .found(address, as: provenID(of: address)) }
+
+    private func provenID(of address: LinkAddress) -> String? { provesPeers ? address.rawValue : nil }
 
     private mutating func disconnect(_ index: Int, reason: String?) {
         directions[index].view = nil

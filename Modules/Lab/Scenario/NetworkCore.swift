@@ -47,7 +47,7 @@ struct NetworkCore {
 
     struct Delivery {
         enum Content {
-            case found(LinkAddress)
+            case found(LinkAddress, as: String?)
             case connected(LinkAddress, as: String?)
             case disconnected(LinkAddress, reason: String?)
             case received([UInt8], on: LinkLane, from: LinkAddress)

@@ -158,7 +158,7 @@ extension NetworkCore.Delivery {
 
     fileprivate func perform() {
         switch content {
-        case .found(let address): observer.found(address)
+        case .found(let address, let peerID): observer.found(address, as: peerID)
         case .connected(let address, let peerID): observer.connected(address, as: peerID)
         case .disconnected(let address, let reason): observer.disconnected(address, reason: reason)
         case .received(let bytes, let lane, let address): observer.received(bytes, on: lane, from: address)

@@ -63,7 +63,7 @@ final class FloodingPeer: LinkObserver {
         }
     }
 
-    func found(_ address: LinkAddress) {}
+    func found(_ address: LinkAddress, as peerID: String?) {}
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {}
     func writable(_ address: LinkAddress) {}
     func failed(_ reason: String) {}

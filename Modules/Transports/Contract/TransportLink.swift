@@ -68,13 +68,16 @@ public struct LinkTraits: Hashable, Sendable {
     public var returnsOwnPackets: Bool
     /// Nobody but the peer itself can read what is sent to it or speak in its name, on any lane.
     public var isSecured: Bool
+    /// Every address is told with the id of the peer that has been proven to be there. Delivery refuses others.
+    public var provesPeers: Bool
 
     /// A live link that finds its peers and proves nothing of them, unless told otherwise.
     public init(
         expectedLatency: SessionExpectedLatency = .realtime, discoversPeers: Bool = true,
-        returnsOwnPackets: Bool = false, isSecured: Bool = false
+        returnsOwnPackets: Bool = false, isSecured: Bool = false, provesPeers: Bool = false
     ) {
         self.isSecured = isSecured
+        self.provesPeers = provesPeers
         self.expectedLatency = expectedLatency
         self.discoversPeers = discoversPeers
         self.returnsOwnPackets = returnsOwnPackets
@@ -114,7 +117,8 @@ public struct LinkPacket: Hashable, Sendable {
 public protocol LinkObserver: AnyObject, Sendable {
     /// There is somebody: lanes that the platform keeps work from now on. Comes before whatever arrives on them: what
     /// arrives from an address that was neither found nor connected is let go.
-    func found(_ address: LinkAddress)
+    /// - Parameter peerID: whom the link has proven to be at that address, on every lane; nil when the peer's own word must do.
+    func found(_ address: LinkAddress, as peerID: String?)
     /// Live lanes work from now on, and begin anew: nothing of an earlier connection arrives on them any more. Where
     /// connections begin on other threads than those that send, give each an address of its own, so that no packet for one
     /// that has ended reaches the next.

@@ -6,8 +6,9 @@ import MeshWire
 // MARK: - What the link tells
 
 extension DeliveryCore {
-    mutating func found(_ address: LinkAddress, _ now: DeliveryTime) {
+    mutating func found(_ address: LinkAddress, as provenID: String?, _ now: DeliveryTime) {
         connections[address, default: DeliveryConnection()].isOver = false
+        if let provenID { connections[address]?.kept.provenID = provenID }
         guard settings.keptLane != nil else { return }
         // On lanes that the platform keeps the greeting waits for the other side like everything else.
         if connections[address]?.isLive == false { greet(address, now) }
@@ -158,7 +159,7 @@ extension DeliveryCore {
         _ hello: WireHello, on lane: LinkLane, at address: LinkAddress, _ now: DeliveryTime
     ) throws(WireError) {
         guard let connection = connections[address] else { return }
-        try check(hello, provenID: connection.provenID)
+        try check(hello, provenID: connection.provenPeerID)
         try makeRoom(forPeer: hello.peer.id)
         guard lane.isLive || settings.keptLane == nil else { return meetKept(hello, on: lane, at: address, now) }
         let isRepeated = connection.peerID == hello.peer.id
@@ -289,6 +290,7 @@ extension DeliveryConnection {
         var rest = DeliveryConnection()
         rest.kept = kept
         rest.kept.peerID = peerID ?? kept.peerID
+        rest.kept.provenID = provenPeerID
         var immediate = immediate
         while let message = immediate.takeFirst() { rest.kept.immediate.append(message) }
         return rest

@@ -28,7 +28,7 @@ extension DeliveryCore {
         guard frames.count > 1, connections[address]?.isOver == false, let index = sender(at: address, on: lane),
             !peers[index].isGuest
         else { return nil }
-        let provenID = connections[address]?.provenID
+        let provenID = connections[address]?.provenPeerID
         var envelopes: [AnySessionSyncEnvelope] = []
         envelopes.reserveCapacity(frames.count)
         for frame in frames {
@@ -73,7 +73,8 @@ extension DeliveryCore {
     /// Where the link has proven who is there, whatever names a sender names that peer. What a peer knows of others'
     /// events travels inside of its own snapshots and controls, as events of theirs.
     private mutating func speaksForItself(_ message: WireMessage, at address: LinkAddress) -> Bool {
-        guard let provenID = connections[address]?.provenID, let sender = message.sender, sender.id != provenID else {
+        guard let provenID = connections[address]?.provenPeerID, let sender = message.sender, sender.id != provenID
+        else {
             return true
         }
         report(.rejected(peerID: provenID, reason: "it sent \(sender.what) of '\(sender.id)' as if it were its own"))

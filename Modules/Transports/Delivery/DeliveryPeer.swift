@@ -161,10 +161,14 @@ struct DeliveryConnection: Sendable {
     var isOver = false
     /// Of lanes that the platform keeps; ends with no connection.
     var kept = KeptConnection()
+    /// Whom the link has proven to be there, on whatever lane.
+    var provenPeerID: String? { provenID ?? kept.provenID }
 }
 
 /// What an address is on lanes that the platform keeps.
 struct KeptConnection: Sendable {
+    /// Whom the link has proven to be there.
+    var provenID: String?
     /// Who greeted there last, on whatever lane.
     var peerID: String?
     /// Greetings on the lane `queue`: each launch of the other side brings one, and is owed one.

@@ -5,11 +5,11 @@ import MeshWire
 
 // What the link tells.
 extension DeliveryShell {
-    func found(_ address: LinkAddress) {
+    func found(_ address: LinkAddress, as peerID: String?) {
         perform { state, now in
-            guard state.phase != .closed else { return }
+            guard state.phase != .closed, isNamed(address, peerID, &state) else { return }
             _ = state.line(at: address, setup)
-            state.core.found(address, now)
+            state.core.found(address, as: peerID, now)
         }
     }
 
@@ -19,12 +19,19 @@ extension DeliveryShell {
 
     private func connected(_ address: LinkAddress, as peerID: String?, isGuest: Bool) {
         perform { state, now in
-            guard state.phase != .closed else { return }
+            guard state.phase != .closed, isNamed(address, peerID, &state) else { return }
             let line = state.line(at: address, setup)
             line.beginWriting()
             line.beginReading()
             state.core.connected(address, as: peerID, isGuest: isGuest, now)
         }
+    }
+
+    /// A link that proves who is there does so of every address.
+    private func isNamed(_ address: LinkAddress, _ peerID: String?, _ state: inout State) -> Bool {
+        if peerID != nil || !link.traits.provesPeers { return true }
+        state.core.report(.rejected(peerID: nil, reason: "the link did not say who is at '\(address)'"))
+        return false
     }
 
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {

@@ -108,6 +108,38 @@ import Testing
         }
     }
 
+    /// A device that was listed twice lost every event that it sent from then on.
+    @Test func `A view that names a source twice, or two lives of a peer, is refused`() throws {
+        let changes: [(inout SessionMembership, SessionSource) -> Void] = [
+            { $0.closed.append(SourceSequence(source: $1, sequence: 0)) },
+            { $0.open.append(.init(source: $1)) },
+            { $0.open.append(.init(source: SessionSource(peerID: $1.peerID, incarnation: $1.incarnation &+ 1))) },
+            { membership, source in
+                membership.open.removeAll { $0.source == source }
+                membership.closed += (0...1).map { SourceSequence(source: source, sequence: $0) }
+            },
+        ]
+        for (index, change) in changes.enumerated() {
+            var pair = EnginePair(
+                phone: makeEngine("phone", incarnation: 1), watch: makeEngine("watch", incarnation: 2))
+            for _ in 0..<3 { try pair.exchange() }
+            #expect(pair.phone.membership.open.count == 2)
+            var (metadata, control) = honestControl(of: &pair.watch, at: pair.now)
+            var membership = pair.phone.membership
+            change(&membership, pair.phone.source)
+            control.view = ViewStatement(number: 1)
+            control.record = SessionViewRecord(number: 1, membership: membership)
+            metadata.sequence = 0
+            let envelope = SessionSyncEnvelope(metadata: metadata, payload: control)
+            #expect(throws: SessionSyncError.outOfRange(field: "membership"), "change \(index)") {
+                try pair.phone.receiveControl(envelope, at: pair.now)
+            }
+            _ = try pair.phone.submitLocal("after", at: pair.now)
+            for _ in 0..<3 { try pair.exchange() }
+            #expect(pair.watch.state == ["after"] && pair.phone.state == ["after"], "change \(index)")
+        }
+    }
+
     @Test func `Moments that are none are refused`() throws {
         for seconds in [Double.nan, .infinity, -.infinity] {
             var phone = makeEngine("phone")

@@ -26,4 +26,24 @@ struct InspectorLogTests {
             #expect(log.entries(after: .max, max: 3).isEmpty)
         }
     }
+
+    @Test("entries of large states are bounded in bytes, the oldest go first, and the newest stays")
+    func bytes() {
+        let bytesMax = 10 << 20
+        var log = InspectorLog(limit: 100_000, byteCountMax: bytesMax)
+        for number in 1...1000 {
+            var entry = DiagnosticsEntry(at: Double(number), peer: "phone", kind: .state)
+            entry.state = String(repeating: "1", count: 100_000)
+            log.add(entry)
+            let stateBytes = log.entries.reduce(0) { $0 + ($1.state?.utf8.count ?? 0) }
+            #expect(stateBytes <= bytesMax && stateBytes >= min(number * 100_000, bytesMax / 2))
+            #expect(log.entries.last?.number == UInt64(number))
+        }
+        var huge = DiagnosticsEntry(at: 0, peer: "phone", kind: .state)
+        huge.state = String(repeating: "1", count: bytesMax + 1)
+        log.add(huge)
+        #expect(log.entries.map(\.number) == [1001])
+        log.add(DiagnosticsEntry(at: 1, peer: "phone", kind: .note))
+        #expect(log.entries.map(\.number) == [1002])
+    }
 }

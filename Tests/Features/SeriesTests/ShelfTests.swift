@@ -163,4 +163,68 @@ import Testing
                     == wanted.entries(of: journal, from: 0, maxBytes: .max))
         }
     }
+
+    /// A piece that was accepted and could not be loaded again cost the whole session.
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `Whatever is accepted from a peer can be written and loaded again`(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let kinds: [SeriesColumn.Kind] = [.integer, .unsigned, .bool, .float, .date]
+        let columns = (0..<Int.random(in: 0...3, using: &random)).map {
+            SeriesColumn(name: "\($0)", kind: kinds.randomElement(using: &random) ?? .integer)
+        }
+        let id = SeriesID(peerID: "liar", life: random.next(), name: "a", columns: columns.digest)
+        let store = MemoryStore()
+        var phone = shelf("phone")
+        let blockSamples = SeriesStream.blockSamples
+        let blocks = [0, 1, SeriesMessage.highest / blockSamples - 1, SeriesMessage.highest / blockSamples]
+        var next = (blocks.randomElement(using: &random) ?? 0) * blockSamples
+        for _ in 0..<4 {
+            let count = [1, 2, Int(blockSamples) - 1, Int(blockSamples)].randomElement(using: &random) ?? 1
+            var table = SampleTable(columns: columns)
+            for _ in 0..<count {
+                let bits = columns.map { extremes(of: $0.kind).randomElement(using: &random) ?? 0 }
+                let row = SampleRow(columns: columns, bits: bits, presence: random.next() & table.wholePresence)
+                table.append(row, at: [0, -1, SampleTime.max, -SampleTime.max].randomElement(using: &random) ?? 0)
+            }
+            var message = SeriesMessage()
+            message.pieces = [.init(id: id, columns: columns, first: next, bytes: SeriesBlock.bytes(of: table))]
+            guard let checked = try? message.checked(),
+                (try? phone.receive(checked, from: "liar", isMember: false)) != nil
+            else { break }
+            next += UInt64(count)
+            if Bool.random(using: &random) { try write(&phone, to: store) }
+        }
+        try write(&phone, to: store)
+        var loaded = shelf("phone")
+        try loaded.load(from: store)
+        #expect(loaded.damage == nil)
+        #expect("\(loaded.statuses)" == "\(phone.statuses)")
+        #expect("\(loaded.summary(named: "a", by: nil))" == "\(phone.summary(named: "a", by: nil))")
+    }
+
+    private func extremes(of kind: SeriesColumn.Kind) -> [UInt64] {
+        switch kind {
+        case .integer, .unsigned: [0, 1, .max, 1 << 63, 1 << 63 - 1]
+        case .bool: [0, 1]
+        case .float, .date: [0, 1, -0.0, .infinity, -.infinity, .nan, .greatestFiniteMagnitude].map(\.bitPattern)
+        }
+    }
+
+    @Test func `A damaged series is set aside, and the others are loaded`() throws {
+        let store = MemoryStore()
+        var watch = shelf("watch")
+        for name in ["a", "b", "c"] { try watch.record(1, in: Series(name), at: 0) }
+        try write(&watch, to: store)
+        var batch = StoreBatch()
+        batch.set([7], for: "series/1")
+        try store.commit(batch)
+        var loaded = shelf("watch")
+        try loaded.load(from: store)
+        #expect(loaded.damage?.code == .damaged)
+        #expect(["a", "b", "c"].map { loaded.summary(named: $0, by: nil).count } == [1, 0, 1])
+        // Its number is not given again.
+        try loaded.record(2, in: Series("b"), at: 1)
+        try write(&loaded, to: store)
+        #expect(try store.value(for: "series/1") == [7])
+    }
 }

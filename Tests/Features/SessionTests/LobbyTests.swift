@@ -240,6 +240,56 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         #expect(lobby.devices.map(\.name) == ["a\u{200C}b"], "what moves a screen is left out")
     }
 
+    /// One notice of the highest number and an early date ended every session, for good.
+    @Test func `a lie about the number of a session keeps no one from opening another`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let liar = world.transport(tablet)
+        let lobbies = await start(["phone", "watch"], in: world)
+        await lobbies[0].open()
+        await world.settle(until: { isOne(lobbies) })
+        let first = lobbies[0].invitation
+        let own = SessionSource(peerID: "tablet", incarnation: 9)
+        let past = Date(timeIntervalSince1970: 0)
+        for (revision, number) in [(1, .max), (2, 1 << 31), (3, 70_000)] as [(UInt64, UInt32)] {
+            let lie = SessionInvitation(sessionID: UUID(), number: number, openedAt: past, members: [own])
+            try await liar.sendSnapshot(notice(lie, revision, incarnation: 9), mode: .latestSnapshot, to: nil)
+            await world.settle()
+            #expect(lobbies.allSatisfy { $0.invitation == first }, "number \(number)")
+        }
+        // In somebody else's name it doesn't count either.
+        let foreign = SessionInvitation(
+            sessionID: UUID(), number: 2, openedAt: past, members: [SessionSource(peerID: "server", incarnation: 1)])
+        try await liar.sendSnapshot(notice(foreign, 4, incarnation: 9), mode: .latestSnapshot, to: nil)
+        await world.settle()
+        #expect(lobbies.allSatisfy { $0.invitation == first })
+        let near = SessionInvitation(sessionID: UUID(), number: 60_000, openedAt: past, members: [own])
+        try await liar.sendSnapshot(notice(near, 5, incarnation: 9), mode: .latestSnapshot, to: nil)
+        await world.settle(until: { lobbies.allSatisfy { $0.invitation == near } })
+        await lobbies[1].open()
+        await world.settle(until: { isOne(lobbies) && lobbies[0].invitation?.number == 60_001 })
+    }
+
+    @Test(arguments: [1 << 31, .max] as [UInt32])
+    func `where numbers end, a session is opened in place of the one in the store`(number: UInt32) async throws {
+        let world = VirtualWorld(seed: 1)
+        let store = MemoryStore()
+        let stored = SessionInvitation(
+            sessionID: UUID(), number: number, openedAt: Date(timeIntervalSince1970: 0),
+            members: [SessionSource(peerID: "tablet", incarnation: 9)])
+        var batch = StoreBatch()
+        batch.set(Array(try JSONEncoder().encode(stored)), for: "counter/invitation")
+        try store.commit(batch)
+        let phone = await start(["phone"], in: world, store: store)[0]
+        #expect(phone.invitation == (number == .max ? nil : stored))
+        let watch = await start(["watch"], in: world, isFirst: false)[0]
+        await world.settle(until: { watch.devices.contains { $0.isReachable } })
+        await phone.open()
+        await world.settle(until: { isOne([phone, watch]) && phone.invitation != stored })
+        await watch.open()
+        let second = phone.invitation
+        await world.settle(until: { isOne([phone, watch]) && phone.invitation != second })
+    }
+
     // MARK: - Devices
 
     private struct Notice: Codable, Sendable {

@@ -22,7 +22,7 @@
             func wait(_ isSo: (Heard) -> Bool) async throws {
                 while !heard.withLock({ isSo($0) }) { try await Task.sleep(for: .milliseconds(2)) }
             }
-            func found(_ address: LinkAddress) { heard.withLock { $0.found += 1 } }
+            func found(_ address: LinkAddress, as peerID: String?) { heard.withLock { $0.found += 1 } }
             func connected(_ address: LinkAddress, as peerID: String?) { heard.withLock { $0.connected += 1 } }
             func connected(_ address: LinkAddress, asGuest peerID: String) { heard.withLock { $0.guests += 1 } }
             func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {

@@ -77,7 +77,7 @@
         var heard: Heard { state.withLock { $0 } }
         func packets(on lane: LinkLane) -> [[UInt8]] { heard.packets[lane] ?? [] }
 
-        func found(_ address: LinkAddress) { state.withLock { $0.isFound = true } }
+        func found(_ address: LinkAddress, as peerID: String?) { state.withLock { $0.isFound = true } }
         func connected(_ address: LinkAddress, as peerID: String?) { state.withLock { $0.connections += 1 } }
         func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
             state.withLock { $0.packets[lane, default: []].append(Array(bytes)) }

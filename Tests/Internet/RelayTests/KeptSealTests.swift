@@ -89,6 +89,17 @@
             #expect(try open(known, &opener, topic: "0") == [1])
         }
 
+        @Test func `What a sender sealed many launches ago is not opened again`() throws {
+            var opener = KeptOpener(from: sender.id, to: receiver)
+            var messages: [[UInt8]] = []
+            for launch in 0..<3 * KeptOpener.contextsMax {
+                var sealer = try KeptSealer(from: sender, to: receiverKey)
+                messages.append(try sealer.seal([UInt8(launch)], for: "t"))
+                #expect(try open(messages[launch], &opener) == [UInt8(launch)])
+            }
+            for message in messages { #expect(throws: SealError.replayed) { try open(message, &opener) } }
+        }
+
         @Test func `A message opens under no other topic, from no other sender and for no other receiver`() throws {
             var sealer = try KeptSealer(from: sender, to: receiverKey)
             let sealed = try sealer.seal([1, 2, 3], for: "t")

@@ -44,7 +44,7 @@
         let told = Locked<[String]>([])
         let whileConnecting = Locked<(@Sendable (LinkAddress) -> Void)?>(nil)
 
-        func found(_ address: LinkAddress) { told.withLock { $0.append("found") } }
+        func found(_ address: LinkAddress, as peerID: String?) { told.withLock { $0.append("found") } }
         func connected(_ address: LinkAddress, as peerID: String?) {
             whileConnecting.withLock { $0 }?(address)
             told.withLock { $0.append("connected") }

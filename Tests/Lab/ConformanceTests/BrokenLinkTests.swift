@@ -36,6 +36,7 @@ import Testing
         (.swapsWhatWaits, "link.file.kept"),
         (.keepsTheOldest, "link.latest.newest"),
         (.provesNothing, "link.peer.proven"),
+        (.provesNothing, "link.peer.greeting"),
     ]
 
     @Test func `Every rule has a fault that it must notice, and every fault a rule`() {

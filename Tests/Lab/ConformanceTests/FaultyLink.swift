@@ -125,7 +125,9 @@ final class FaultyLink: TransportLink, LinkObserver {
 
     private var observer: (any LinkObserver)? { state.withLock { $0.observer } }
 
-    func found(_ address: LinkAddress) { observer?.found(address) }
+    func found(_ address: LinkAddress, as peerID: String?) {
+        observer?.found(address, as: fault == .provesNothing ? nil : peerID)
+    }
 
     func connected(_ address: LinkAddress, as peerID: String?) {
         let (count, last) = state.withLock { state in

@@ -42,7 +42,7 @@ import Testing
             }
         }
 
-        func found(_ address: LinkAddress) {}
+        func found(_ address: LinkAddress, as peerID: String?) {}
         func connected(_ address: LinkAddress, as peerID: String?) {
             side.withLock { side in
                 if side.isConnected { side.faults.append("connected twice") }

@@ -51,7 +51,7 @@ final class Witness: LinkObserver {
 
     private func note(_ word: Word) { told.withLock { $0.append(word) } }
 
-    func found(_ address: LinkAddress) { note(.found(address.rawValue)) }
+    func found(_ address: LinkAddress, as peerID: String?) { note(.found(address.rawValue)) }
     func connected(_ address: LinkAddress, as peerID: String?) { note(.connected(address.rawValue)) }
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
         note(.received(Array(bytes), lane, from: address.rawValue))

@@ -101,7 +101,7 @@
         func packets(on lane: LinkLane) -> [[UInt8]] { log.withLock { $0.packets[lane] ?? [] } }
         func bytes(on lane: LinkLane) -> [UInt8] { Array(packets(on: lane).joined()) }
 
-        func found(_ address: LinkAddress) {}
+        func found(_ address: LinkAddress, as peerID: String?) {}
 
         func connected(_ address: LinkAddress, as peerID: String?) {
             log.withLock { log in

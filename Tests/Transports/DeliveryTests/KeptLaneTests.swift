@@ -364,7 +364,7 @@ private final class KeptWire: Sendable {
 
     fileprivate func open(_ end: String, _ observer: any LinkObserver) {
         let latest = state.withLock { $0.ends[end]?.latest ?? [:] }
-        observer.found("other")
+        observer.found("other", as: nil)
         for (_, packet) in latest.sorted(by: { $0.key < $1.key }) {
             observer.received(packet.bytes, on: .latest, from: "other")
         }

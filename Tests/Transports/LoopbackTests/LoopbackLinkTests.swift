@@ -10,7 +10,7 @@ import Testing
 
         private func note(_ word: String) { words.withLock { $0.append(word) } }
 
-        func found(_ address: LinkAddress) { note("found \(address)") }
+        func found(_ address: LinkAddress, as peerID: String?) { note("found \(address)") }
         func connected(_ address: LinkAddress, as peerID: String?) { note("connected \(address)") }
         func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
             note("\(Array(bytes)) on \(lane) from \(address)")

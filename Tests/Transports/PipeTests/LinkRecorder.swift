@@ -30,7 +30,7 @@ final class LinkRecorder: LinkObserver {
 
     var connections: Set<LinkAddress> { current.withLock { $0 } }
 
-    func found(_ address: LinkAddress) { channel.continuation.yield(.found(address)) }
+    func found(_ address: LinkAddress, as peerID: String?) { channel.continuation.yield(.found(address)) }
 
     func connected(_ address: LinkAddress, as peerID: String?) {
         _ = current.withLock { $0.insert(address) }

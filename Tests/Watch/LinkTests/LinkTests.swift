@@ -244,7 +244,7 @@ final class End: LinkObserver {
         }
     }
 
-    func found(_ address: LinkAddress) { note("found", address) }
+    func found(_ address: LinkAddress, as peerID: String?) { note("found", address) }
     func connected(_ address: LinkAddress, as peerID: String?) { note("connected") }
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
         note("\(lane.rawValue) \(bytes.first ?? 0)")

@@ -102,7 +102,7 @@
 
         func close() async { await link.close() }
 
-        func found(_ address: LinkAddress) {}
+        func found(_ address: LinkAddress, as peerID: String?) {}
         func connected(_ address: LinkAddress, as peerID: String?) {
             self.address = address
             addresses.continuation.yield(address)

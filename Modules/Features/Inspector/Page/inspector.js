@@ -2,7 +2,7 @@
 // Shows entries of a recording (DiagnosticsEntry). What they say has come from peers: it becomes text, never markup,
 // and names are keys of maps, never of objects.
 
-const rowHeight = 18, chunkRows = 256, chunksMax = 64, entriesMax = 200000, treeNodesMax = 2000;
+const rowHeight = 18, chunkRows = 256, chunksMax = 64, entriesMax = 200000, bytesMax = 2 ** 28, treeNodesMax = 2000;
 const find = id => document.getElementById(id);
 // Controls, and what turns the direction of the text around, are shown by their numbers.
 const printable = content => String(content).replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
@@ -17,6 +17,7 @@ const text = (name, content, className) => {
 // --- What is known
 
 let entries = [], rows = [];            // rows: places in `entries` that the filters let through
+let byteCount = 0;                      // roughly, of all entries
 let lanes = [], laneOf = new Map();     // peers, in the order in which they were seen
 let sentAt = new Map();                 // message → places where it was sent
 let states = new Map();                 // peer and feature → places of its states, ascending
@@ -26,7 +27,21 @@ let cursor = -1, isPaused = false, lastNumber = 0, isLive = true;
 
 function forgetAll() {
   entries = []; rows = []; lanes = []; laneOf = new Map(); sentAt = new Map(); states = new Map();
-  features = new Set(); arrows = []; chunks = new Map(); cursor = -1;
+  features = new Set(); arrows = []; chunks = new Map(); cursor = -1; byteCount = 0;
+}
+
+// Long are only texts and states, of which a character may take two bytes.
+const byteCountOf = entry => 1000 + 2 * String(entry.text ?? '').length + 2 * String(entry.state ?? '').length;
+
+// The newest entries that take three quarters of the room, and at least one.
+function newest() {
+  let first = entries.length, bytes = 0;
+  while (first > 0 && entries.length - first < entriesMax * 0.75) {
+    bytes += byteCountOf(entries[first - 1]);
+    if (bytes > bytesMax * 0.75 && first < entries.length) break;
+    first -= 1;
+  }
+  return entries.slice(first);
 }
 
 const peerNames = entry => [entry.peer, entry.from, entry.to].filter(name => typeof name === 'string' && name);
@@ -34,6 +49,7 @@ const peerNames = entry => [entry.peer, entry.from, entry.to].filter(name => typ
 function take(entry) {
   if (!entry || typeof entry !== 'object' || typeof entry.peer !== 'string') return;
   const place = entries.push(entry) - 1;
+  byteCount += byteCountOf(entry);
   for (const name of peerNames(entry)) if (!laneOf.has(name) && lanes.length < 64) {
     laneOf.set(name, lanes.length);
     lanes.push(name);
@@ -115,8 +131,8 @@ function add(lines) {
   const before = entries.length, knownLanes = lanes.length, knownFeatures = features.size;
   for (const entry of lines) if (entry && entry.peer) recorders.add(entry.peer);
   for (const entry of lines) take(entry);
-  if (entries.length > entriesMax) {
-    const kept = entries.slice(-Math.floor(entriesMax * 0.75));
+  if (entries.length > entriesMax || byteCount > bytesMax) {
+    const kept = newest();
     forgetAll();
     for (const entry of kept) take(entry);
     filter();

@@ -35,6 +35,8 @@ package struct SeriesShelf: Sendable {
     private var wanted: [SeriesID: Wanted] = [:]
     private var fetch: Fetch?
     private var lastAsked: SeriesID?
+    /// Why a series was set aside at load. Its bytes stay in the store.
+    package private(set) var damage: StorageError?
     /// Samples that came and found no room.
     package private(set) var refusedCount = 0
 
@@ -75,22 +77,21 @@ package struct SeriesShelf: Sendable {
         self.newLife = newLife
     }
 
-    /// - Throws: `StorageError`: `damaged` for parts that do not fit together. Complexity: O(blocks).
+    /// A series whose parts don't fit together is set aside (`damage`), the others are loaded.
+    /// - Throws: what the store throws. Complexity: O(blocks).
     package mutating func load(from store: any SessionStore) throws {
         for head in try store.catalog(prefix: prefix).keys {
-            guard let number = Int(head.dropFirst(prefix.count)), let bytes = try store.value(for: head) else {
-                continue
-            }
+            guard let number = Int(head.dropFirst(prefix.count)), number >= 0, number < .max,
+                let bytes = try store.value(for: head)
+            else { continue }
+            nextNumber = max(nextNumber, number + 1)
             do {
                 let stored = try CompactCodec().decode(StoredSeries.self, from: bytes)
                 let names = SeriesNames(prefix: prefix, number: number)
                 add(try SeriesStream.load(stored, names, from: store))
             } catch let error where !(error is StorageError) {
-                throw StorageError(
-                    .damaged, "series \(number) cannot be read; keep a copy of the store and begin with a new one",
-                    cause: error)
+                damage = StorageError(.damaged, "series \(number) cannot be read and is set aside", cause: error)
             }
-            nextNumber = max(nextNumber, number + 1)
         }
     }
 
@@ -434,6 +435,7 @@ extension SeriesShelf {
         let isNewBeginning = piece.first > next && id.peerID == peerID && wanted[id]?.first == piece.first
         guard piece.first <= next || isNewBeginning else { return }
         var table = try SeriesBlock.table(from: piece.bytes, columns: columns)
+        try SeriesMessage.check(end: piece.first + UInt64(table.count))
         guard piece.first + UInt64(table.count) > next else { return }
         guard hasBudget else {
             refusedCount += table.count

@@ -238,7 +238,11 @@ struct SeriesStream: Sendable {
             first: blocks.lowerBound * blockSamples)
         stream.isStored = true
         try store.forEachEntry(of: names.spans) { entry in
-            stream.add(try CompactCodec().decode(StoredSpan.self, from: entry.bytes))
+            let span = try CompactCodec().decode(StoredSpan.self, from: entry.bytes)
+            guard span.isWellFormed(columnCount: stream.columns.count) else {
+                throw WireError(.corrupted, "span \(entry.position)")
+            }
+            stream.add(span)
         }
         stream.byteCount = stream.spans.reduce(0) { $0 + $1.byteCount }
         stream.tailJournal.load(catalog)
@@ -252,6 +256,7 @@ struct SeriesStream: Sendable {
             stream.add(Piece(first: piece.first, count: samples.count, bytes: piece.block))
             stream.partial.add(samples)
         }
+        try SeriesMessage.check(end: stream.next)
         return stream
     }
 }

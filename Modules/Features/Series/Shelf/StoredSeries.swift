@@ -11,6 +11,12 @@ struct StoredSeries: Codable {
 struct StoredSpan: Codable {
     var byteCount: Int
     var summary: BlockSummary
+
+    func isWellFormed(columnCount: Int) -> Bool {
+        (0...SeriesLimits.blockBytesMax).contains(byteCount) && summary.count == SeriesLimits.blockSamples
+            && summary.columns.count == columnCount
+            && summary.columns.allSatisfy { (0...SeriesLimits.blockSamples).contains($0.count) }
+    }
 }
 
 /// A piece of a block that is not whole, and where it begins.

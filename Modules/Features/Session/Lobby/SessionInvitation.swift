@@ -8,6 +8,12 @@ public import MeshEngine
 public struct SessionInvitation: Codable, Hashable, Sendable {
     /// Devices of one session, at most.
     public static let membersMax = 16
+    /// Where numbers end. Two sessions of this number differ by their dates: the later one is the greater.
+    static let numberMax: UInt32 = 1 << 31
+    /// How far one notice moves the number that a device knows. Otherwise one lie would use up all numbers.
+    static let stepMax: UInt32 = 1 << 16
+    /// How far ahead of this device's clock a session of the highest number may have been opened.
+    private static let secondsAheadMax: TimeInterval = 86_400
 
     /// The session that is under way.
     public let sessionID: UUID
@@ -70,21 +76,35 @@ public struct SessionInvitation: Codable, Hashable, Sendable {
             latecomers: Array(late.values.sorted().prefix(room)))
     }
 
-    /// Whether it may be followed: it came from outside.
-    var isUsable: Bool {
+    /// Whether it may be followed: it came from outside, or from the store.
+    func isUsable(at now: Date) -> Bool {
         let peerIDs = Set(everybody.map(\.peerID))
         return !members.isEmpty && peerIDs.count == everybody.count && peerIDs.count <= Self.membersMax
             && members == members.sorted() && latecomers != [] && (latecomers ?? []) == (latecomers ?? []).sorted()
-            && openedAt.timeIntervalSince1970.isFinite
+            && openedAt.timeIntervalSince1970.isFinite && number <= Self.numberMax
+            && (number < Self.numberMax || openedAt.timeIntervalSince(now) <= Self.secondsAheadMax)
+    }
+
+    /// Whether it is near enough to the present one to be believed.
+    func isWithinStep(of present: SessionInvitation) -> Bool {
+        number <= present.number || number - present.number <= Self.stepMax
+    }
+
+    /// The number and date of the session that is to supersede this one.
+    func next(at now: Date) -> (number: UInt32, openedAt: Date) {
+        number < Self.numberMax ? (number + 1, now) : (number, max(now, openedAt.addingTimeInterval(1)))
     }
 }
 
 extension SessionInvitation: Comparable {
     /// The higher number is the greater: its opener had seen the one before. Of equal numbers it is the one that was opened
-    /// earlier, since more has happened in it; then the lower id. Of one session it is the larger group.
+    /// earlier, since more has happened in it; then the lower id. Of one session it is the larger group. Where numbers end (2^31),
+    /// the later one is the greater, so that a user can always open another session.
     public static func < (left: Self, right: Self) -> Bool {
         if left.number != right.number { return left.number < right.number }
-        if left.openedAt != right.openedAt { return left.openedAt > right.openedAt }
+        if left.openedAt != right.openedAt {
+            return (left.openedAt > right.openedAt) == (left.number < numberMax)
+        }
         if left.sessionID != right.sessionID { return left.sessionID.uuidString > right.sessionID.uuidString }
         if left.everybody.count != right.everybody.count { return left.everybody.count < right.everybody.count }
         if left.members != right.members { return left.members.lexicographicallyPrecedes(right.members) }

@@ -14,8 +14,10 @@ extension SessionLobby {
 
     /// Goes with that invitation if it is greater than the one so far, or names more devices of the same session, and passes
     /// it on.
-    func consider(_ heard: SessionInvitation) {
-        guard heard.isUsable else { return }
+    /// - Parameter peerID: who says so, one of the session's devices; nil for this one.
+    func consider(_ heard: SessionInvitation, from peerID: String? = nil) {
+        guard heard.isUsable(at: base.now()), peerID.map(heard.includes) ?? true else { return }
+        if peerID != nil, let invitation, !heard.isWithinStep(of: invitation) { return }
         var heard = heard
         if let invitation {
             if invitation.isOfOneSession(as: heard) {

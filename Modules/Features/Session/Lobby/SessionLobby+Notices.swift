@@ -63,7 +63,7 @@ extension SessionLobby {
                 isMember: false, source: SessionSource(peerID: peerID, incarnation: notice.incarnation)))
         devices.sort { $0.peerID < $1.peerID }
         nameMembers()
-        if let heard = notice.invitation { consider(heard) }
+        if let heard = notice.invitation { consider(heard, from: peerID) }
         takeInFirst()
         onChange(.devices)
     }

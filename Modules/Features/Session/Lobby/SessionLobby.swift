@@ -118,10 +118,10 @@ where
     /// Returns once the session is there, or `storeError` says why not.
     public func open() async {
         if life == nil { await beginLife() }
-        let number = (invitation?.number ?? 0).addingReportingOverflow(1)
+        let (number, openedAt) = invitation?.next(at: base.now()) ?? (1, base.now())
         let own = SessionSource(peerID: transport.localPeer.id, incarnation: incarnation)
         let opened = SessionInvitation(
-            sessionID: makeSessionID(), number: number.overflow ? .max : number.partialValue, openedAt: base.now(),
+            sessionID: makeSessionID(), number: number, openedAt: openedAt,
             members: [own] + connectedSources.prefix(membersMax - 1))
         openedHere = opened
         consider(opened)

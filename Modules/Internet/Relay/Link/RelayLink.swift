@@ -11,7 +11,8 @@
     /// quarter of a second. Whoever has something for the observer calls it, one at a time and in the core's order.
     public final class RelayLink: GuestAdmittingLink {
         public let lanes: [LinkLane: PayloadLimit]
-        public let traits = LinkTraits(expectedLatency: .realtime, discoversPeers: false, isSecured: true)
+        public let traits = LinkTraits(
+            expectedLatency: .realtime, discoversPeers: false, isSecured: true, provesPeers: true)
 
         private struct State {
             var core: RelayLinkCore
@@ -139,7 +140,7 @@
             case .unsubscribe(let topics): client.unsubscribe(from: topics)
             // One that is not taken is said again, by time or by the next connection.
             case .publish(let message): try? client.publish(message)
-            case .found(let id): observer?.found(id.address)
+            case .found(let id): observer?.found(id.address, as: id.description)
             case .connected(let id): observer?.connected(id.address, as: id.description)
             case .connectedAsGuest(let id): observer?.connected(id.address, asGuest: id.description)
             case .received(let bytes, let lane, let id): observer?.received(bytes, on: lane, from: id.address)

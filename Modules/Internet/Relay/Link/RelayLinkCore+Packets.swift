@@ -82,6 +82,8 @@
             } catch .replayed {
                 // Relays repeat by themselves, too: what is retained at each subscription, the rest after each lost connection.
                 statistics.replayed += 1
+            } catch .exhausted {
+                reject(id, "a message on the lane \(lane.rawValue): too many topics or launches of its sender", now)
             } catch {
                 statistics.forged += 1
                 reject(id, "a message on the lane \(lane.rawValue) is not its own: \(error)", now)

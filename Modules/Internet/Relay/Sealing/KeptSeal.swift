@@ -70,11 +70,14 @@
 
     /// Opens what one peer has sealed for this one.
     ///
-    /// Holds the keys of its newest `contextsMax` contexts, of each the last counter of each topic: a message that is not
-    /// newer is a replay, or was overtaken, and is refused. Memory goes with the process, and what guards against replays
-    /// from before is delivery's own numbering.
+    /// Holds the keys of its newest `contextsMax` contexts, and of each context the last counter of each topic. A message that is
+    /// not newer is a replay, or was overtaken, and is refused. So is every message of an older context. After `retiredMax` of
+    /// those, new contexts are refused until the receiver's next launch.
+    ///
+    /// Memory goes with the process; delivery's own numbering guards against replays from before.
     struct KeptOpener: Sendable {
         static let contextsMax = 16
+        static let retiredMax = 4096
         static let topicsMax = 256
 
         private struct Context: Sendable {
@@ -86,6 +89,8 @@
         private var contexts: [[UInt8]: Context] = [:]
         /// Oldest first.
         private var order: [[UInt8]] = []
+        /// The ends of the encapsulated keys of older contexts, which are random.
+        private var retired: Set<UInt64> = []
 
         let sender: PeerID
         let own: OwnKey
@@ -95,7 +100,8 @@
             self.own = own
         }
 
-        /// - Throws: `SealError`: `malformed`, `forged`, `replayed` (seen or overtaken), `exhausted`.
+        /// - Throws: `SealError`: `malformed`, `forged`, `replayed` (seen, overtaken, or of an older context), `exhausted` (too
+        ///   many topics or contexts).
         mutating func open(_ message: UnsafeRawBufferPointer, from topic: String) throws(SealError) -> [UInt8] {
             guard message.count >= KeptSeal.overhead, message[0] == SealSuite.version else { throw .malformed }
             let head = Array(message.prefix(KeptSeal.headByteCount))
@@ -119,6 +125,8 @@
         }
 
         private func makeContext(_ head: [UInt8]) throws(SealError) -> Context {
+            guard !retired.contains(Self.number(head)) else { throw .replayed }
+            guard retired.count < Self.retiredMax else { throw .exhausted }
             let points = head.dropFirst()
             guard let peer = PeerKey(points.prefix(SealSuite.pointByteCount), of: sender) else { throw .forged }
             do {
@@ -135,8 +143,13 @@
         private mutating func remember(_ context: Context, _ head: [UInt8]) {
             contexts[head] = context
             order.append(head)
-            if order.count > Self.contextsMax { contexts[order.removeFirst()] = nil }
+            guard order.count > Self.contextsMax else { return }
+            let oldest = order.removeFirst()
+            contexts[oldest] = nil
+            retired.insert(Self.number(oldest))
         }
+
+        private static func number(_ head: [UInt8]) -> UInt64 { head.suffix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
         private static func decrypt(
             _ sealed: Slice<UnsafeRawBufferPointer>, _ key: SymmetricKey, _ counter: UInt64,

@@ -1,3 +1,4 @@
+import Foundation
 import MeshBus
 import MeshDelivery
 import MeshIdentity
@@ -311,7 +312,44 @@ extension TransportConformance {
             "link.peer.proven", "Where the link proves who is there, a peer speaks for nobody else",
             check: speakForOthers
         ).needs(.link, .otherPeer, .liveLane, .provenPeers),
+        ConformanceRule(
+            "link.peer.greeting", "Where the link proves who is there, nobody greets in another's name, on any lane"
+        ) { bench in
+            if let fixture = bench.links { try await greetAsAnother(fixture) }
+        }.needs(.link, .otherPeer, .provenPeers),
     ]
+
+    /// A peer that greets, and sends in every mode, as somebody else: first on the lanes that a platform keeps.
+    private static func greetAsAnother(_ fixture: LinkFixture) async throws {
+        let group = try await fixture.makeLinks(2)
+        guard let peerIDs = group.peerIDs else { return }
+        let ids = ["somebody else", peerIDs[1]]
+        let ends = try zip(ids, group.links).map { id, link in
+            let peer = SessionPeer(id: id, deviceClass: .unknown, appInstanceID: "0", topology: .sameHost)
+            return try LinkTransport(
+                localPeer: peer, link: link, configuration: fixture.configuration, clock: group.clock)
+        }
+        let envelopes = Recorder(ends[1].receiveEnvelopes())
+        let snapshots = Recorder(ends[1].receiveSnapshots())
+        for end in ends { try end.start() }
+        let metadata = SessionSyncMetadata(
+            sessionID: UUID(), featureID: "greeting", sourcePeerID: ids[0], sequence: 1, causalTimestamp: Date(),
+            payloadType: "text")
+        let envelope = try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: "mine"))
+        let snapshot = try AnySessionSyncSnapshot(
+            SessionSyncSnapshot(metadata: metadata, revision: 1, state: "mine", peerSequenceVector: [:]))
+        for isConnected in [false, true] {
+            if isConnected { try await group.connect?() }
+            for mode in [SessionDeliveryMode.realtimeBestEffort, .reliableEventually] {
+                try? await ends[0].send(envelope, mode: mode, to: nil)
+            }
+            try? await ends[0].sendSnapshot(snapshot, mode: .latestSnapshot, to: nil)
+            for _ in 0..<50 { await group.settle() }
+        }
+        for end in ends { await end.close() }
+        try require(ends[1].knownPeers.isEmpty, "a peer greeted as '\(ids[0])' and was believed")
+        try require(envelopes.elements.isEmpty && snapshots.elements.isEmpty, "a peer spoke as '\(ids[0])'")
+    }
 
     /// In every mode something of somebody else's, and after it something of one's own.
     private static func speakForOthers(_ bench: TransportBench) async throws {

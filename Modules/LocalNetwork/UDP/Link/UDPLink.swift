@@ -30,7 +30,9 @@
         public let configuration: UDPLinkConfiguration
         public let lanes: [LinkLane: PayloadLimit] = [.stream: .udpStream, .datagram: .udpSealed]
         public var traits: LinkTraits {
-            LinkTraits(expectedLatency: .realtime, discoversPeers: configuration.discovery != nil, isSecured: true)
+            LinkTraits(
+                expectedLatency: .realtime, discoversPeers: configuration.discovery != nil, isSecured: true,
+                provesPeers: true)
         }
 
         private let routes = Locked(Routes())

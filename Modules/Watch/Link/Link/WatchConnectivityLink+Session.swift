@@ -110,7 +110,7 @@ extension WatchConnectivityLink: WatchSessionListener {
         let (multiplexer, latest) = state.withLock { state in
             let waiting = state.places[address]?.failed.count ?? 0
             state.places[address, default: Place()].transferCount = waiting + (cancels ? 0 : outstanding.count)
-            tell { $0.found(address) }
+            tell { $0.found(address, as: nil) }
             unblock(address, &state)
             return (state.multiplexer, state.places[address]?.latest ?? [:])
         }

@@ -28,7 +28,7 @@ final class FaultInjectingLink: TransportLink, LinkObserver {
         faults.closed(index)
     }
 
-    func found(_ address: LinkAddress) { faults.found(address, at: index) }
+    func found(_ address: LinkAddress, as peerID: String?) { faults.found(address, as: peerID, at: index) }
     func connected(_ address: LinkAddress, as peerID: String?) { faults.connected(address, as: peerID, at: index) }
     func received(_ bytes: UnsafeRawBufferPointer, on lane: LinkLane, from address: LinkAddress) {
         faults.received(bytes, on: lane, from: address, at: index)

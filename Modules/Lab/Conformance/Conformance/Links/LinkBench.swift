@@ -128,7 +128,7 @@ final class LinkWitness: LinkObserver {
     func bytes(on lane: LinkLane) -> [UInt8] { Array(packets(on: lane).joined()) }
     func forget() { record.withLock { $0.packets = [:] } }
 
-    func found(_ address: LinkAddress) {
+    func found(_ address: LinkAddress, as peerID: String?) {
         record.withLock {
             $0.callCount += 1
             $0.address = $0.address ?? address

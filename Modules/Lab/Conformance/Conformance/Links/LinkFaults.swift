@@ -242,8 +242,8 @@ extension LinkFaults {
 // MARK: - From the links
 
 extension LinkFaults {
-    func found(_ address: LinkAddress, at end: Int) {
-        tellKept(end) { $0.found(address) }
+    func found(_ address: LinkAddress, as peerID: String?, at end: Int) {
+        tellKept(end) { $0.found(address, as: peerID) }
     }
 
     func connected(_ address: LinkAddress, as peerID: String?, at end: Int) {
