@@ -38,6 +38,9 @@ extension SessionControl {
 
 extension SessionReissue {
     fileprivate func checkNumbers() throws {
+        guard count > 0, name.sequence > 0, origin.sequence > 0 else {
+            throw SessionSyncError.outOfRange(field: "reissues")
+        }
         try check(name.sequence, origin.sequence, "reissues")
         try check(count, "reissues")
         try check(name.sequence + count, origin.sequence + count, "reissues")
