@@ -75,7 +75,10 @@ struct KeyPeer: Hashable, Sendable {
     var download: Download?
     var report: [UInt64] = []
     var pieceMark: KeyMessage.PieceMark?
-    var refusals: [KeyMessage.Version] = []
+    /// What the peer is to be told of as refused, each once. At most `KeyLimits.listMax`: of more it is told when it offers them
+    /// again.
+    private(set) var refusals: [KeyMessage.Version] = []
+    private var refused: Set<KeyMessage.Version> = []
     var retryAt: Duration?
     var retryDelay = Duration.seconds(2)
     var progress = KeyProgress()
@@ -93,6 +96,12 @@ struct KeyPeer: Hashable, Sendable {
 
     /// Whether the peer does not take what is there now.
     func isRefused(_ place: Int) -> Bool { marks[place].contains(.refused) }
+
+    mutating func tellRefused(_ name: KeyMessage.Version) {
+        if refusals.count < KeyLimits.listMax, refused.insert(name).inserted { refusals.append(name) }
+    }
+
+    mutating func forgetRefusals() { (refusals, refused) = ([], []) }
 
     mutating func confirm(_ place: Int) { marks[place].insert(.confirmed) }
 

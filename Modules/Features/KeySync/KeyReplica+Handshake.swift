@@ -88,10 +88,10 @@ extension KeyReplica {
         for name in versions {
             let place = table.place(of: name.key)
             guard let place, let mine = table.records[place].entry?.version else {
-                isOpen(place) ? wants.append(name.key) : peer.refusals.append(name)
+                isOpen(place) ? wants.append(name.key) : peer.tellRefused(name)
                 continue
             }
-            if mine < name.version { isOpen(place) ? wants.append(name.key) : peer.refusals.append(name) }
+            if mine < name.version { isOpen(place) ? wants.append(name.key) : peer.tellRefused(name) }
             if mine > name.version, isShareable(place), !breaks(.noWants) { peer.enqueue(place) }
             if mine == name.version { peer.confirm(place) }
         }

@@ -108,12 +108,12 @@ extension KeyReplica {
     private mutating func take(_ item: KeyMessage.Item, from peer: inout KeyPeer) -> Int? {
         let place = table.place(of: item.key)
         guard isOpen(place) else {
-            peer.refusals.append(item.name)
+            peer.tellRefused(item.name)
             return nil
         }
         if place.map({ table.isOlder(at: $0, than: item.entry) }) ?? true || breaks(.arrivalOrder) {
             guard let place = put(item.entry, item.key, at: place) else {
-                peer.refusals.append(item.name)
+                peer.tellRefused(item.name)
                 return nil
             }
             peer.replace(place)
@@ -143,7 +143,7 @@ extension KeyReplica {
         let name = piece.name
         let place = table.place(of: name.key)
         guard isOpen(place) else {
-            peer.refusals.append(name)
+            peer.tellRefused(name)
             return nil
         }
         if let place, let mine = table.records[place].entry, mine.version >= name.version {

@@ -20,7 +20,8 @@ extension KeyReplica {
         let sent = fill(&message, for: &peer)
         (message.taken, message.refused, message.pieceMark) = (peer.report, peer.refusals, peer.pieceMark)
         guard message != KeyMessage(nonce: 0) else { return nil }
-        (peer.answer, peer.report, peer.refusals, peer.pieceMark) = (nil, [], [], nil)
+        (peer.answer, peer.report, peer.pieceMark) = (nil, [], nil)
+        peer.forgetRefusals()
         message.nonce = drawNonce()
         message.remaining = min(peer.dueCount - sent.count, KeyLimits.keysMax)
         if !sent.isEmpty { peer.send(sent, in: message.nonce) }
@@ -37,7 +38,7 @@ extension KeyReplica {
         guard var peer = peers[id] else { return }
         // A peer that keeps the rules waits for no more confirmations than that, and repeats what is refused.
         peer.report = (message.taken + peer.report).suffix(2 * KeyLimits.lettersMax)
-        peer.refusals = (message.refused + peer.refusals).suffix(KeyLimits.listMax)
+        for name in message.refused { peer.tellRefused(name) }
         peer.pieceMark = peer.pieceMark ?? message.pieceMark
         peer.isAsked = true
         peer.told = StateVector()

@@ -71,6 +71,9 @@ enum KeyLimits {
     static let valueBytesMax = 1 << 20
     /// Of all names and values together.
     static let totalBytesMax = 64 << 20
+    /// The share of keys that the app has not registered. The rest is for the app's own keys.
+    static let unknownKeysMax = 32_768
+    static let unknownBytesMax = 32 << 20
     static let authorBytesMax = 1024
     static let peersMax = 64
     /// Items, versions, names of one message.

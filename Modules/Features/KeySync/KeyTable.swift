@@ -19,6 +19,8 @@ struct KeyTable: Hashable, Sendable {
         var bucket: Int { KeyDigest.bucket(ofPrint: hash) }
         var print: UInt64 { KeyDigest.print(versionHash, in: bucket) }
         var byteCount: Int { entry.map { KeyReplica.size(name, $0) } ?? 0 }
+        /// It has come from peers, and the app has not registered it.
+        var isUnknown: Bool { catalogRule == nil && entry != nil }
         var version: KeyMessage.Version? { entry.map { .init(key: name, version: $0.version) } }
     }
 
@@ -27,6 +29,9 @@ struct KeyTable: Hashable, Sendable {
     private var vacant: [Int] = []
     private(set) var entryCount = 0
     private(set) var byteCount = 0
+    /// Of them those that the app has not registered.
+    private var unknownCount = 0
+    private var unknownByteCount = 0
     /// Entries that are removals.
     private(set) var removedCount = 0
     /// Places whose entries have changed since `markWritten`, in the order in which they first did.
@@ -51,7 +56,9 @@ struct KeyTable: Hashable, Sendable {
     @discardableResult
     mutating func setRule(_ rule: KeyRule, of name: String) -> Int {
         let place = makePlace(of: name)
-        if records[place].catalogRule != rule { records[place].catalogRule = rule }
+        guard records[place].catalogRule != rule else { return place }
+        countUnknown(place, -1)
+        records[place].catalogRule = rule
         return place
     }
 
@@ -68,20 +75,33 @@ struct KeyTable: Hashable, Sendable {
         records[place].entry.map { entry.wins(over: $0) } ?? true
     }
 
-    /// Whether the entry fits into the bounds of all.
+    /// Whether the entry fits into the bounds of all, and into the share of keys that the app has not registered.
     func hasRoom(for entry: StateEntry, _ name: String, at place: Int?) -> Bool {
         let present = place.map { records[$0].byteCount } ?? 0
-        return byteCount - present + KeyReplica.size(name, entry) <= KeyLimits.totalBytesMax
-            && (present > 0 || entryCount < KeyLimits.keysMax)
+        let more = KeyReplica.size(name, entry) - present
+        guard byteCount + more <= KeyLimits.totalBytesMax, present > 0 || entryCount < KeyLimits.keysMax else {
+            return false
+        }
+        if let place, records[place].catalogRule != nil { return true }
+        return unknownByteCount + more <= KeyLimits.unknownBytesMax
+            && (present > 0 || unknownCount < KeyLimits.unknownKeysMax)
+    }
+
+    private mutating func countUnknown(_ place: Int, _ sign: Int) {
+        guard records[place].isUnknown else { return }
+        unknownCount += sign
+        unknownByteCount += sign * records[place].byteCount
     }
 
     mutating func set(_ entry: StateEntry?, at place: Int) {
+        countUnknown(place, -1)
         byteCount -= records[place].byteCount
         entryCount += (entry == nil ? 0 : 1) - (records[place].entry == nil ? 0 : 1)
         removedCount += (entry.isRemoval ? 1 : 0) - (records[place].entry.isRemoval ? 1 : 0)
         records[place].entry = entry
         records[place].versionHash = entry.map { KeyDigest.hash($0.version, of: records[place].hash) } ?? 0
         byteCount += records[place].byteCount
+        countUnknown(place, 1)
         guard !records[place].isChanged else { return }
         records[place].isChanged = true
         changed.append(place)

@@ -1,0 +1,39 @@
+import Foundation
+import MeshIdentity
+import MeshRegister
+import Testing
+
+@testable import MeshKeySync
+
+/// Paired peers that send keys which no app has registered.
+@Suite struct HostileKeysTests {
+    private func flood(_ first: Int) -> KeyMessage {
+        var message = KeyMessage(nonce: UInt64(first + 1))
+        message.items = (first..<first + KeyLimits.listMax).map { number in
+            let version = StateVersion(stamp: HybridTimestamp(rawValue: 1 << 20), author: "liar#1")
+            return KeyMessage.Item(key: "k\(number)", entry: StateEntry(version: version, bytes: Data([1])))
+        }
+        return message
+    }
+
+    /// They took all places, and the app's own key was refused, even after the peer was forgotten.
+    @Test func `However many unknown keys a peer sends, the app's own keys fit, and refusals are bounded`() throws {
+        var world = KeyWorld()
+        for _ in 0..<2 {
+            for index in 0..<4 {
+                #expect(world.replicas["phone"]?.receive(flood(index * KeyLimits.listMax), from: "liar") == true)
+                let refusals = try #require(world.replicas["phone"]?.peers["liar"]?.refusals)
+                #expect(refusals.count <= KeyLimits.listMax && Set(refusals).count == refusals.count)
+            }
+            #expect(world.replicas["phone"]?.entries.count == KeyLimits.unknownKeysMax)
+        }
+        for key in ["a", "b"] {
+            world.set("phone", key, "own")
+            #expect(world.text("phone", key) == "own")
+        }
+        // One that the app registers later counts no more among the unknown ones.
+        world.replicas["phone"]?.setRule(KeyRule(), of: "k0")
+        #expect(world.replicas["phone"]?.receive(flood(4 * KeyLimits.listMax), from: "liar") == true)
+        #expect(world.replicas["phone"]?.entries.count == KeyLimits.unknownKeysMax + 3)
+    }
+}
