@@ -123,7 +123,7 @@ extension InMemoryLinks {
             state.ends[index].observer = observer
             if lanes.keys.contains(where: { !$0.isLive }) {
                 for other in 0..<count where other != index {
-                    tell(index) { $0.found(.end(other), as: peerIDs?[other]) }
+                    tell(index) { $0.found(.end(other), as: self.peerIDs?[other]) }
                 }
                 for (packet, from) in state.ends[index].kept { deliver(packet, from: from, to: index) }
                 if state.ends[index].kept.count >= Self.keptMax {
