@@ -154,7 +154,7 @@ extension SessionSyncEngine {
             takeAcknowledgements(control.held, slot, message.saidAt)
         }
         takeReplacements(control.replacements, slot)
-        for stretch in control.reissues ?? [] where stretch.name.source == sources[slot].source { reissues.add(stretch) }
+        for stretch in control.reissues ?? [] where stretch.name.source == message.source { reissues.add(stretch) }
         drainGap(slot)
         sources.settlePromises(of: slot)
         if control.hasEnded { takeEnd(slot) }

@@ -24,7 +24,6 @@ extension Schedule {
         let plan = drawPlan(random: &random)
         company = plan
         drawFaults(plan, random: &random)
-        addRivals(plan)
         faults.sort { $0.at < $1.at }
     }
 
@@ -96,27 +95,6 @@ extension Schedule {
             add(
                 PlannedFault(at: at + (isAtOnce ? 0 : random.below(600)), duration: 0, peer: other, fault: .loseStore))
         }
-    }
-
-    /// Of three, now and then: a founder loses its store while the other is away, and founds another group with a newcomer that
-    /// knows its earlier life.
-    private mutating func addRivals(_ plan: CompanyPlan) {
-        // Not what the other faults draw from the seed.
-        var random = SplitMix64(seed: seed ^ 0x21_7A15)
-        guard peerCount == 3, plan.founders.count == 2, plan.lease != nil, random.happens(rate: 0.2) else { return }
-        let founders = (0..<3).filter(plan.founders.contains)
-        let (lost, left) = random.happens(rate: 0.5) ? (founders[0], founders[1]) : (founders[1], founders[0])
-        let newcomer = 3 - lost - left
-        let apart = 300 + random.below(600)
-        let at = apart + 800 + random.below(1_000)
-        func part(_ peer: Int, at: Int, until end: Int) -> PlannedFault {
-            PlannedFault(at: at, duration: end - at, peer: 0, fault: .partition(side: [peer], isOneWay: false))
-        }
-        faults += [
-            part(newcomer, at: apart, until: at + random.below(400)),
-            part(left, at: at - random.below(200), until: at + 2_500 + random.below(2_500)),
-            PlannedFault(at: at, duration: 0, peer: lost, fault: .loseStore),
-        ]
     }
 
     /// The user decides for one side while the other is cut off, and rarely for both.

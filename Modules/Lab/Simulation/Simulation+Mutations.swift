@@ -42,11 +42,11 @@ extension Simulation {
         coveredOfCompany + [
             "noFreeze", "minorityDecides", "quarantineLifted", "noQuarantine", "unequalClose", "closeWithoutAll",
             "closedHeard", "voteUnpersisted", "viewGoesBack", "relayRefused", "fenceUnheard",
-            "originForgotten",
         ]
 
     private static let coveredOfCompany = [
         "newerViewCounts", "floorEarly", "forgetsAccepted", "relayByQuarantined", "reissueByOthers", "loneStays",
+        "originForgotten",
     ]
 
     private static let covered = coveredOfCompany + ["tokensKept"]
