@@ -95,7 +95,13 @@ extension SessionCore {
             if unsaved.changes != nil { changes.replacesEverything = true }
             decided.persist = changes
             if changes.movesBase { checkStateCoding() }
-            batch = Result { try archive?.batch(changes, of: engine) ?? StoreBatch() }
+            noteClockOwner()
+            let clock = currentClock
+            batch = Result {
+                var batch = try archive?.batch(changes, of: engine) ?? StoreBatch()
+                if let clock { try archive?.keep(clock, in: &batch, always: changes.replacesEverything) }
+                return batch
+            }
         }
         let isSeriesRetry = series.isRetry
         let seriesBatch = series.hasUnwritten ? Result { try series.takeBatch() } : nil
