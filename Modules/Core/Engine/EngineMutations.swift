@@ -63,6 +63,10 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case strangersHeard
     /// The clock follows every stamp that is not refused.
     case anyStamp
+    /// An engine whose caller keeps nothing never makes a snapshot its base.
+    case baseRefused
+    /// An engine that was launched again doesn't say that its state includes an earlier life's events.
+    case livesUntold
     /// An event that ends a peer's shown state is a duplicate.
     case duplicateWhenShown
     /// A shown state goes although its events are not held.

@@ -2,8 +2,8 @@ import MeshIdentity
 
 /// What an unsealed engine shows while it knows a peer's state but not the events that led there.
 ///
-/// Display only: the state of a snapshot that brings no copy, and on top of it the events that it says it lacks. It is
-/// never the base and never a vector; it goes when everything that it includes is held, or when the engine seals.
+/// Display only: the state of a snapshot that brings no copy, and on top of it the events that it says it lacks. It goes
+/// when everything that it includes is held, or when the engine seals; or it becomes the base (`SnapshotBase`).
 @usableFromInline
 struct ProvisionalView<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     @usableFromInline var log: EventLog<State, Event>
@@ -11,19 +11,33 @@ struct ProvisionalView<State: Codable & Sendable, Event: Codable & Sendable>: Se
     var vector: [String: UInt64]
     /// How many events of an earlier life of the local peer are shown; the peer that showed them knows its name.
     var earlierLife: UInt64 = 0
+    /// When the snapshot was made, as a stamp.
+    var madeAt: HybridTimestamp
 }
 
 extension SessionSyncEngine {
     /// What the shown state includes.
     var visibleVector: [String: UInt64] {
-        guard let provisional else { return sources.referenceVector }
-        return sources.referenceVector.merging(provisional.vector) { max($0, $1) }
+        var vector = heldVector
+        if let provisional { vector.merge(provisional.vector) { max($0, $1) } }
+        if let tag = livesTag { vector[tag.key] = 0 }
+        if let tag = peersLivesTag, let slot = sources.slot(of: tag.latest),
+            sources.vectorKey(slot) == tag.latest.peerID
+        {
+            vector[tag.key] = 0
+        }
+        return vector
     }
 
     /// Shows a peer's state and replays on top of it what it lacks of the local log.
-    mutating func show(_ state: State, including included: [String: UInt64], _ earlierLife: UInt64) {
+    mutating func show(
+        _ snapshot: SessionSyncSnapshot<State>, including included: [String: UInt64], _ earlierLife: UInt64,
+        asBase: Bool
+    ) {
+        let madeAt = snapshot.metadata.madeAt
         var view = ProvisionalView<State, Event>(
-            log: EventLog(base: ReducedState(state: state)), vector: included, earlierLife: earlierLife)
+            log: EventLog(base: ReducedState(state: snapshot.state)), vector: included, earlierLife: earlierLife,
+            madeAt: madeAt)
         for entry in log.entries {
             let key = sources.vectorKey(entry.slot)
             guard entry.sequence > included[key] ?? 0 else { continue }
@@ -32,6 +46,9 @@ extension SessionSyncEngine {
         }
         view.log.replay(by: interpreter, sources: sources)
         provisional = view
+        // What the user does next comes after what the state includes.
+        if isClassic, madeAt.isUsable { clock.observe(madeAt) }
+        if asBase { takeShownAsBase() }
         dropProvisionalWhenHeld()
     }
 
@@ -62,9 +79,9 @@ extension SessionSyncEngine {
             let shownOutcome = showOnTop(entry)
             if shownOutcome != nil, outcome == nil { outcome = shownOutcome }
         }
+        // Its author has gone on: what the state includes does not come as events.
+        if case .snapshotRequired = held, isClassic, entry.sequence <= visibleVector[key] ?? 0 { takeShownAsBase() }
         dropProvisionalWhenHeld()
-        // The events are held now, in their order: that is another state than the one that was shown.
-        if !isProvisionalShown, !mutations.contains(.duplicateWhenShown) { return .applied(state) }
         if let outcome { return result(of: outcome) }
         if case .ignored = held { return held }
         return entry.sequence <= shown
@@ -91,8 +108,8 @@ extension SessionSyncEngine {
     private mutating func dropProvisionalWhenHeld() {
         // Events that were skipped are in the shown state only.
         guard let provisional, skipped == 0 else { return }
-        guard provisional.earlierLife == 0 else { return }
-        let held = sources.referenceVector
+        guard provisional.earlierLife <= taken?.earlierLife ?? 0 else { return }
+        let held = heldVector
         if provisional.vector.allSatisfy({ held[$0.key] ?? 0 >= $0.value }) { self.provisional = nil }
     }
 

@@ -39,6 +39,12 @@ extension SessionSyncEngine {
         // Two incarnations of one peer: which one lives is for the founder to find out.
         if !isReferenceOnly, sources.heldIncarnation(of: source) != nil { return nil }
         if let known { return known }
+        setApartLaterLife(metadata)
+        return try meet(source)
+    }
+
+    @discardableResult
+    mutating func meet(_ source: SessionSource) throws -> Int {
         renameShownIncarnation(of: source.peerID)
         return try slot(adding: source)
     }

@@ -41,6 +41,7 @@ extension SessionSyncEngine {
         let known = sources
         let wasMember = home != nil
         sources = table
+        taken = nil
         countForkedMembers()
         // The copy says what these names mean.
         launchSequence = max(launchSequence, sources[0].held)

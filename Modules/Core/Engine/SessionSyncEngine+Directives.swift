@@ -184,6 +184,7 @@ extension SessionSyncEngine {
 
     @usableFromInline
     mutating func takePersistence() -> SessionPersistence? {
+        isKept = true
         var appended: [SessionRange] = []
         for slot in sources.indices where sources[slot].held > sources[slot].persisted {
             let first = max(sources[slot].persisted, sources[slot].folded) + 1

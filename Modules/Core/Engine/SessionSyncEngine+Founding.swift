@@ -67,7 +67,8 @@ extension SessionSyncEngine {
 
     /// Who founds when both are unsealed.
     private func foundsAgainst(_ other: SessionSource) -> Bool {
-        if isJoining { return false }
+        // A copy of a peer's state lacks names of what it includes.
+        if isJoining || taken != nil { return false }
         if groupName == source { return true }
         return groupName == nil && (source.peerID < other.peerID || mutations.contains(.bothFound))
     }

@@ -14,7 +14,9 @@ extension SessionSyncEngine {
         if !mutations.contains(.sourcesKept) {
             if sources.lives(of: source.peerID) >= SourceTable.livesMax { try forgetLives(of: source.peerID) }
         }
-        return try sources.slot(adding: source)
+        let slot = try sources.slot(adding: source)
+        if taken != nil { meet(slot) }
+        return slot
     }
 
     private mutating func forgetLives(of peerID: String) throws {

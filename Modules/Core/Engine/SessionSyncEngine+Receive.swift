@@ -72,6 +72,7 @@ extension SessionSyncEngine {
     mutating func take(_ metadata: SessionSyncMetadata, _ content: SessionRecord<Event>.Content) throws
         -> SessionSyncReceiveResult<State>
     {
+        let isShown = isProvisionalShown
         guard let slot = try admit(metadata) else { return .ignored(state) }
         guard metadata.sequence > 0 else { return .ignored(state) }
         let entry = LogEntry<Event>(
@@ -84,7 +85,9 @@ extension SessionSyncEngine {
             pending.raise(.unusableStamp(SourceSequence(source: sources[slot].source, sequence: entry.sequence)))
             return .ignored(state)
         }
-        let result = isProvisionalShown ? takeProvisionally(entry) : take(entry)
+        var result = isProvisionalShown ? takeProvisionally(entry) : take(entry)
+        // The events are held now, in their order: that is another state than the one that was shown.
+        if isShown, !isProvisionalShown, !mutations.contains(.duplicateWhenShown) { result = .applied(state) }
         if sources[slot].isOpen, counts(metadata.epoch), let promise = metadata.promise {
             sources.take(promise, of: slot)
             pending.changesMembership = true

@@ -9,10 +9,11 @@ public import MeshIdentity
 extension SessionSyncEngine {
     /// Takes a peer's full state, without the events that led to it, if it says more than the local one.
     ///
-    /// In a group it changes nothing: what it says more is asked for, as events. Unsealed, vectors decide: a state that
+    /// In a group it changes nothing: the engine asks for the events that it lacks. Unsealed, vectors decide: a state that
     /// includes more is shown, with the local events that it lacks replayed on top; one that includes less is stale. Of
-    /// two shown states that include the same, the higher revision wins, then the lower peer id. What is shown never
-    /// becomes the base: as soon as the events themselves are held, their order decides.
+    /// two shown states that include the same, the higher revision wins, then the lower peer id. As soon as the events
+    /// themselves are held, their order decides. For a caller that keeps nothing, a state becomes the base where its events
+    /// can't come any more (`SnapshotBase`).
     /// - Throws: as `receive`, and `SessionSyncError.sessionEnded` where it is no member yet. Nothing changes then.
     public mutating func applySnapshot(_ snapshot: SessionSyncSnapshot<State>) throws -> SessionSyncSnapshotResult<
         State
@@ -27,10 +28,17 @@ extension SessionSyncEngine {
             throw SessionSyncError.tooManySources(limit: SessionSyncStore<State>.sourcesMax)
         }
         forgetApplied()
-        let earlierLife = takeEarlierLife(outOf: &included)
+        let ownTag = LivesTag.take(of: localPeerID, outOf: &included)
+        let authorsTag = LivesTag.take(of: metadata.sourcePeerID, outOf: &included)
+        if isClassic, try !nameLives(in: &included, by: authorsTag) {
+            return .staleIgnored(state: state, currentRevision: snapshotRevision)
+        }
+        let earlierLife = takeEarlierLife(outOf: &included, ownTag)
+        nameEarlierLife(by: included)
         let shown = visibleVector
         let saysMore =
-            included.contains { $0.value > shown[$0.key] ?? 0 } || earlierLife > provisional?.earlierLife ?? 0
+            included.contains { $0.value > shown[$0.key] ?? 0 } || earlierLife > shownOfEarlierLife
+            || authorsTag?.earlier ?? 0 > peersLivesTag?.earlier ?? .max
         let saysLess = shown.contains { $0.value > included[$0.key] ?? 0 }
 
         if sealed {
@@ -39,10 +47,10 @@ extension SessionSyncEngine {
         }
         catchUp()
         // Neither says more: shown states may differ, but nothing supersedes events that are held.
-        let isTie = !saysMore && !saysLess && provisional != nil && isPreferred(snapshot)
-        guard saysMore || isTie else {
+        let isTie = !saysMore && !saysLess && yields(to: snapshot, including: included)
+        guard saysMore || isTie, keepsBase(included, earlierLife, from: metadata.sourcePeerID) else {
             let revision = snapshotRevision
-            if !saysLess { follow(snapshot.revision) }
+            if !saysLess || isClassic { follow(snapshot.revision) }
             return .staleIgnored(state: state, currentRevision: revision)
         }
         let known =
@@ -52,13 +60,15 @@ extension SessionSyncEngine {
         let isByHand = metadata.stamp == .zero && metadata.incarnation == 0
         let slot = try known ?? (isByHand ? nil : slot(adding: SessionSource(metadata)))
         follow(snapshot.revision)
+        peersLivesTag = authorsTag
         snapshotSourcePeerID = metadata.sourcePeerID
         if let slot { observe(metadata.stamp, of: slot) }
         continueSequence(after: included[localPeerID] ?? 0)
         if mutations.contains(.snapshotAsBase), !saysLess {
             takeAsBase(snapshot.state, included)
         } else {
-            show(snapshot.state, including: included, earlierLife)
+            let isBase = isTie && provisional == nil || becomesBase(included, earlierLife, shown)
+            show(snapshot, including: included, earlierLife, asBase: isBase)
         }
         return .applied(state)
     }
@@ -87,16 +97,24 @@ extension SessionSyncEngine {
         snapshotRevision = max(snapshotRevision, min(revision, limit))
     }
 
-    private func isPreferred(_ snapshot: SessionSyncSnapshot<State>) -> Bool {
+    func isPreferred(_ snapshot: SessionSyncSnapshot<State>) -> Bool {
         if snapshot.revision != snapshotRevision { return snapshot.revision > snapshotRevision }
         return snapshot.metadata.sourcePeerID < snapshotSourcePeerID
     }
 
-    /// Nobody has more of this source than it has written: what a peer has under the bare id is an earlier life's, whose
-    /// name this one does not know.
+    /// No peer has more of this source than it has written: what a peer has under the bare id is an earlier life's, whose
+    /// name this one doesn't know. So it is if the peer names none of the earlier lives that this one knows of.
     /// - Returns: how many events of it the state includes.
-    private func takeEarlierLife(outOf included: inout [String: UInt64]) -> UInt64 {
-        guard incarnation != 0, let sequence = included[localPeerID], sequence > sources[0].held else { return 0 }
+    private func takeEarlierLife(outOf included: inout [String: UInt64], _ tag: LivesTag?) -> UInt64 {
+        guard incarnation != 0, let sequence = included[localPeerID] else { return 0 }
+        if let tag, isClassic {
+            if tag.latest == source { return tag.earlier }
+            included[localPeerID] = nil
+            included[tag.latest.description] = sequence
+            return 0
+        }
+        let isFromBefore = isClassic && shownOfEarlierLife > 0 && !included.keys.contains { isEarlierLife($0) }
+        guard sequence > sources[0].held || isFromBefore else { return 0 }
         included[localPeerID] = nil
         return sequence
     }

@@ -104,6 +104,12 @@ where
     @usableFromInline var provisional: ProvisionalView<State, Event>? {
         didSet { isProvisionalShown = provisional != nil }
     }
+    /// What the base includes without its events, because it was a peer's snapshot.
+    var taken: SnapshotBase?
+    /// What the shown state's author has said of its lives.
+    var peersLivesTag: LivesTag?
+    /// The caller has been given what it is to persist.
+    var isKept = false
     /// Own events of a life without a store, up to this sequence: they are known from a peer's state only.
     var skipped: UInt64 = 0
     /// Beside it, because looking into it copies it.

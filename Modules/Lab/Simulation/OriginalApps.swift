@@ -12,9 +12,14 @@ import MeshVirtualTime
 /// Two apps as they were written for the reference: one engine each, made by the reference's initialiser, and an adapter
 /// that shows what its calls return.
 ///
-/// The network is calm: everything arrives, events in order and snapshots in order. An app that is launched again has
-/// nothing and asks for a snapshot. At every moment an app shows what its engine has; once all has arrived, both show
-/// the same, and each tap once.
+/// What is sent travels as over WatchConnectivity: events as messages, or as user infos where the session says that the other
+/// app can't be reached; states in the application context, of which the newest counts, or behind the events. An app
+/// publishes its state after each event, its own and the other app's, and when it is asked. An app that is launched again has
+/// nothing, gets what has waited and the last context, and asks for a snapshot. At every moment an app shows what its engine
+/// has. Once all has arrived, both show the same, and each tap once.
+///
+/// A seed in which an event was lost, with a message or with the processes that held it, may end otherwise: it is counted by
+/// its cause.
 final class OriginalApps<Feature: SimulatedFeature> {
     private typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>
 
@@ -22,12 +27,32 @@ final class OriginalApps<Feature: SimulatedFeature> {
         var engine: Engine
         /// What is on the screen.
         var shown: Feature.State
-        var asks = false
+        var isRunning = true
+        /// Counts launches.
+        var life = 0
+        /// Numbers of the events that its engine has had, as events or in a state.
+        var known: Set<UInt32> = []
+        /// What the system keeps for it until it runs.
+        var waiting: [Int] = []
+        /// The last application context that has come.
+        var context: Int?
+    }
+
+    private struct Passage {
+        let message: Message
+        let sender: Int
+        /// Which life of the sender's app sent it.
+        let life: Int
+        var lane: Lane
+    }
+
+    private enum Lane: Int {
+        case message, userInfo, context
     }
 
     private enum Message {
-        case event(SessionSyncEnvelope<Feature.Event>)
-        case snapshot(SessionSyncSnapshot<Feature.State>)
+        case event(SessionSyncEnvelope<Feature.Event>, number: UInt32)
+        case snapshot(SessionSyncSnapshot<Feature.State>, of: Set<UInt32>)
         case request
     }
 
@@ -38,15 +63,17 @@ final class OriginalApps<Feature: SimulatedFeature> {
     private var agenda = EventQueue<Step>()
     private var apps: [App] = []
     private var now: UInt64 = 0
-    private var passages: [(message: Message, receiver: Int)] = []
+    private var passages: [Passage] = []
     /// By sender and lane: when the last message arrives.
-    private var latest: [UInt64] = [0, 0, 0, 0]
+    private var latest = [UInt64](repeating: 0, count: 6)
+    /// By sender: the newest application context.
+    private var newest: [Int?] = [nil, nil]
     private var tapped: [UInt32] = []
+    /// Why not every event has arrived.
+    private var loss: String?
 
     /// Events and states go by lanes of their own, as by messages and by the application context.
     private let hasTwoLanes: Bool
-    /// One snapshot in so many taps; 0 for none.
-    private let snapshotInterval: Int
     private let listsItself: Bool
 
     init(_ schedule: Schedule, _ options: SimulationOptions) {
@@ -55,7 +82,6 @@ final class OriginalApps<Feature: SimulatedFeature> {
         outcome = SeedOutcome(seed: schedule.seed)
         random = SplitMix64(seed: schedule.seed ^ 0xCA11)
         hasTwoLanes = random.happens(rate: 0.5)
-        snapshotInterval = random.element([0, 1, 1, 4])
         listsItself = random.happens(rate: 0.5)
         apps = (0..<2).map { App(engine: newEngine($0), shown: Feature.initialState) }
     }
@@ -86,7 +112,10 @@ final class OriginalApps<Feature: SimulatedFeature> {
                 sendSnapshot(from: peer)
                 try runDry()
             }
-            try checkEnd()
+            if let difference {
+                outcome.unequal = loss
+                if loss == nil { throw Violation(difference) }
+            }
         } catch {
             outcome.failure = "at \(now / 1_000) ms: \(error.reason)"
         }
@@ -98,18 +127,24 @@ final class OriginalApps<Feature: SimulatedFeature> {
             now = time
             switch step {
             case .tap(let index): try tap(schedule.taps[Int(index)])
-            case .fault(let index): try relaunch(schedule.faults[Int(index)].peer)
-            case .frame(let slot): try receive(passages[Int(slot)].message, at: passages[Int(slot)].receiver)
-            case .exchange, .faultEnd, .lie, .mend, .start, .decide: break
+            case .fault(let index): kill(schedule.faults[Int(index)].peer, index)
+            case .faultEnd(let index): try launch(schedule.faults[Int(index)].peer)
+            case .frame(let slot): try arrive(Int(slot))
+            case .exchange, .lie, .mend, .start, .decide: break
             }
         }
     }
 
-    private var moment: Date { Date(timeIntervalSince1970: 1_767_225_600 + Double(now) / 1_000_000) }
+    private func moment(_ peer: Int) -> Date {
+        let skew = Double(schedule.conditions.skew[peer]) / 1_000
+        return Date(timeIntervalSince1970: 1_767_225_600 + Double(now) / 1_000_000 + skew)
+    }
 
     // MARK: - The adapter
 
     private func tap(_ tap: Tap) throws(Violation) {
+        guard apps[tap.peer].isRunning else { return }
+        let moment = moment(tap.peer)
         let number = UInt32(tapped.count + 1)
         let event = Feature.event(number: number, choice: tap.choice, moment: moment)
         // A reducer that refuses throws; there is nothing to send then.
@@ -118,8 +153,9 @@ final class OriginalApps<Feature: SimulatedFeature> {
         outcome.operations += 1
         trace(tap.peer) { "taps \(envelope.metadata.place.text), number \(number)" }
         apps[tap.peer].shown = apps[tap.peer].engine.store.state
-        send(.event(envelope), from: tap.peer)
-        if snapshotInterval > 0, tapped.count % snapshotInterval == 0 { sendSnapshot(from: tap.peer) }
+        apps[tap.peer].known.insert(number)
+        send(.event(envelope, number: number), from: tap.peer)
+        sendSnapshot(from: tap.peer)
         try checkShown(tap.peer)
     }
 
@@ -128,21 +164,25 @@ final class OriginalApps<Feature: SimulatedFeature> {
         do {
             switch message {
             case .request: sendSnapshot(from: peer)
-            case .event(let envelope):
+            case .event(let envelope, let number):
+                apps[peer].known.insert(number)
                 let result = try apps[peer].engine.receive(envelope)
                 trace(peer) { "receives \(envelope.metadata.place.text): \(result)" }
                 switch result {
-                case .applied(let state): apps[peer].shown = state
+                case .applied(let state):
+                    apps[peer].shown = state
+                    sendSnapshot(from: peer)
                 case .duplicate, .ignored: break
                 case .snapshotRequired: send(.request, from: peer)
                 }
-            case .snapshot(let snapshot):
+            case .snapshot(let snapshot, let known):
                 let result = try apps[peer].engine.applySnapshot(snapshot)
                 trace(peer) {
                     "receives a snapshot with \(snapshot.peerSequenceVector.sorted { $0.key < $1.key }): \(result)"
                 }
                 if case .applied(let state) = result {
                     apps[peer].shown = state
+                    apps[peer].known.formUnion(known)
                     outcome.snapshots += 1
                 }
             }
@@ -152,10 +192,27 @@ final class OriginalApps<Feature: SimulatedFeature> {
         try checkShown(peer)
     }
 
-    private func relaunch(_ peer: Int) throws(Violation) {
+    private func kill(_ peer: Int, _ fault: Int32) {
+        guard apps[peer].isRunning else { return }
         outcome.faults[.relaunch] += 1
+        trace(peer) { "is killed" }
+        let own = passages.compactMap { passage in
+            if case .event(_, let number) = passage.message, passage.sender == peer { number } else { nil }
+        }
+        let other = apps[1 - peer].isRunning ? apps[1 - peer].known : []
+        if !apps[peer].known.isSubset(of: other.union(own)) { loss = "an app was killed that alone had an event" }
+        apps[peer].isRunning = false
+        agenda.enter(.faultEnd(fault), at: now + UInt64(schedule.faults[Int(fault)].duration) * 1_000)
+    }
+
+    private func launch(_ peer: Int) throws(Violation) {
         trace(peer) { "is launched again" }
-        apps[peer] = App(engine: newEngine(peer), shown: Feature.initialState)
+        let (waiting, context) = (apps[peer].waiting, apps[peer].context)
+        apps[peer] = App(
+            engine: newEngine(peer), shown: Feature.initialState, life: apps[peer].life + 1,
+            context: context)
+        if let context { try receive(passages[context].message, at: peer) }
+        for slot in waiting { try receive(passages[slot].message, at: peer) }
         send(.request, from: peer)
     }
 
@@ -169,25 +226,73 @@ final class OriginalApps<Feature: SimulatedFeature> {
         if !listsItself { vector[name] = nil }
         let metadata = SessionSyncMetadata(
             sessionID: Replica<Feature>.sessionID, featureID: Feature.id, sourcePeerID: name,
-            sequence: store.nextLocalSequence, causalTimestamp: moment, payloadType: "state")
+            sequence: store.nextLocalSequence, causalTimestamp: moment(peer), payloadType: "state")
         let revision = apps[peer].engine.allocateOutgoingSnapshotRevision()
         send(
             .snapshot(
                 SessionSyncSnapshot(
-                    metadata: metadata, revision: revision, state: store.state, peerSequenceVector: vector)),
+                    metadata: metadata, revision: revision, state: store.state, peerSequenceVector: vector),
+                of: apps[peer].known),
             from: peer)
     }
 
     // MARK: - The network
 
     private func send(_ message: Message, from peer: Int) {
-        var lane = 2 * peer
-        if hasTwoLanes, case .snapshot = message { lane += 1 }
-        let delay = UInt64(
+        var lane = Lane.message
+        if hasTwoLanes, case .snapshot = message { lane = .context }
+        // The session says that the other app can't be reached.
+        if lane == .message, random.happens(ifAtAll: schedule.conditions.longTail) { lane = .userInfo }
+        if lane == .message, random.happens(ifAtAll: schedule.conditions.loss) {
+            outcome.faults[.loss] += 1
+            trace(peer) { "loses a message" }
+            if case .event = message { loss = "a message was lost" }
+            return
+        }
+        if lane == .context { newest[peer] = passages.count }
+        passages.append(Passage(message: message, sender: peer, life: apps[peer].life, lane: lane))
+        pass(passages.count - 1)
+        // It has arrived, and its acknowledgement has not.
+        if lane == .message, random.happens(ifAtAll: schedule.conditions.duplication) {
+            outcome.faults[.duplication] += 1
+            passages.append(Passage(message: message, sender: peer, life: apps[peer].life, lane: .userInfo))
+            pass(passages.count - 1)
+        }
+    }
+
+    private func pass(_ slot: Int) {
+        let lane = passages[slot].lane
+        var delay = UInt64(
             schedule.conditions.latency * 1_000 + random.exponential(mean: schedule.conditions.jitter * 1_000))
-        latest[lane] = max(latest[lane] + 1, now + delay)
-        agenda.enter(.frame(slot: Int32(passages.count)), at: latest[lane])
-        passages.append((message, 1 - peer))
+        if lane == .userInfo {
+            outcome.faults[.longTail] += 1
+            delay += random.upTo(1_000_000)
+        }
+        let queue = 3 * passages[slot].sender + lane.rawValue
+        latest[queue] = max(latest[queue] + 1, now + delay)
+        agenda.enter(.frame(slot: Int32(slot)), at: latest[queue])
+    }
+
+    private func arrive(_ slot: Int) throws(Violation) {
+        let passage = passages[slot]
+        let peer = 1 - passage.sender
+        if passage.lane == .context {
+            guard newest[passage.sender] == slot else { return }
+            apps[peer].context = slot
+        }
+        if apps[peer].isRunning { return try receive(passage.message, at: peer) }
+        switch passage.lane {
+        case .context: break
+        case .userInfo: apps[peer].waiting.append(slot)
+        case .message:
+            // Its sender is told, and goes on by user info.
+            guard apps[passage.sender].isRunning, apps[passage.sender].life == passage.life else {
+                if case .event = passage.message { loss = "an app was killed before it could send an event again" }
+                return
+            }
+            passages[slot].lane = .userInfo
+            pass(slot)
+        }
     }
 
     // MARK: - Checks
@@ -203,14 +308,15 @@ final class OriginalApps<Feature: SimulatedFeature> {
         }
     }
 
-    private func checkEnd() throws(Violation) {
+    /// What is not as it should be in the end.
+    private var difference: String? {
         outcome.confirmed = tapped.count
         for (peer, app) in apps.enumerated() {
             for number in tapped {
                 guard let count = Feature.count(of: number, in: app.shown), count != 1 else { continue }
-                throw Violation("\(Schedule.name(of: peer)) shows event \(number) \(count) times")
+                return "\(Schedule.name(of: peer)) shows event \(number) \(count) times"
             }
         }
-        guard apps[0].shown == apps[1].shown else { throw Violation("the apps show different states") }
+        return apps[0].shown == apps[1].shown ? nil : "the apps show different states"
     }
 }

@@ -40,7 +40,7 @@ extension Schedule {
         case .ordinary, .lives, .company: break
         case .liars: bringLiar(random: &random)
         case .late: beginLate(random: &random)
-        case .original: becomeCalm(random: &random)
+        case .original: becomeOriginal(random: &random)
         }
     }
 
@@ -73,18 +73,23 @@ extension Schedule {
         }
     }
 
-    /// Everything arrives in order, and the only fault is an app that is launched again and has to ask for its state.
-    private mutating func becomeCalm(random: inout SplitMix64) {
-        var calm = Conditions()
-        calm.latency = random.element([1, 5, 40])
-        calm.jitter = random.element([5, 30, 150])
-        calm.skew = (0..<peerCount).map { _ in 0 }
-        calm.ownEventsMax = 400
-        conditions = calm
+    /// As WatchConnectivity is on good days and others, with apps that are killed. In half of the seeds nothing is lost on the way.
+    private mutating func becomeOriginal(random: inout SplitMix64) {
+        var conditions = Conditions()
+        conditions.latency = random.element([1, 5, 40])
+        conditions.jitter = random.element([5, 30, 150])
+        conditions.loss = random.element([0, 0, 0.01, 0.05])
+        conditions.duplication = random.element([0, 0, 0.1])
+        conditions.longTail = random.element([0, 0, 0.1, 0.4])
+        conditions.skew = (0..<peerCount).map { _ in random.element([0, 0, -500, 800, -20_000]) }
+        conditions.ownEventsMax = 400
+        self.conditions = conditions
         taps = taps.map { Tap(at: $0.at, peer: $0.peer % 2, choice: $0.choice) }
-        let starts = random.element([[], [], [700], [1_900], [500, 2_300]])
-        faults = starts.map {
-            PlannedFault(at: $0 + random.below(400), duration: 0, peer: random.below(2), fault: .crash)
+        let kills = random.element([[], [700], [1_900], [500, 2_300], [300, 1_300, 2_300]])
+        faults = kills.map {
+            PlannedFault(
+                at: $0 + random.below(400), duration: random.element([0, 0, 200, 1_500]), peer: random.below(2),
+                fault: .crash)
         }
     }
 

@@ -128,7 +128,7 @@ public enum SimulationSetting: String, CaseIterable, Sendable {
     case liars
     /// Peers that use nothing but the reference's calls for a while.
     case late
-    /// Two apps written for the reference on a calm network, launched anew without their state.
+    /// Two apps written for the reference over WatchConnectivity, killed and launched anew without their state.
     case original
     /// A peer without a store, more than a thousand times.
     case lives
@@ -156,7 +156,7 @@ public enum FaultKind: Int, Sendable, CaseIterable {
     /// The kinds that can happen.
     static func kinds(with stores: SimulatedStores, in setting: SimulationSetting) -> [FaultKind] {
         switch setting {
-        case .original: return [.relaunch]
+        case .original: return [.loss, .duplication, .longTail, .relaunch]
         case .lives: return [.lostStore]
         case .ordinary, .late, .liars, .company: break
         }

@@ -3,6 +3,9 @@ public struct SeedOutcome: Sendable {
     public let seed: UInt64
     /// The first thing that must never happen and did; nil when all held.
     public internal(set) var failure: String?
+    /// Why apps that keep nothing and use the reference's calls show different states, or lack a tap, where not every event has
+    /// arrived; nil when they don't.
+    public internal(set) var unequal: String?
     public internal(set) var operations = 0
     /// Frames that an engine handled.
     public internal(set) var frames = 0
@@ -70,6 +73,8 @@ public struct SimulationReport: Sendable, Encodable {
 
     public private(set) var seeds = 0
     public private(set) var failures: [Failure] = []
+    /// Seeds by the cause of `SeedOutcome.unequal`.
+    public private(set) var unequal: [String: Int] = [:]
     public private(set) var operations = 0
     public private(set) var frames = 0
     /// By kind: how often it happened.
@@ -100,6 +105,7 @@ public struct SimulationReport: Sendable, Encodable {
     mutating func add(_ outcome: SeedOutcome) {
         seeds += 1
         if let reason = outcome.failure { failures.append(Failure(seed: outcome.seed, reason: reason)) }
+        if let cause = outcome.unequal { unequal[cause, default: 0] += 1 }
         operations += outcome.operations
         frames += outcome.frames
         rollbacks += outcome.rollbacks

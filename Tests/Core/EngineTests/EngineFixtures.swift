@@ -39,12 +39,14 @@ func makeEngine(
 }
 
 /// A snapshot as adapters written for the reference build it by hand.
-func handMadeSnapshot(_ engine: inout ListEngine, listsItself: Bool = true) -> SessionSyncSnapshot<[String]> {
+func handMadeSnapshot(
+    _ engine: inout ListEngine, listsItself: Bool = true, at moment: Date = noon
+) -> SessionSyncSnapshot<[String]> {
     var vector = engine.store.lastSequenceByPeerID
     if !listsItself { vector[engine.localPeerID] = nil }
     return SessionSyncSnapshot(
         metadata: SessionSyncMetadata(
             sessionID: engine.sessionID, featureID: "list", sourcePeerID: engine.localPeerID,
-            sequence: engine.store.nextLocalSequence, causalTimestamp: noon, payloadType: "list.state"),
+            sequence: engine.store.nextLocalSequence, causalTimestamp: moment, payloadType: "list.state"),
         revision: engine.allocateOutgoingSnapshotRevision(), state: engine.state, peerSequenceVector: vector)
 }

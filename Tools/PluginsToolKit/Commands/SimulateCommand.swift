@@ -61,7 +61,7 @@
             help: ArgumentHelp(
                 """
                 What to look for: ordinary faults; liars among the peers; late peers, which use only the reference's calls \
-                for a while; original, two apps that use nothing else on a calm network; lives, a peer without a store, a \
+                for a while; original, two apps that use nothing else over WatchConnectivity; lives, a peer without a store, a \
                 thousand times; company, groups that members join and leave, and that let go whoever stays away.
                 """, valueName: "kind"),
             transform: settings)
@@ -534,6 +534,9 @@
                 \(report.lostWithStores.grouped) events lost with their stores, \(report.lostByForks.grouped) lost and \
                 \(report.doubledByForks.grouped) doubled by restored stores, \(report.refused.grouped) refused
                 """
+            let unequal = report.unequal.sorted { $0.key < $1.key }.map { cause, count in
+                "\n\(count.grouped) seeds end unequal: \(cause)"
+            }.joined()
             let company = report.company.map { company in
                 """
 
@@ -547,7 +550,7 @@
             let table = Table(
                 columns: ["Fault", .number("Times"), .number("Seeds")],
                 rows: kinds.map { [$0.key, $0.value.grouped, (report.faultSeeds[$0.key] ?? 0).grouped] })
-            return seeds + (company ?? "") + "\n\n" + table.text()
+            return seeds + unequal + (company ?? "") + "\n\n" + table.text()
         }
     }
 #endif

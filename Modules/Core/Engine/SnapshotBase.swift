@@ -1,0 +1,194 @@
+import MeshIdentity
+
+/// The part of an engine's base that is known from a peer's snapshot only.
+///
+/// An app that uses the reference's calls and keeps nothing asks for a snapshot after a launch, and then holds none of the
+/// events that the snapshot includes: they don't come any more. Its engine takes the state for its base, counts what the
+/// state includes as held, and puts events that come later in their order above it. Own events that the state lacks
+/// stay in the log, under their names and ids.
+///
+/// Engines that have such a base may order events differently that were concurrent with the snapshot. So where two states
+/// include the same, one of the two engines takes the other's: see `yields`.
+struct SnapshotBase: Sendable {
+    /// How far the base includes sources of which no event has come, by the reference's keys.
+    var unmet: [String: UInt64]
+    /// How many events of an earlier life of the local peer the base includes, while this engine doesn't know its name.
+    var earlierLife: UInt64
+    /// When the snapshot was made: a peer may have ordered events up to then before some that the base includes.
+    let madeAt: HybridTimestamp
+}
+
+extension SessionSyncEngine {
+    /// Whether the caller uses only the reference's calls, and keeps nothing of what the engine holds.
+    var isClassic: Bool { isReferenceOnly && !sealed && groupName == nil && !isKept && !options.catchesUpLater }
+
+    /// What is held, as events or in the base.
+    var heldVector: [String: UInt64] {
+        guard let taken else { return sources.referenceVector }
+        return sources.referenceVector.merging(taken.unmet) { max($0, $1) }
+    }
+
+    var shownOfEarlierLife: UInt64 { max(provisional?.earlierLife ?? 0, taken?.earlierLife ?? 0) }
+
+    /// Whether the snapshot's events can't come any more, or a base of an earlier snapshot may differ from its state.
+    func becomesBase(_ included: [String: UInt64], _ earlierLife: UInt64, _ shown: [String: UInt64]) -> Bool {
+        guard isClassic else { return false }
+        // A dead process sends nothing.
+        if skipped > 0 || earlierLife > shownOfEarlierLife { return true }
+        if included.contains(where: { isEarlierLife($0.key) && $0.value > shown[$0.key] ?? 0 }) { return true }
+        // Later events of that source have come.
+        for (slot, gap) in gaps {
+            if let first = gap.first, first.sequence - 1 <= included[sources.vectorKey(slot)] ?? 0 { return true }
+        }
+        // The order of this engine's events is not the peer's: see `yields`.
+        return taken != nil
+    }
+
+    /// Which of two engines takes the other's state where both include the same: the one that was launched more often, since
+    /// the other may hold the events themselves; of equal ones the one with the earlier revision, then the higher peer id.
+    /// Both sides decide by the same vector, and revisions only grow: never do both.
+    func yields(to snapshot: SessionSyncSnapshot<State>, including included: [String: UInt64]) -> Bool {
+        guard isClassic else { return provisional != nil && isPreferred(snapshot) }
+        func launches(of peerID: String) -> Int { included.keys.count { $0.hasPrefix("\(peerID)/") } }
+        let (own, other) = (launches(of: localPeerID), launches(of: snapshot.metadata.sourcePeerID))
+        guard provisional != nil || taken != nil || own > 0 else { return false }
+        return own == other ? isPreferred(snapshot) : own > other
+    }
+
+    /// Whether the state includes all that can't be put on top of it: what the base includes, and the events of its author's
+    /// earlier lives. An author that has been launched again may include these without knowing that life's name.
+    func keepsBase(_ included: [String: UInt64], _ earlierLife: UInt64, from author: String) -> Bool {
+        guard isClassic else { return true }
+        for slot in sources.indices {
+            let key = sources.vectorKey(slot)
+            let isAuthors = sources[slot].source.peerID == author && key != author
+            let needed = isAuthors ? sources[slot].held : sources[slot].folded
+            if needed > included[key] ?? 0 { return false }
+        }
+        guard let taken else { return true }
+        return taken.unmet.allSatisfy { $0.value <= included[$0.key] ?? 0 }
+            && (earlierLife >= taken.earlierLife
+                || included.contains { isEarlierLife($0.key) && $0.value >= taken.earlierLife })
+    }
+
+    /// The shown state becomes the base, with the events on top of it as the log.
+    mutating func takeShownAsBase() {
+        guard let view = provisional, !mutations.contains(.baseRefused) else { return }
+        log = EventLog(base: view.log.base)
+        log.entries = view.log.entries.sorted { EventLog<State, Event>.precedes($0, $1, in: sources) }
+        log.replay(by: interpreter, sources: sources)
+        var unmet = view.vector.mapValues { min($0, SequenceBounds.hearsay) }
+        for slot in sources.indices {
+            let included = unmet.removeValue(forKey: sources.vectorKey(slot)) ?? 0
+            sources[slot].held = max(sources[slot].held, included)
+            sources[slot].folded = sources[slot].held
+        }
+        for entry in log.entries.reversed() { sources[entry.slot].folded = entry.sequence - 1 }
+        taken = SnapshotBase(unmet: unmet, earlierLife: view.earlierLife, madeAt: view.madeAt)
+        provisional = nil
+        skipped = 0
+        recountOwn()
+        pending.replaceEverything()
+        for slot in gaps.keys.sorted() { drainGap(slot) }
+    }
+
+    /// A source whose events the base includes has been met.
+    mutating func meet(_ slot: Int) {
+        let source = sources[slot].source
+        guard
+            let included = taken?.unmet.removeValue(forKey: source.description)
+                ?? taken?.unmet.removeValue(forKey: source.peerID)
+        else { return }
+        sources[slot].held = included
+        sources[slot].folded = included
+    }
+
+    /// A peer calls the earlier life by its name.
+    mutating func nameEarlierLife(by included: [String: UInt64]) {
+        guard let count = taken?.earlierLife, count > 0,
+            let name = included.filter({
+                isEarlierLife($0.key) && $0.value >= count && taken?.unmet[$0.key] == nil
+            }).min(by: { ($0.value, $0.key) < ($1.value, $1.key) })
+        else { return }
+        taken?.unmet[name.key] = count
+        taken?.earlierLife = 0
+    }
+
+    /// What this engine's snapshots say of its lives while it can't name the earlier one.
+    var livesTag: LivesTag? {
+        let count = shownOfEarlierLife
+        return count > 0 && !mutations.contains(.livesUntold) ? LivesTag(latest: source, earlier: count) : nil
+    }
+
+    /// Gives lives the names by which they are known here.
+    /// - Returns: false when the snapshot counts events of a life that has no name here yet, because its events are to come.
+    mutating func nameLives(in included: inout [String: UInt64], by tag: LivesTag?) throws -> Bool {
+        if let tag {
+            let isShownOnly = taken == nil && provisional?.vector[tag.latest.peerID] != nil
+            if isShownOnly, sources.lives(of: tag.latest.peerID) == 0 { return false }
+            if sources.slot(of: tag.latest) == nil {
+                setApart(tag.latest)
+                try meet(tag.latest)
+            }
+            let earlier = sources.indices.last { slot in
+                let source = sources[slot].source
+                return source.peerID == tag.latest.peerID && source != tag.latest && sources[slot].held >= tag.earlier
+            }
+            if let key = earlier.map(sources.vectorKey) { included[key] = max(included[key] ?? 0, tag.earlier) }
+        }
+        // The author knows of a later life, and has a name for the one that is the latest here.
+        for slot in sources.indices.dropFirst() {
+            let source = sources[slot].source
+            guard sources.vectorKey(slot) == source.peerID, let count = included.removeValue(forKey: source.description)
+            else { continue }
+            guard included.updateValue(count, forKey: source.peerID) == nil else { return false }
+        }
+        return true
+    }
+
+    /// What the base includes under the bare id of that peer is of a life before this one.
+    mutating func setApart(_ latest: SessionSource) {
+        guard let count = taken?.unmet.removeValue(forKey: latest.peerID) else { return }
+        peersLivesTag = LivesTag(latest: latest, earlier: count)
+    }
+
+    /// An event that was written after the base, with a sequence that the base includes, is of a later life.
+    mutating func setApartLaterLife(_ metadata: SessionSyncMetadata) {
+        guard let taken, metadata.sequence <= taken.unmet[metadata.sourcePeerID] ?? 0,
+            metadata.causalTimestamp.millisecondsSince1970 > taken.madeAt.milliseconds
+        else { return }
+        setApart(SessionSource(metadata))
+    }
+
+    func isEarlierLife(_ key: String) -> Bool { key.hasPrefix("\(localPeerID)/") }
+}
+
+/// What an engine that was launched again says in its vector: which life its bare id means, and how many events of an earlier
+/// life its state includes, whose name it doesn't know. The key's value is 0, so versions that can't read it take no notice.
+struct LivesTag: Sendable {
+    let latest: SessionSource
+    let earlier: UInt64
+
+    var key: String { "\(latest)+\(earlier)" }
+
+    /// Removes the tags from a vector.
+    /// - Returns: that of the peer, as it says itself or as the snapshot's author has heard.
+    static func take(of peerID: String, outOf vector: inout [String: UInt64]) -> LivesTag? {
+        guard let key = vector.filter({ $0.value == 0 && $0.key.hasPrefix("\(peerID)/") }).keys.min() else {
+            return nil
+        }
+        vector[key] = nil
+        let numbers = key.dropFirst(peerID.count + 1).split(separator: "+").compactMap { UInt64($0) }
+        guard numbers.count == 2, let name = UInt32(exactly: numbers[0]), numbers[1] <= SequenceBounds.hearsay else {
+            return nil
+        }
+        return LivesTag(latest: SessionSource(peerID: peerID, incarnation: name), earlier: numbers[1])
+    }
+}
+
+extension SessionSyncMetadata {
+    /// The latest stamp that a snapshot's state includes, where it says none: its author's clock shows the time.
+    var madeAt: HybridTimestamp {
+        stamp == .zero ? HybridTimestamp(milliseconds: causalTimestamp.millisecondsSince1970, counter: .max) : stamp
+    }
+}

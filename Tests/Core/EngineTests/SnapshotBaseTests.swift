@@ -1,0 +1,157 @@
+import Foundation
+import MeshIdentity
+import Testing
+
+@testable import MeshEngine
+
+/// A snapshot as the base of an engine whose caller uses the original's calls and keeps nothing.
+@Suite struct SnapshotBaseTests {
+    private func launch(_ peer: String, _ incarnation: UInt32, mutations: EngineMutations = []) -> ListEngine {
+        var options = SessionEngineOptions<[String], String>()
+        options.mutations = mutations
+        return ListEngine(
+            sessionID: session, featureID: "list", localPeerID: peer, payloadType: "list.event",
+            snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
+            conflictPolicy: NoRepeatPolicy(), incarnation: incarnation, options: options)
+    }
+
+    /// The phone and the watch hold each other's laps; then the phone is launched again and has the watch's state.
+    private func relaunched(mutations: EngineMutations = []) throws -> (phone: ListEngine, watch: ListEngine) {
+        var (phone, watch) = (launch("phone", 1), launch("watch", 2))
+        for lap in 0..<3 {
+            _ = try watch.receive(phone.submitLocal("p\(lap)", at: noon + Double(lap)))
+            _ = try phone.receive(watch.submitLocal("w\(lap)", at: noon + Double(lap) + 0.5))
+        }
+        phone = launch("phone", 3, mutations: mutations)
+        _ = try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 5))
+        return (phone, watch)
+    }
+
+    @Test func `After a relaunch the peer's state is the base, and its next state decides the order of crossing taps`()
+        throws
+    {
+        var (phone, watch) = try relaunched()
+        #expect(!phone.isProvisional)
+        // Concurrent taps that cross; the watch's snapshot comes before its event.
+        let (own, other, snapshot) = try crossing(&phone, &watch)
+        #expect(try phone.applySnapshot(snapshot) == .applied(phone.state))
+        #expect(try phone.receive(other) == .duplicate(phone.state))
+        #expect(try watch.receive(own) == .applied(watch.state))
+        #expect(try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 11)) == .applied(watch.state))
+        #expect(phone.state.suffix(2) == ["own", "other"], "the order of taps, not that of arrival")
+    }
+
+    @Test(.breaksRules) func `Without a base the two would differ`() throws {
+        var (phone, watch) = try relaunched(mutations: [.baseRefused])
+        #expect(phone.isProvisional)
+        let (own, other, snapshot) = try crossing(&phone, &watch)
+        _ = try phone.applySnapshot(snapshot)
+        _ = try phone.receive(other)
+        _ = try watch.receive(own)
+        #expect(phone.state != watch.state)
+    }
+
+    private func crossing(_ phone: inout ListEngine, _ watch: inout ListEngine) throws -> (
+        own: SessionSyncEnvelope<String>, other: SessionSyncEnvelope<String>, snapshot: SessionSyncSnapshot<[String]>
+    ) {
+        let own = try phone.submitLocal("own", at: noon + 9)
+        let other = try watch.submitLocal("other", at: noon + 10)
+        return (own, other, handMadeSnapshot(&watch, at: noon + 10))
+    }
+
+    @Test func `A snapshot closes the gap of an event that never comes`() throws {
+        var (phone, watch) = (launch("phone", 1), launch("watch", 2))
+        _ = try phone.submitLocal("lost", at: noon)
+        let second = try phone.submitLocal("second", at: noon + 1)
+        #expect(try watch.receive(second) == .snapshotRequired(expectedSequence: 1, receivedSequence: 2))
+        #expect(try watch.applySnapshot(handMadeSnapshot(&phone, at: noon + 1)) == .applied(["lost", "second"]))
+        #expect(!watch.isProvisional)
+        #expect(try watch.receive(phone.submitLocal("third", at: noon + 2)) == .applied(["lost", "second", "third"]))
+    }
+
+    /// The phone was launched again and doesn't know the name of its earlier life. The watch misses its first event.
+    private func afterLoss(mutations: EngineMutations = []) throws -> (phone: ListEngine, watch: ListEngine) {
+        var (phone, watch) = try relaunched(mutations: mutations)
+        _ = try phone.submitLocal("lost", at: noon + 10)
+        let second = try phone.submitLocal("second", at: noon + 11)
+        #expect(try watch.receive(second) == .snapshotRequired(expectedSequence: 1, receivedSequence: 2))
+        _ = try watch.applySnapshot(handMadeSnapshot(&phone, at: noon + 11))
+        return (phone, watch)
+    }
+
+    @Test func `A state of a new launch says how much of the earlier one it includes`() throws {
+        let (phone, watch) = try afterLoss()
+        #expect(phone.store.lastSequenceByPeerID == ["phone": 2, "phone/3+3": 0, "watch": 3])
+        #expect(watch.state == phone.state)
+        #expect(watch.state.count == 8, "nothing is lost, and nothing is there twice")
+    }
+
+    @Test(.breaksRules) func `A peer can't take a state that doesn't say it`() throws {
+        let (phone, watch) = try afterLoss(mutations: [.livesUntold])
+        #expect(watch.state.count == 6)
+        #expect(watch.state != phone.state)
+    }
+
+    @Test func `An own tap that the state lacks stays on top of it, under its name and once`() throws {
+        var (phone, watch) = try relaunched()
+        let own = try phone.submitLocal("own", at: noon + 10)
+        _ = try watch.submitLocal("other", at: noon + 11)
+        _ = try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 11))
+        #expect(Array(phone.state.suffix(2)) == ["other", "own"])
+        #expect(try watch.receive(own) == .applied(watch.state))
+        _ = try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 12))
+        #expect(phone.state.count { $0 == "own" } == 1)
+        #expect(try watch.receive(own) == .duplicate(watch.state))
+    }
+
+    @Test func `A state that lacks what the base includes changes nothing`() throws {
+        var (phone, _) = try relaunched()
+        let shown = phone.state
+        var watch = launch("watch", 4)
+        _ = try watch.submitLocal("new life", at: noon + 20)
+        for lap in 0..<5 { _ = try watch.submitLocal("lap \(lap)", at: noon + 21) }
+        let result = try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 22))
+        #expect(result == .staleIgnored(state: shown, currentRevision: 1))
+        #expect(phone.state == shown)
+    }
+
+    @Test func `A session never takes a snapshot for its base`() throws {
+        let calls: [(inout ListEngine) -> Void] = [{ $0.tick(at: noon) }, { _ = $0.takeDirectives() }]
+        for call in calls {
+            var phone = launch("phone", 1)
+            call(&phone)
+            var watch = launch("watch", 2)
+            _ = try watch.receive(launch("phone", 9).submitted("earlier"))
+            _ = try watch.submitLocal("w", at: noon)
+            _ = try phone.applySnapshot(handMadeSnapshot(&watch, at: noon))
+            #expect(phone.isProvisional && phone.taken == nil)
+        }
+    }
+
+    /// A hostile vector moves no number of the local source, and of others none beyond what a peer may say of them.
+    @Test func `Numbers of a lying snapshot are bounded`() throws {
+        var phone = launch("phone", 1)
+        _ = try phone.submitLocal("own", at: noon)
+        var snapshot = SessionSyncSnapshot(
+            metadata: SessionSyncMetadata(
+                sessionID: session, featureID: "list", sourcePeerID: "liar", sequence: 7, causalTimestamp: noon,
+                payloadType: "list.state"),
+            revision: 1, state: ["lie"], peerSequenceVector: ["phone": 1 << 50, "watch": 1 << 50])
+        _ = try phone.applySnapshot(snapshot)
+        #expect(phone.taken != nil)
+        #expect(phone.store.nextLocalSequence == 2)
+        #expect(phone.store.lastSequenceByPeerID["watch"] == SequenceBounds.hearsay)
+        #expect(phone.state == ["lie", "own"])
+        snapshot = SessionSyncSnapshot(
+            metadata: snapshot.metadata, revision: 2, state: [],
+            peerSequenceVector: Dictionary(uniqueKeysWithValues: (0..<2_000).map { ("\($0)", 1) }))
+        #expect(throws: SessionSyncError.tooManySources(limit: 1_024)) { try phone.applySnapshot(snapshot) }
+    }
+}
+
+extension ListEngine {
+    fileprivate func submitted(_ event: String) throws -> SessionSyncEnvelope<String> {
+        var engine = self
+        return try engine.submitLocal(event, at: noon)
+    }
+}
