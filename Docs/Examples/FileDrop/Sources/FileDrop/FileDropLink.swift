@@ -52,7 +52,7 @@ public final class FileDropLink: TransportLink {
             state.lastNumber = unread.last ?? 0
             state.unreadCount = unread.count
         }
-        observer.found(Self.otherSide)
+        observer.found(Self.otherSide, as: nil)
         guard let interval else { return }
         let watcher = Task {
             while !Task.isCancelled {
