@@ -66,7 +66,7 @@ struct PackageName: Equatable {
         "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TestSupport", "TimerAnchor",
         "ToolOutput", "Transport", "UDP", "UDPTransport", "VirtualTime", "WatchConnectivity",
         "WatchConnectivityTransport", "WebSocket", "Wire", "WorkoutExample",
-        "CDNSSD", "CHiredis", "CLibdeflate", "CMosquitto", "CSQLite", "CZlib",
+        "CDNSSD", "CHiredis", "CLibdeflate", "CMosquitto", "COneThread", "CSQLite", "CZlib",
         "Any", "Foundation", "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest",
         "ArgumentParser", "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "TextTable", "X509",
     ]
