@@ -46,15 +46,6 @@ public struct ClockEcho: Hashable, Sendable, Codable {
     }
 }
 
-/// What round trips have told of a peer's clock, to be kept while the app isn't running.
-package struct ClockBounds: Hashable, Sendable, Codable {
-    var lower: TimeInterval
-    var upper: TimeInterval
-    /// By the local clock.
-    package var measuredAt: Date
-    package var steadySince: Date
-}
-
 /// The last round trips with one peer.
 struct RoundTrips: Sendable {
     private struct Bounds: Sendable {
@@ -96,23 +87,6 @@ struct RoundTrips: Sendable {
         guard new.lower <= new.upper + 2 * Self.roundingSeconds else { return }
         if bounds.count == Self.countMax { bounds.removeFirst() }
         bounds.append(new)
-    }
-
-    init() {}
-
-    /// Goes on with what an earlier launch has kept, if the local clock still is the one of then.
-    init?(_ kept: ClockBounds) {
-        guard kept.lower.isFinite, kept.upper.isFinite, kept.lower <= kept.upper else { return nil }
-        bounds = [Bounds(lower: kept.lower, upper: kept.upper, measuredAt: kept.measuredAt)]
-        steadySince = kept.steadySince
-    }
-
-    /// What is to be kept of it.
-    var kept: ClockBounds? {
-        guard let last = bounds.last, let (lower, upper) = remaining(at: last.measuredAt), let steadySince
-        else { return nil }
-        let (low, high) = (min(lower, upper), max(lower, upper))
-        return ClockBounds(lower: low, upper: high, measuredAt: last.measuredAt, steadySince: steadySince)
     }
 
     /// What all kept bounds leave at that moment.

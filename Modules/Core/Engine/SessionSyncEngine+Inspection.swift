@@ -52,15 +52,6 @@ extension SessionSyncEngine {
         sources.roundTrips(with: peerID).estimate(at: moment)
     }
 
-    /// What to keep of a peer's clock for the next launch.
-    package func clockBounds(of peerID: String) -> ClockBounds? { sources.roundTrips(with: peerID).kept }
-
-    /// Takes what an earlier launch has kept, of a peer that this one has not heard yet.
-    package mutating func restoreClock(of peerID: String, _ bounds: ClockBounds) {
-        guard let slot = sources.records.lastIndex(where: { $0.source.peerID == peerID }) else { return }
-        sources[slot].roundTrips = RoundTrips(bounds) ?? sources[slot].roundTrips
-    }
-
     /// Held of each source without a gap.
     public var held: SequenceVector { sources.vector { $0.held } }
 

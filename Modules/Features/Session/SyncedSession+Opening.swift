@@ -26,21 +26,20 @@ extension SyncedSession {
         let writer = StoreWriter(store)
         let peerID = transport.localPeer.id
         do {
-            let (archive, engine, clock, series) = try await writer.perform {
+            let (archive, engine, series) = try await writer.perform {
                 var archive = try SessionArchive<State, Event>(
                     store: store, sessionID: sessionID, featureID: featureID)
                 let engine = try archive.load().map {
                     try Self.engine(restoring: $0, reducer, conflictPolicy, configuration)
                 }
-                let clock = try archive.loadClock(bootID: configuration.bootID)
                 var series = Core.makeSeries(featureID, sessionID, peerID, configuration)
                 try series.load(from: store)
-                return (archive, engine, clock, series)
+                return (archive, engine, series)
             }
             let session =
                 engine.map {
                     SyncedSession(
-                        restored: $0, clock, transport: transport, configuration: configuration, hotPath: hotPath)
+                        restored: $0, transport: transport, configuration: configuration, hotPath: hotPath)
                 } ?? new()
             session.keep(in: archive, writer)
             session.core.series = series
@@ -69,7 +68,7 @@ extension SyncedSession {
         hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy> = .init()
     ) throws {
         let engine = try Self.engine(restoring: image, reducer, conflictPolicy, configuration)
-        self.init(restored: engine, nil, transport: transport, configuration: configuration, hotPath: hotPath)
+        self.init(restored: engine, transport: transport, configuration: configuration, hotPath: hotPath)
     }
 
     nonisolated private static func engine(
@@ -82,11 +81,11 @@ extension SyncedSession {
     }
 
     private convenience init(
-        restored engine: Core.Engine, _ clock: StoredClock?, transport: any SessionSyncTransport,
+        restored engine: Core.Engine, transport: any SessionSyncTransport,
         configuration: SyncedSessionConfiguration<State, Event>,
         hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
     ) {
-        self.init(engine: engine, clock, transport: transport, configuration: configuration, hotPath: hotPath)
+        self.init(engine: engine, transport: transport, configuration: configuration, hotPath: hotPath)
         core.indexOwnEvents()
         core.deliveries.accept(through: engine.held[engine.source])
         core.queueEffectsDue()

@@ -144,9 +144,8 @@ where
         self.init(engine: engine, transport: transport, configuration: configuration, hotPath: hotPath)
     }
 
-    /// - Parameter clock: what an earlier launch went by.
     init(
-        engine: Core.Engine, _ clock: StoredClock? = nil, transport: any SessionSyncTransport,
+        engine: Core.Engine, transport: any SessionSyncTransport,
         configuration: SyncedSessionConfiguration<State, Event>,
         hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
     ) {
@@ -155,12 +154,11 @@ where
         let wall = configuration.now
         var uptime = configuration.uptime
         if engine.options.mutations.contains(.wallClockCounts) { uptime = { .seconds(wall().timeIntervalSince1970) } }
-        steadyClock = SteadyClock(wall: wall, uptime: uptime, origin: clock?.origin)
+        steadyClock = SteadyClock(wall: wall, uptime: uptime)
         guests = SessionGuests(transport, sessionID: engine.sessionID, featureID: engine.featureID)
         heldCore = Core(
             engine: engine, configuration: configuration,
             at: Core.Moment(now: steadyClock.now, knownPeers: transport.knownPeers), hotPath: hotPath)
-        if let bootID = configuration.bootID { heldCore.keepClock(bootID, origin: steadyClock.origin, clock) }
         shown = ShownValues(state: engine.state)
         showStatus()
     }

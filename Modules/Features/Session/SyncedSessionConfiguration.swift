@@ -105,13 +105,11 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var requestInterval: Duration = .seconds(1)
     /// Events that wait to be sent; beyond it `submit` throws `SessionSyncError.queueFull`.
     public var outgoingMax = 4096
-    /// The device's wall clock. A session reads it when it is first opened since the system started, and from there on goes by
-    /// `uptime`: to set the clock moves no timer.
+    /// The device's wall clock. A session reads it when it is opened, and from there on goes by `uptime`: to set the clock
+    /// moves no timer.
     public var now: @Sendable () -> Date = { Date() }
     /// Time that passes, sleep included, whatever the wall clock is set to. Virtual time drives it together with `now`.
-    public var uptime: @Sendable () -> Duration = SystemUptime.elapsed { didSet { bootID = nil } }
-    /// Names the start of the system from which `uptime` counts; nil where it may begin anew with each launch of the app.
-    package var bootID = SystemUptime.bootID
+    public var uptime: @Sendable () -> Duration = { SystemClock().elapsed }
     /// Lets that much time pass by `uptime`.
     public var wait: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// Seeds what proves that a peer lives; another number for each launch.

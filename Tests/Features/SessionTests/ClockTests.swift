@@ -88,82 +88,14 @@ import Testing
         #expect(abs(anchor.elapsed(at: .distantFuture) - world.now.timeIntervalSince(began)) <= errorThen + 1e-5)
     }
 
-    @Test(arguments: [-3_600.0, 0, 3_600], ["phone", "watch"])
-    func `a relaunch moves no running timer, whatever clock was set meanwhile`(
-        jump: TimeInterval, who: String
-    ) async throws {
-        let world = VirtualWorld(
-            seed: 4, conditions: ScenarioConditions(latency: .uniform(.milliseconds(5), .milliseconds(300))))
-        let (clocks, stores) = (world.clocks(), ["phone": MemoryStore(), "watch": MemoryStore()])
-        func launch(_ name: String) async throws -> CounterSession {
-            let session = try await world.opened(
-                world.transport(name == "phone" ? phone : watch), incarnation: name == "phone" ? 1 : 2
-            ) {
-                $0.store = stores[name]
-                $0.now = name == "phone" ? clocks.phone.now : clocks.watch.now
-                $0.bootID = "1"
-            }
-            session.start()
-            return session
-        }
-        var sessions = ["phone": try await launch("phone"), "watch": try await launch("watch")]
-        await world.settle(until: {
-            sessions.values.allSatisfy { $0.isMember && $0.clock.errorSeconds != nil && $0.memberIDs.count == 2 }
-        })
-        var timers: [(anchor: SessionTimerAnchor, began: Date, error: TimeInterval)] = []
-        func check(_ session: CounterSession) throws {
-            for timer in timers {
-                let shown = session.reading(of: timer.anchor)
-                let error = try #require(shown.errorSeconds) + timer.error
-                #expect(error < 0.5)
-                #expect(abs(shown.elapsed - world.now.timeIntervalSince(timer.began)) <= error + 1e-5)
-            }
-        }
-        for session in sessions.values {
-            timers.append((.start(at: session.now), world.now, try #require(session.clock.errorSeconds)))
-            // With it goes into the store what is known of clocks.
-            try session.submit(.add(1))
-        }
-        await world.run(.seconds(2))
-        try await sessions[who]?.close()
-        (who == "phone" ? clocks.phone : clocks.watch).set(by: jump)
-        await world.run(.seconds(100))
-        let later = try await launch(who)
-        // Before it has heard anything.
-        try check(later)
-        sessions[who] = later
-        for _ in 0..<20 {
-            await world.run(.seconds(1))
-            for session in sessions.values { try check(session) }
-        }
-    }
-
-    @Test func `a tap of a moment that the clock has not shown yet makes earlier timers doubtful`() async throws {
-        let world = VirtualWorld(seed: 5)
-        let (here, there) = await world.pair()
-        await world.settle(until: { there.clock.errorSeconds != nil })
-        let anchor = SessionTimerAnchor.start(at: here.now)
-        await world.run(.seconds(5))
-        #expect(here.reading(of: anchor).errorSeconds == 0)
-        try there.submit(.add(1), at: there.now + 60)
-        await world.run(.seconds(2))
-        #expect(here.reading(of: anchor).errorSeconds == nil)
-        await world.run(.seconds(70))
-        #expect(here.reading(of: anchor).errorSeconds == nil)
-        #expect(here.reading(of: .start(at: here.now)).errorSeconds == 0)
-    }
-
     @Test(arguments: [-3_600.0, 0, 3_600])
-    func `after a start of the system the wall clock counts, and the error is not known`(
-        jump: TimeInterval
-    ) async throws {
+    func `after a relaunch the wall clock counts, and the error is not known`(jump: TimeInterval) async throws {
         let world = VirtualWorld(seed: 2)
         let clock = world.clocks().phone
         let store = MemoryStore()
         let earlier = try await world.opened(world.transport(phone)) {
             $0.store = store
             $0.now = clock.now
-            $0.bootID = "1"
         }
         earlier.start()
         let anchor = SessionTimerAnchor.start(at: earlier.now)
@@ -175,7 +107,6 @@ import Testing
         let later = try await world.opened(world.transport(phone)) {
             $0.store = store
             $0.now = clock.now
-            $0.bootID = "2"
         }
         let shown = later.reading(of: anchor)
         let expected = max(0, clock.now().timeIntervalSince(anchor.startedAt))
@@ -187,20 +118,19 @@ import Testing
     }
 
     @Test(arguments: [-3_600.0, -1, 1, 3_600])
-    func `a peer whose clock was set at a start of its system is measured anew`(jump: TimeInterval) async throws {
+    func `a peer whose clock was set at its relaunch is measured anew`(jump: TimeInterval) async throws {
         let world = VirtualWorld(
             seed: 3, conditions: ScenarioConditions(latency: .uniform(.milliseconds(5), .milliseconds(300))))
         let (store, clocks) = (MemoryStore(), world.clocks())
-        func launch(_ bootID: String) async throws -> CounterSession {
+        func launch() async throws -> CounterSession {
             let session = try await world.opened(world.transport(phone), incarnation: 1) {
                 $0.store = store
                 $0.now = clocks.phone.now
-                $0.bootID = bootID
             }
             session.start()
             return session
         }
-        let earlier = try await launch("1")
+        let earlier = try await launch()
         let there = world.session(world.transport(watch), incarnation: 2)
         there.start()
         await world.settle(until: { earlier.isMember && there.clock.errorSeconds != nil })
@@ -209,7 +139,7 @@ import Testing
         try await earlier.close()
         await world.run(.seconds(5))
         clocks.phone.set(by: jump)
-        let later = try await launch("2")
+        let later = try await launch()
         await world.settle(until: { there.reading(of: anchor).errorSeconds == nil })
         #expect(there.reading(of: anchor).errorSeconds == nil, "it may be off by \(jump) seconds")
         let (error, difference) = (try #require(there.clock.errorSeconds), there.now.timeIntervalSince(later.now))

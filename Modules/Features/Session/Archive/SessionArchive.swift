@@ -40,7 +40,6 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
     /// Own events that were encoded for another purpose and go into the next batch, by sequence.
     private var encoded: [UInt64: [UInt8]] = [:]
     private var encodedSource: SessionSource?
-    private var storedClock: StoredClock?
     private let codec = CompactCodec()
 
     /// How many sequences a source may pass over: far more than it may have unconfirmed.
@@ -69,7 +68,6 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
 
     private var headKey: String { prefix + "head" }
     private var baseKey: String { prefix + "base" }
-    private var clockKey: String { prefix + "clock" }
     private func journal(_ number: Int) -> String { "\(prefix)log/\(number)" }
 
     // MARK: - Saving
@@ -199,13 +197,6 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         batch.set(try codec.encode(head), for: headKey)
     }
 
-    /// - Parameter always: after a failure, when the store may have another one.
-    mutating func keep(_ clock: StoredClock, in batch: inout StoreBatch, always: Bool) throws {
-        guard always || clock.replaces(storedClock) else { return }
-        batch.set(try codec.encode(clock), for: clockKey)
-        storedClock = clock
-    }
-
     private mutating func number(of source: SessionSource) -> Int {
         if let number = sources.firstIndex(of: source) { return number }
         journals.append(journal(sources.count))
@@ -248,15 +239,6 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         try addLog(catalog, to: &image)
         try addEffects(to: &image)
         return image
-    }
-
-    /// The clock that an earlier launch went by; nil where there is none to go on with.
-    mutating func loadClock(bootID: String?) throws -> StoredClock? {
-        guard let bytes = try store.value(for: clockKey), let clock = try? codec.decode(StoredClock.self, from: bytes),
-            clock.bootID == bootID, clock.isPossible
-        else { return nil }
-        storedClock = clock
-        return clock
     }
 
     private mutating func addEffects(to image: inout SessionEngineImage<State, Event>) throws {

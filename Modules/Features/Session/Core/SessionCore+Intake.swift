@@ -123,7 +123,6 @@ extension SessionCore {
     private mutating func note(_ taken: TakenEvent, of metadata: SessionSyncMetadata) {
         if case .refused(let error) = taken { return reject(metadata, error) }
         exchange.unacknowledgedCount += 1
-        noteMoment(metadata.causalTimestamp)
         switch taken {
         case .applied, .refused: break
         case .duplicate: statistics.duplicates += 1

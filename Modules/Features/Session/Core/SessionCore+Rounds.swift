@@ -95,13 +95,7 @@ extension SessionCore {
             if unsaved.changes != nil { changes.replacesEverything = true }
             decided.persist = changes
             if changes.movesBase { checkStateCoding() }
-            noteClockOwner()
-            let clock = currentClock
-            batch = Result {
-                var batch = try archive?.batch(changes, of: engine) ?? StoreBatch()
-                if let clock { try archive?.keep(clock, in: &batch, always: changes.replacesEverything) }
-                return batch
-            }
+            batch = Result { try archive?.batch(changes, of: engine) ?? StoreBatch() }
         }
         let isSeriesRetry = series.isRetry
         let seriesBatch = series.hasUnwritten ? Result { try series.takeBatch() } : nil

@@ -115,11 +115,9 @@ where
 
     /// Since when this device has listened without a pause: what it did not hear before says nothing of who is away.
     var listeningSince: Date
-    /// Earlier moments may be by a clock that this device showed before, and that may have shown something else.
+    /// Earlier moments of this device's clock may be those of another launch, when it may have shown something else.
     var steadySince: Date
-    /// The clock of this start of the system, as far as it never changes; nil where the next launch can't go on with it.
-    var startedClock: StoredClock?
-    /// Whose clock the session goes by, and when that last changed, by either clock; or a later moment of another clock's.
+    /// Whose clock the session goes by, and when that last changed, by either clock.
     var ownerChange: (owner: String, at: Date?)?
     var lastExchangeAt: Date
 
@@ -142,7 +140,7 @@ where
         self.moment = moment
         (listeningSince, lastExchangeAt) = (moment.now, moment.now)
         // A clock that was set back comes to moments again that it has shown before.
-        steadySince = max(moment.now, engine.latestMoment + 0.001)
+        steadySince = max(moment.now, engine.latestMoment)
         checkpoints = CheckpointCoding(codec: configuration.checkpointCodec)
         ephemerals = EphemeralLane(
             source: engine.source, keysMax: EphemeralLimits.keysMax, peersMax: EphemeralLimits.peersMax + 1)

@@ -35,7 +35,7 @@ final class SessionWatchApp: Sendable {
 
     init(
         device: Int, session: WCSession, store: SimulatedDisk?, versions: Feature.Versions, mutation: String?,
-        clock: AppClock, bootID: String, seed: UInt64, failure: Locked<String?>, suspicious: Locked<Set<Int>>
+        clock: AppClock, seed: UInt64, failure: Locked<String?>, suspicious: Locked<Set<Int>>
     ) throws {
         self.versions = versions
         self.suspicious = suspicious
@@ -47,12 +47,12 @@ final class SessionWatchApp: Sendable {
         transport = try WatchConnectivitySessionSyncTransport(
             localPeer: WatchApp.peer(device), session: session, store: store, configuration: configuration,
             clock: clock)
-        Task { @MainActor in await self.open(store, mutation, seed, bootID) }
+        Task { @MainActor in await self.open(store, mutation, seed) }
     }
 
     private static let sessionID = UUID(uuid: (0x5E, 0x55, 0x10, 0, 0, 0, 0x80, 0, 0x80, 0, 0, 0, 0, 0, 0, 10))
 
-    @MainActor private func open(_ store: SimulatedDisk?, _ mutation: String?, _ seed: UInt64, _ bootID: String) async {
+    @MainActor private func open(_ store: SimulatedDisk?, _ mutation: String?, _ seed: UInt64) async {
         var configuration = SyncedSessionConfiguration<[UInt32], Feature.Event>()
         let isOdd = device == 1 && versions != .equal
         if isOdd, versions == .tellApart { configuration.reducerVersion = 2 }
@@ -70,7 +70,6 @@ final class SessionWatchApp: Sendable {
         configuration.randomSeed = { random.withLock { $0.next() } }
         configuration.now = { [clock] in clock.wall }
         configuration.uptime = { [clock] in clock.elapsed }
-        configuration.bootID = bootID
         configuration.wait = { [clock] in try await clock.wait($0) }
         do {
             let session = try await Session.open(
@@ -133,7 +132,7 @@ final class SessionWatchApp: Sendable {
     func checkTimers(_ timers: Locked<TimerLedger>) {
         Task { @MainActor in
             guard let session = session.withLock({ $0 }), !isDead.withLock({ $0 }) else { return }
-            let fault = timers.withLock { $0.fault(on: device, in: session, elapsed: clock.elapsed) }
+            let fault = timers.withLock { $0.fault(in: session, elapsed: clock.elapsed) }
             if let fault { failure.withLock { $0 = "device \(device): \(fault)" } }
         }
     }

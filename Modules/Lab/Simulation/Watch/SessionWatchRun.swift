@@ -29,8 +29,6 @@ final class SessionWatchRun {
     private let suspicious = Locked<Set<Int>>([])
     private let ledger = Locked(TapLedger())
     private let timers = Locked(TimerLedger())
-    /// How often the power has gone on each device.
-    private let boots = Locked([0, 0])
     /// By how much each device's wall clock is ahead.
     private let aheadSeconds = [Locked(TimeInterval(0)), Locked(TimeInterval(0))]
     /// Of its own, so that clocks change nothing else.
@@ -67,10 +65,8 @@ final class SessionWatchRun {
         let device = devices[index]
         let (isKeeper, ahead) = (keepers.contains(index), aheadSeconds[index])
         let mutation = simulation.mutation
-        device.onLaunch {
-            [clock = pair.clock, apps, launches, failure, disks, timers, boots, versions, suspicious] session in
-            let boot = boots.withLock { $0[index] }
-            timers.withLock { $0.noteLaunch(of: index, boot: isKeeper ? boot : nil) }
+        device.onLaunch { [clock = pair.clock, apps, launches, failure, disks, timers, versions, suspicious] session in
+            timers.withLock { $0.noteLaunch(of: index) }
             let launch = launches.withLock { count in
                 count += 1
                 return count
@@ -83,7 +79,7 @@ final class SessionWatchRun {
                 let app = try SessionWatchApp(
                     device: index, session: session, store: isKeeper ? disk : nil, versions: versions,
                     mutation: mutation,
-                    clock: AppClock(clock, on: device, aheadSeconds: ahead), bootID: "\(boot)",
+                    clock: AppClock(clock, on: device, aheadSeconds: ahead),
                     seed: (seed &+ 1) &* 0x9E37_79B9_7F4A_7C15 ^ launch << 40 ^ launch << 17, failure: failure,
                     suspicious: suspicious)
                 apps.withLock { $0[index] = app }
@@ -285,7 +281,6 @@ final class SessionWatchRun {
 
     private func endWithoutPower(_ index: Int) {
         guard returns[index] == nil, disks.withLock({ $0[index].isOff }) else { return }
-        boots.withLock { $0[index] += 1 }
         note("power cut") { devices[index].kill() }
         returns[index] = pair.elapsed + .milliseconds(Int64(20 + random.upTo(3000)))
     }

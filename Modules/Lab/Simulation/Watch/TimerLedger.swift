@@ -16,14 +16,11 @@ struct TimerLedger: Sendable {
         let error: TimeInterval
         /// When it began, in the time that passes for all devices.
         let began: Duration
-        /// The owner of the clock has begun another one since.
-        var isMoved = false
-        /// The other device has been launched since, and may not have seen that.
-        var isUnknown = false
+        /// Devices that have been launched since.
+        var launched: Set<Int> = []
     }
 
     private var timers: [Timer] = []
-    private var ownersBoot: Int?
     /// Readings whose error was stated.
     private(set) var readingCount = 0
 
@@ -36,22 +33,17 @@ struct TimerLedger: Sendable {
         timers.append(Timer(tap: tap, anchor: .start(at: moment), error: error, began: elapsed))
     }
 
-    /// - Parameter boot: how often the device had been started; nil where its app has no store, and each launch begins a clock.
-    mutating func noteLaunch(of device: Int, boot: Int?) {
-        guard device == 0 else {
-            for index in timers.indices { timers[index].isUnknown = true }
-            return
-        }
-        if boot == nil || boot != ownersBoot { for index in timers.indices { timers[index].isMoved = true } }
-        ownersBoot = boot
+    /// Forgets timers that a relaunch may have moved. Where no device has run since a timer began, none knows what clocks have done.
+    /// The phone, whose clock counts, can't tell in each case which taps are by its earlier clock: its store may lack them.
+    mutating func noteLaunch(of device: Int) {
+        for index in timers.indices { timers[index].launched.insert(device) }
+        timers.removeAll { $0.launched.count == 2 || device == 0 }
     }
 
     /// A timer that the session's state has, and that shows another time than has passed; nil where none does.
-    ///
-    /// The device that doesn't own the clock can't judge a timer if it wasn't running while the owner began another clock.
-    @MainActor mutating func fault(on device: Int, in session: SessionWatchApp.Session, elapsed: Duration) -> String? {
+    @MainActor mutating func fault(in session: SessionWatchApp.Session, elapsed: Duration) -> String? {
         let taps = Set(session.state)
-        for timer in timers where taps.contains(timer.tap) && !(device == 1 && timer.isMoved && timer.isUnknown) {
+        for timer in timers where taps.contains(timer.tap) {
             let reading = session.reading(of: timer.anchor)
             guard let error = reading.errorSeconds else { continue }
             readingCount += 1
