@@ -131,8 +131,6 @@ final class SessionWatchRun {
         }
     }
 
-    private static let clockPatience = Duration.seconds(60)
-
     private func settle() -> String? {
         let start = pair.elapsed
         while pair.elapsed - start < simulation.patience {
@@ -140,13 +138,7 @@ final class SessionWatchRun {
             if let failure = failure.withLock({ $0 }) { return failure }
             if difference != nil { equalAfter = pair.elapsed - start }
         }
-        // Devices that say nothing new exchange seldom, and a clock that began with a launch is measured by an exchange.
-        if clocksDiffer ?? false {
-            tap()
-            let end = pair.elapsed + Self.clockPatience
-            while clocksDiffer ?? false, pair.elapsed < end { advance(by: Self.step) }
-        }
-        if clocksDiffer ?? false { return "the clocks differ \(pair.elapsed - start) after the last tap" }
+        if clocksDiffer ?? false { return "the clocks differ \(simulation.patience) after the last tap" }
         return difference.map { "\($0) \(simulation.patience) after the last tap" }
     }
 
