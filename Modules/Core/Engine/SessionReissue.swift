@@ -34,7 +34,7 @@ package struct SessionReissue: Hashable, Sendable, Codable {
 }
 
 /// The names under which events of this session were issued again: by this source, by members who say so in their controls, and
-/// by those of whom a copy knows. An event's id says the same of what the log holds; this lasts when the event is folded.
+/// by those that a copy names. While an event is in the log, its id tells as much; a folded event has no id.
 ///
 /// At most `countMax` stretches. The oldest are forgotten, and of their events only the ids in the order are known.
 struct ReissueTable: Sendable {

@@ -75,8 +75,8 @@ struct KeyPeer: Hashable, Sendable {
     var download: Download?
     var report: [UInt64] = []
     var pieceMark: KeyMessage.PieceMark?
-    /// What the peer is to be told of as refused, each once. At most `KeyLimits.listMax`: of more it is told when it offers them
-    /// again.
+    /// Versions that this replica has refused, each once, until the peer is told. At most `KeyLimits.listMax`; what it offers
+    /// beyond that, it is told about when it offers it again.
     private(set) var refusals: [KeyMessage.Version] = []
     private var refused: Set<KeyMessage.Version> = []
     var retryAt: Duration?

@@ -104,7 +104,8 @@ package struct SeriesMessage: Sendable, Codable {
     /// Nobody records as many.
     package static let highest: UInt64 = 1 << 40
 
-    /// - Parameter end: the number after a series' last sample, received or loaded.
+    /// Judges what peers send and what the store has.
+    /// - Parameter end: the number after a series' last sample.
     /// - Throws: `WireError.Code.invalidValue` beyond `highest`.
     static func check(end: UInt64) throws(WireError) {
         guard end <= highest else { throw WireError(.invalidValue, "samples up to \(end)") }

@@ -117,7 +117,8 @@ public struct LinkPacket: Hashable, Sendable {
 public protocol LinkObserver: AnyObject, Sendable {
     /// There is somebody: lanes that the platform keeps work from now on. Comes before whatever arrives on them: what
     /// arrives from an address that was neither found nor connected is let go.
-    /// - Parameter peerID: whom the link has proven to be at that address, on every lane; nil when the peer's own word must do.
+    /// - Parameter peerID: the id that the link has proven for that address, on every lane; nil if it proves none, so that delivery
+    ///   believes the greeting.
     func found(_ address: LinkAddress, as peerID: String?)
     /// Live lanes work from now on, and begin anew: nothing of an earlier connection arrives on them any more. Where
     /// connections begin on other threads than those that send, give each an address of its own, so that no packet for one

@@ -256,7 +256,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
             await world.settle()
             #expect(lobbies.allSatisfy { $0.invitation == first }, "number \(number)")
         }
-        // In somebody else's name it doesn't count either.
+        // The liar isn't named in this one.
         let foreign = SessionInvitation(
             sessionID: UUID(), number: 2, openedAt: past, members: [SessionSource(peerID: "server", incarnation: 1)])
         try await liar.sendSnapshot(notice(foreign, 4, incarnation: 9), mode: .latestSnapshot, to: nil)

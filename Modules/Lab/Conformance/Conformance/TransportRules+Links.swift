@@ -319,7 +319,7 @@ extension TransportConformance {
         }.needs(.link, .otherPeer, .provenPeers),
     ]
 
-    /// A peer that greets, and sends in every mode, as somebody else: first on the lanes that a platform keeps.
+    /// A peer greets under another's id and sends in every mode, first before it is connected, so on kept lanes only.
     private static func greetAsAnother(_ fixture: LinkFixture) async throws {
         let group = try await fixture.makeLinks(2)
         guard let peerIDs = group.peerIDs else { return }
