@@ -126,10 +126,10 @@ extension SessionSyncEngine {
             // The clock of an earlier launch may have been another one.
             beganAt.map({ $0 <= echo.sentAt }) ?? true
         else { return }
-        // Every life of a device has its clock.
-        sources[slot].roundTrips = sources.roundTrips(with: message.source.peerID)
-        sources[slot].roundTrips.add(
+        var trips = sources.roundTrips(with: message.source.peerID)
+        trips.add(
             sentHere: echo.sentAt, receivedThere: echo.receivedAt, sentThere: message.sentAt, receivedHere: moment)
+        sources.setRoundTrips(trips, at: slot)
     }
 
     /// A message of the group from a member that lists this one: this, and adopting, are the only things that seal.

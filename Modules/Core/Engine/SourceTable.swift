@@ -138,9 +138,20 @@ struct SourceTable: Sendable {
 
     func slot(of source: SessionSource) -> Int? { slot(of: source.peerID, source.incarnation) }
 
-    /// The newest round trips with any life of that peer.
+    /// The round trips with a peer. Only the life that was heard last has any: all lives of a device have one clock.
     func roundTrips(with peerID: String) -> RoundTrips {
-        records.last { $0.source.peerID == peerID && !$0.roundTrips.isEmpty }?.roundTrips ?? RoundTrips()
+        placeOfRoundTrips(with: peerID).map { records[$0].roundTrips } ?? RoundTrips()
+    }
+
+    mutating func setRoundTrips(_ trips: RoundTrips, at slot: Int) {
+        if records[slot].roundTrips.isEmpty, let former = placeOfRoundTrips(with: records[slot].source.peerID) {
+            records[former].roundTrips = RoundTrips()
+        }
+        records[slot].roundTrips = trips
+    }
+
+    private func placeOfRoundTrips(with peerID: String) -> Int? {
+        records.lastIndex { $0.source.peerID == peerID && !$0.roundTrips.isEmpty }
     }
 
     /// Without regard to a peer's share of the table.

@@ -88,4 +88,20 @@ private struct TwoClocks {
         #expect(abs(estimate.offsetSeconds - clocks.offset) <= estimate.errorSeconds, "seed \(seed)")
         #expect(estimate.steadySince >= clocks.here.addingTimeInterval(clocks.offset - 3), "seed \(seed)")
     }
+
+    /// A late control of an earlier life hid every later round trip (seed 303 of `simulate --watch --sessions`).
+    @Test(arguments: [[0, 1], [1, 0]]) func `a peer has the clock of the life that was heard last`(order: [Int]) throws
+    {
+        var table = SourceTable(local: SessionSource(peerID: "watch"))
+        let slots = try [3, 9].map { try table.slot(adding: SessionSource(peerID: "phone", incarnation: $0)) }
+        for (turn, ahead) in [(order[0], 100.0), (order[1], -70), (order[0], 100), (order[0], 100)] {
+            var trips = table.roundTrips(with: "phone")
+            trips.add(
+                sentHere: noon, receivedThere: noon + ahead + 0.1, sentThere: noon + ahead + 0.1,
+                receivedHere: noon + 0.2)
+            table.setRoundTrips(trips, at: slots[turn])
+            let estimate = try #require(table.roundTrips(with: "phone").estimate(at: noon))
+            #expect(abs(estimate.offsetSeconds - ahead) <= estimate.errorSeconds)
+        }
+    }
 }
