@@ -9,12 +9,18 @@ struct RequestPost: Sendable {
     static let overheadBytes = 192
 
     let connection: any SessionConnection
+    private let clock: SteadyClock
+
+    init(connection: any SessionConnection) {
+        self.connection = connection
+        clock = SteadyClock(connection.clock)
+    }
 
     var transport: any SessionSyncTransport { connection.transport }
     var localPeerID: String { transport.localPeer.id }
 
-    /// Milliseconds since 1970.
-    var wall: UInt64 { connection.clock.wall.millisecondsSince1970 }
+    /// Milliseconds since 1970, by the wall clock as it was at launch: to set it moves no deadline.
+    var wall: UInt64 { clock.now.millisecondsSince1970 }
 
     /// - Throws: `payloadTooLarge` for what the transport would refuse when its turn comes.
     func checkSize(of body: Data, type: String) throws(ConnectionError) {
