@@ -11,7 +11,8 @@
 /// bound widens by 100 parts per million of its age.
 ///
 /// A round trip whose bounds contradict the kept ones proves that one of the two clocks was set: the kept ones are
-/// discarded. A clock that was set by less than the bounds' distance proves nothing, and is followed within 8 round trips.
+/// discarded. One that began before the last kept one ended may be late, from before the clock was set, and tells nothing. A
+/// clock that was set by less than the bounds' distance proves nothing either, and is followed within 8 round trips.
 ///
 /// Source: Mills, *Internet Time Synchronization: the Network Time Protocol* (1991); Cristian, *Probabilistic Clock
 /// Synchronization* (1989); the intersection is Marzullo's (1984). Deviation: no filter and no discipline.
@@ -67,16 +68,19 @@ struct RoundTrips: Sendable {
     private static let roundingSeconds = 1e-6
 
     /// - Parameters: sent here, received there, sent there, received here; each by the clock of the place.
-    mutating func add(sentHere: Date, receivedThere: Date, sentThere: Date, receivedHere: Date) {
+    /// - Returns: false when only another round trip tells which of two clocks the peer has now.
+    @discardableResult
+    mutating func add(sentHere: Date, receivedThere: Date, sentThere: Date, receivedHere: Date) -> Bool {
         // The upper bound is of the moment at which the round trip began.
         let drift = Self.driftMax * max(0, receivedHere.timeIntervalSince(sentHere))
         let new = Bounds(
             lower: sentThere.timeIntervalSince(receivedHere), upper: receivedThere.timeIntervalSince(sentHere) + drift,
             measuredAt: receivedHere)
-        guard new.lower.isFinite, new.upper.isFinite else { return }
+        guard new.lower.isFinite, new.upper.isFinite else { return true }
         let kept = remaining(at: receivedHere)
         let (lower, upper) = (max(new.lower, kept?.lower ?? new.lower), min(new.upper, kept?.upper ?? new.upper))
         if lower > upper + 2 * Self.roundingSeconds {
+            if let last = bounds.last, sentHere < last.measuredAt { return false }
             bounds = []
             // No moment that the clock has shown before it was set.
             let shown = receivedHere.addingTimeInterval(kept?.upper ?? new.upper)
@@ -84,9 +88,10 @@ struct RoundTrips: Sendable {
         }
         steadySince = steadySince ?? sentThere
         // Set in the midst of this round trip, which then says nothing of either clock.
-        guard new.lower <= new.upper + 2 * Self.roundingSeconds else { return }
+        guard new.lower <= new.upper + 2 * Self.roundingSeconds else { return true }
         if bounds.count == Self.countMax { bounds.removeFirst() }
         bounds.append(new)
+        return true
     }
 
     /// What all kept bounds leave at that moment.

@@ -127,8 +127,12 @@ extension SessionSyncEngine {
             beganAt.map({ $0 <= echo.sentAt }) ?? true
         else { return }
         var trips = sources.roundTrips(with: message.source.peerID)
-        trips.add(
+        let isConclusive = trips.add(
             sentHere: echo.sentAt, receivedThere: echo.receivedAt, sentThere: message.sentAt, receivedHere: moment)
+        guard isConclusive else {
+            pending.controls.insert(message.source.peerID)
+            return
+        }
         sources.setRoundTrips(trips, at: slot)
     }
 

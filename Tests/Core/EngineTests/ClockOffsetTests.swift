@@ -94,14 +94,31 @@ private struct TwoClocks {
     {
         var table = SourceTable(local: SessionSource(peerID: "watch"))
         let slots = try [3, 9].map { try table.slot(adding: SessionSource(peerID: "phone", incarnation: $0)) }
-        for (turn, ahead) in [(order[0], 100.0), (order[1], -70), (order[0], 100), (order[0], 100)] {
+        for (number, (turn, ahead)) in [(order[0], 100.0), (order[1], -70), (order[0], 100), (order[0], 100)]
+            .enumerated()
+        {
+            let start = noon + Double(number)
             var trips = table.roundTrips(with: "phone")
             trips.add(
-                sentHere: noon, receivedThere: noon + ahead + 0.1, sentThere: noon + ahead + 0.1,
-                receivedHere: noon + 0.2)
+                sentHere: start, receivedThere: start + ahead + 0.1, sentThere: start + ahead + 0.1,
+                receivedHere: start + 0.2)
             table.setRoundTrips(trips, at: slots[turn])
-            let estimate = try #require(table.roundTrips(with: "phone").estimate(at: noon))
+            let estimate = try #require(table.roundTrips(with: "phone").estimate(at: start))
             #expect(abs(estimate.offsetSeconds - ahead) <= estimate.errorSeconds)
         }
+    }
+
+    /// The platform had kept it for 35 seconds (seed 2611262300000397 of `simulate --watch --sessions`).
+    @Test func `a late round trip with an earlier life tells nothing of the present clock`() throws {
+        var trips = RoundTrips()
+        let isConclusive = [(begins: 30.0, takes: 0.2, ahead: 100.0), (0, 35, 3_000), (40, 0.2, 3_000)].map { trip in
+            let (start, end) = (noon + trip.begins, noon + trip.begins + trip.takes)
+            return trips.add(
+                sentHere: start, receivedThere: start + 0.1 + trip.ahead, sentThere: start + 0.1 + trip.ahead,
+                receivedHere: end)
+        }
+        #expect(isConclusive == [true, false, true])
+        let estimate = try #require(trips.estimate(at: nil))
+        #expect(abs(estimate.offsetSeconds - 3_000) <= estimate.errorSeconds, "a clock that was set since is followed")
     }
 }
