@@ -245,17 +245,22 @@ extension AnySessionSyncSnapshot {
 }
 
 extension AnySessionSyncSnapshot {
-    /// Revisions count per source and session: between two of those, what was sent later by its stamp or by its sender's
-    /// clock is newer.
+    /// Revisions count per source and session. Between two sources of a session, what was sent later by its stamp is newer. Stamps
+    /// of two sessions have followed the clocks of different peers: there, and where there are none, the sender's clock decides.
     package func isNewer(than other: AnySessionSyncSnapshot) -> Bool {
         let mine = metadata
         let theirs = other.metadata
-        if mine.sourcePeerID == theirs.sourcePeerID, mine.incarnation == theirs.incarnation,
-            mine.sessionID == theirs.sessionID
-        {
+        guard mine.sessionID == theirs.sessionID else { return mine.causalTimestamp > theirs.causalTimestamp }
+        if mine.sourcePeerID == theirs.sourcePeerID, mine.incarnation == theirs.incarnation {
             return revision > other.revision
         }
         if mine.stamp != theirs.stamp, mine.stamp != .zero, theirs.stamp != .zero { return mine.stamp > theirs.stamp }
         return mine.causalTimestamp > theirs.causalTimestamp
+    }
+
+    /// Whether to send it is too late. The state of another session, which the app shows now, never is.
+    package func isSuperseded(by sent: AnySessionSyncSnapshot?) -> Bool {
+        guard let sent, sent.metadata.sessionID == metadata.sessionID else { return false }
+        return sent.isNewer(than: self)
     }
 }

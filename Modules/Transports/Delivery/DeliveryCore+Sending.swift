@@ -314,7 +314,7 @@ extension DeliveryCore {
                 guard peers[index].latest[feature] != nil || peers[index].latest.count < settings.featureLimit else {
                     throw .queueFull(limit: settings.featureLimit)
                 }
-                if peers[index].latest[feature]?.own?.snapshot.isNewer(than: snapshot) == true { continue }
+                if snapshot.isSuperseded(by: peers[index].latest[feature]?.own?.snapshot) { continue }
                 let offer = nextOffer(snapshot)
                 peers[index].offerLatest(feature) { $0.own = offer }
                 markWritable(index)
@@ -323,7 +323,7 @@ extension DeliveryCore {
             guard published[feature] != nil || published.count < settings.featureLimit else {
                 throw .queueFull(limit: settings.featureLimit)
             }
-            if published[feature]?.snapshot.isNewer(than: snapshot) == true { return }
+            if snapshot.isSuperseded(by: published[feature]?.snapshot) { return }
             if published[feature] == nil { publishedOrder.append(feature) }
             let offer = nextOffer(snapshot)
             published[feature] = offer

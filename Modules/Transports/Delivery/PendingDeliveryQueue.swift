@@ -70,7 +70,7 @@ public struct PendingDeliveryQueue: Sendable {
     public mutating func replaceLatest(_ snapshot: AnySessionSyncSnapshot) throws(SessionSyncError) {
         let feature = snapshot.metadata.featureID
         if let index = entries.firstIndex(where: { $0.latest?.metadata.featureID == feature }) {
-            if entries[index].latest?.isNewer(than: snapshot) == true { return }
+            if snapshot.isSuperseded(by: entries[index].latest) { return }
             entries.remove(at: index)
         } else if entries.count(where: { $0.latest != nil }) >= featureLimit {
             throw .queueFull(limit: featureLimit)

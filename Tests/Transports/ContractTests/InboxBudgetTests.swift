@@ -95,7 +95,7 @@ import Testing
 }
 
 /// Nobody looks into these payloads.
-private struct NoCodec: PayloadCodec {
+struct NoCodec: PayloadCodec {
     struct Unread: Error {}
 
     let id = PayloadCodecID(number: 201, name: "none")
