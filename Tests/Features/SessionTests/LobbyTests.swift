@@ -269,6 +269,19 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         await world.settle(until: { isOne(lobbies) && lobbies[0].invitation?.number == 60_001 })
     }
 
+    /// Its opener crashed before the other member had the notice (seed 2611262306001388 of `simulate --lobby`).
+    @Test func `a device is told by a third one of a session that names it`() async throws {
+        let world = VirtualWorld(seed: 1)
+        let third = world.transport(tablet)
+        let lobbies = await start(["phone", "watch"], in: world)
+        let members = ["phone", "watch"].map { SessionSource(peerID: $0, incarnation: 1) }
+        let told = SessionInvitation(
+            sessionID: UUID(), number: 1, openedAt: Date(timeIntervalSince1970: 0), members: members)
+        try await third.sendSnapshot(notice(told, 1, incarnation: 9), mode: .latestSnapshot, to: nil)
+        await world.settle(until: { isOne(lobbies) && lobbies[0].invitation == told })
+        #expect(lobbies.allSatisfy { $0.part == .member })
+    }
+
     @Test(arguments: [1 << 31, .max] as [UInt32])
     func `where numbers end, a session is opened in place of the one in the store`(number: UInt32) async throws {
         let world = VirtualWorld(seed: 1)

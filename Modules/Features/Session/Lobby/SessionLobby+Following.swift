@@ -14,9 +14,10 @@ extension SessionLobby {
 
     /// Goes with that invitation if it is greater than the one so far, or names more devices of the same session, and passes
     /// it on.
-    /// - Parameter peerID: who says so, one of the session's devices; nil for this one.
+    /// - Parameter peerID: who says so; nil for this device. A third device is not believed.
     func consider(_ heard: SessionInvitation, from peerID: String? = nil) {
-        guard heard.isUsable(at: base.now()), peerID.map(heard.includes) ?? true else { return }
+        let isVouchedFor = peerID.map { heard.includes($0) || heard.includes(transport.localPeer.id) } ?? true
+        guard heard.isUsable(at: base.now()), isVouchedFor else { return }
         if peerID != nil, let invitation, !heard.isWithinStep(of: invitation) { return }
         var heard = heard
         if let invitation {
