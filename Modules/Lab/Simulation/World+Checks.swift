@@ -60,6 +60,8 @@ extension World {
             guard other.outline.heldDigest == replica.outline.heldDigest, other.outline.group == replica.outline.group,
                 !other.isImpostor, !other.outline.isProvisional, !replica.engine.isBehind, !other.engine.isBehind,
                 isInOneView(peer, index),
+                // After a fork both may hold two events under one name, until one takes the other's copy.
+                replica.outline.group != nil || ![replica.origin, other.origin].contains(.reincarnated),
                 other.engine.state != replica.engine.state,
                 other.engine.held == replica.engine.held,
                 other.engine.membership.first == replica.engine.membership.first

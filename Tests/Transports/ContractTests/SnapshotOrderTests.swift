@@ -5,7 +5,8 @@ import Testing
 
 /// Which of two snapshots of a feature an app shows, and sends.
 @Suite struct SnapshotOrderTests {
-    private let (workout, meal) = (UUID(), UUID())
+    private let workout = UUID()
+    private let meal = UUID()
 
     private func snapshot(
         of session: UUID, revision: UInt64, incarnation: UInt32 = 1, stamp: UInt64 = 0, sentAt seconds: Double = 0

@@ -249,10 +249,10 @@
             if !report.failures.isEmpty { throw ExitCode.failure }
         }
 
-        /// Year, month, day, hour and minute in UTC, by two digits each, and room for the seeds of a minute: 2611261530000000.
+        /// Year, month, day, hour, minute and second in UTC, by two digits each, and room for a million seeds: 261126153000000000.
         static func firstSeed(at date: Date) -> UInt64 {
             let digits = ISO8601DateFormatter().string(from: date).filter(\.isNumber)
-            return UInt64(digits.dropFirst(2).prefix(10)).map { $0 * 1_000_000 } ?? 0
+            return UInt64(digits.dropFirst(2).prefix(12)).map { $0 * 1_000_000 } ?? 0
         }
 
         private static func stores(_ text: String) throws -> SimulatedStores {

@@ -129,6 +129,13 @@ final class SessionWatchApp: Sendable {
         }
     }
 
+    /// - Parameter look: is called if the session is in no group.
+    func lookForNewcomer(_ look: @escaping @Sendable () -> Void) {
+        Task { @MainActor in
+            if let session = session.withLock({ $0 }), !session.isMember { look() }
+        }
+    }
+
     func checkTimers(_ timers: Locked<TimerLedger>) {
         Task { @MainActor in
             guard let session = session.withLock({ $0 }), !isDead.withLock({ $0 }) else { return }

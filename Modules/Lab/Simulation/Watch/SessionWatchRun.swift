@@ -45,6 +45,8 @@ final class SessionWatchRun {
     private var isWell = false
 
     private static let step = Duration.milliseconds(20)
+    /// The 60 ticks of rule 19, and time to join.
+    private static let foundingPatience = Duration.seconds(75)
 
     init(_ simulation: SessionWatchSimulation, seed: UInt64, thread: SimulationThread, traceLimit: Int) {
         self.simulation = simulation
@@ -133,13 +135,23 @@ final class SessionWatchRun {
 
     private func settle() -> String? {
         let start = pair.elapsed
-        while pair.elapsed - start < simulation.patience {
+        // Devices without stores that have both begun anew and hear late of their former group wait for it: rule 19.
+        while pair.elapsed - start < simulation.patience || hasNewcomer && pair.elapsed - start < Self.foundingPatience
+        {
             advance(by: Self.step)
             if let failure = failure.withLock({ $0 }) { return failure }
             if difference != nil { equalAfter = pair.elapsed - start }
         }
-        if clocksDiffer ?? false { return "the clocks differ \(simulation.patience) after the last tap" }
-        return difference.map { "\($0) \(simulation.patience) after the last tap" }
+        if clocksDiffer ?? false { return "the clocks differ \(pair.elapsed - start) after the last tap" }
+        return difference.map { "\($0) \(pair.elapsed - start) after the last tap" }
+    }
+
+    /// A device is in no group.
+    private var hasNewcomer: Bool {
+        let found = Locked(false)
+        for app in apps.withLock({ $0 }) { app?.lookForNewcomer { found.withLock { $0 = true } } }
+        thread.runAll()
+        return found.withLock { $0 }
     }
 
     private func advance(by duration: Duration) {
