@@ -174,6 +174,8 @@ struct KeptConnection: Sendable {
     /// Greetings on the lane `queue`: each launch of the other side brings one, and is owed one.
     var saidCount = 0
     var heardCount = 0
+    /// The number of the launch that greeted last; 0 of one that doesn't number them.
+    var theirLaunch: UInt64 = 0
     /// The lane `latest` is to hold the greeting too, so that the other side knows at its launch who is here.
     var owesGreeting = false
     /// Now or never, and a live lane has not delivered it.
