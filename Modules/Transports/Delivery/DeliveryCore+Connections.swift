@@ -280,7 +280,7 @@ extension DeliveryCore {
             peers[index].isGuest = isGuest
             return index
         }
-        peers.append(DeliveryPeer(peer))
+        peers.append(DeliveryPeer(peer, outbox: outbox &+ forgottenCount))
         peers[peers.count - 1].isGuest = isGuest
         peerIndex[peer.id] = peers.count - 1
         if settings.isDurable { directives.changes.append(.met(peer, isGuest: isGuest)) }
