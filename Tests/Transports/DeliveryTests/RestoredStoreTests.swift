@@ -152,6 +152,37 @@ import Testing
         #expect(sequences == [1, 2])
     }
 
+    @Test func `What an earlier version wrote is read: nothing of it is lost, and its outbox is not used again`()
+        async throws
+    {
+        let ends = Ends(.stream)
+        ends.stores = ["left": try EarlierStore.left(), "right": try EarlierStore.right()]
+        try ends.launch("right")
+        #expect(ends.transports["right"]?.latestPeerSnapshot(featureID: "workout")?.revision == 1)
+        try ends.launch("left")
+        #expect(ends.left?.shell.state.withLock { $0.core.outbox } != 0x0BFC_1E42)
+        try await ends.send(6...6)
+        try await ends.left?.sendSnapshot(snapshot(2), mode: .latestSnapshot, to: nil)
+        await ends.expect(Array(1...6))
+        #expect(ends.transports["right"]?.latestPeerSnapshot(featureID: "workout")?.revision == 2)
+        for store in ends.stores.values { #expect(try store.value(for: "delivery/outbox") == nil) }
+        #expect(try ends.stores["right"]?.catalog(prefix: "delivery/newest/").keys.count == 1)
+    }
+
+    @Test func `Of several snapshots of a feature that an earlier version stored, one is left`() async throws {
+        let ends = Ends(.stream)
+        let right = try EarlierStore.right()
+        var batch = StoreBatch()
+        batch.set(try #require(try right.value(for: "delivery/newest/2")), for: "delivery/newest/9")
+        try right.commit(batch)
+        ends.stores["right"] = right
+        try ends.launch("right")
+        try ends.launch("left")
+        try await ends.left?.sendSnapshot(snapshot(2), mode: .latestSnapshot, to: nil)
+        ends.clock.advance(by: .seconds(1))
+        #expect(try right.catalog(prefix: "delivery/newest/").keys.count == 1)
+    }
+
     @Test func `A peer that was forgotten and comes back is sent everything, in the same launch`() async throws {
         let ends = Ends(.stream)
         try ends.launch("right")
@@ -211,7 +242,7 @@ private final class Ends {
     func launch(_ end: String) throws {
         launches += 1
         var configuration = DeliveryConfiguration()
-        configuration.seed = launches
+        configuration.seed = launches << 32
         let isLeft = end == "left"
         let link = kept?.link(of: end)
         let transport = try LinkTransport(
