@@ -84,6 +84,7 @@
             case .healthChanged: "healthChanged"
             case .roundTrip: "roundTrip"
             case .storeFailed: "storeFailed"
+            case .storeWentBack: "storeWentBack"
             }
         }
     }

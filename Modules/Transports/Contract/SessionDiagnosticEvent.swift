@@ -46,6 +46,8 @@ public enum SessionDiagnosticEvent: Sendable {
     case roundTrip(peerID: String, duration: Duration)
     /// The store did not take what was to be kept; sends that relied on it have failed.
     case storeFailed(reason: String)
+    /// The peer has messages that this store doesn't remember: the store is an older copy of itself, such as a restored backup.
+    case storeWentBack(peerID: String)
 }
 
 extension SessionDiagnosticEvent: CustomStringConvertible {
@@ -82,6 +84,8 @@ extension SessionDiagnosticEvent: CustomStringConvertible {
         case .healthChanged(let peer, let from, let to): "\(peer) was \(from.rawValue) and is \(to.rawValue)"
         case .roundTrip(let peer, let duration): "round trip to \(peer): \(duration)"
         case .storeFailed(let reason): "the store failed: \(reason)"
+        case .storeWentBack(let peer):
+            "\(peer) has messages that this store doesn't know: it is an older copy of itself"
         }
     }
 }

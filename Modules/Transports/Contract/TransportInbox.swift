@@ -242,6 +242,12 @@ extension TransportInbox.Retained {
 extension AnySessionSyncSnapshot {
     /// About what it takes in memory beside its names.
     package var heldBytes: Int { (encodedByteCount ?? 0) + (checkpoint?.count ?? 0) + 64 * peerSequenceVector.count }
+
+    /// What tells its age, without what it holds.
+    package var withoutState: AnySessionSyncSnapshot? {
+        try? AnySessionSyncSnapshot(
+            SessionSyncSnapshot(metadata: metadata, revision: revision, state: [UInt8](), peerSequenceVector: [:]))
+    }
 }
 
 extension AnySessionSyncSnapshot {

@@ -35,10 +35,10 @@ extension ArchiveLayout {
             try restorePeer(number, key, &names, from: store)
         }
         for number in names.peers.keys.sorted() { if let peer = names.peers[number] { core.restore(peer) } }
-        for key in catalog.keys {
-            guard let (kind, number) = Self.parts(of: key), kind != "peer", let bytes = try store.value(for: key) else {
-                continue
-            }
+        // In the order in which the numbers were given: so sources tell which outbox was heard first.
+        let others = catalog.keys.compactMap { key in Self.parts(of: key).map { (key, $0.kind, $0.number) } }
+        for (key, kind, number) in others.sorted(by: { $0.2 ?? 0 < $1.2 ?? 0 }) where kind != "peer" {
+            guard let bytes = try store.value(for: key) else { continue }
             nextNumber = max(nextNumber, number ?? 0)
             try bytes.withUnsafeBytes { bytes in
                 var reader = WireReader(bytes)
@@ -90,16 +90,14 @@ extension ArchiveLayout {
             let peer = try names.peer(&reader, key)
             guard let outbox = UInt32(exactly: try reader.readVarint()) else { throw Self.damaged(key) }
             let next = max(try reader.readVarint(), 1)
-            let source = IncomingChannel.Key(outbox: outbox, featureID: try reader.readText())
+            let source = ChannelKey(outbox: outbox, featureID: try reader.readText())
             sources[Source(peerID: peer.id, key: source)] = number
             core.restore(next: next, of: source, from: peer)
         case ("newest", let number?):
             let peer = try names.peer(&reader, key)
             let (snapshot, mark) = try readSnapshot(&reader, key)
-            let source = IncomingChannel.Key(outbox: mark.outbox, featureID: snapshot.metadata.featureID)
-            sources[Source(peerID: peer.id, key: source)] = number
-            let bytes = WireMessage.snapshot(snapshot).heldBytes
-            core.restore(newest: mark.sequence, of: source, from: peer, bytes: bytes)
+            newest[Channel(peerID: peer.id, featureID: snapshot.metadata.featureID), default: []].append(number)
+            core.restore(newest: snapshot, mark, from: peer)
             arrivals.snapshots.append(snapshot)
         case ("published", _):
             let (snapshot, mark) = try readSnapshot(&reader, key)
@@ -141,12 +139,31 @@ extension ArchiveLayout {
             let (peer, featureID) = names.channels[number]
         else { throw Self.damaged(journal.name) }
         channels[Channel(peerID: peer.id, featureID: featureID)] = number
+        func note(_ key: ChannelKey, beginsAt position: UInt64) {
+            offsets[Source(peerID: peer.id, key: key)] = position
+        }
+        note(ChannelKey(outbox: outbox, featureID: featureID), beginsAt: max(journal.positions.upperBound, 1) - 1)
         var entries: [(message: WireMessage, byteCount: Int, expiresAt: UInt64?)] = []
+        var first: WireMark?
+        func restoreLaunch() {
+            guard let first else { return }
+            let key = ChannelKey(outbox: first.outbox, featureID: featureID)
+            core.restore(entries, from: first.sequence, of: key, for: peer, now)
+        }
         for entry in try store.allEntries(of: journal.name) {
             let frame = try read(entry.bytes)
-            entries.append((frame.message, frame.message.payloadBytes, frame.mark?.expiresAt))
+            guard let mark = frame.mark, (1...entry.position).contains(mark.sequence) else {
+                throw Self.damaged(journal.name)
+            }
+            if mark.outbox != first?.outbox {
+                restoreLaunch()
+                (first, entries) = (mark, [])
+                note(
+                    ChannelKey(outbox: mark.outbox, featureID: featureID), beginsAt: entry.position - mark.sequence)
+            }
+            entries.append((frame.message, frame.message.payloadBytes, mark.expiresAt))
         }
-        core.restore(entries, from: max(journal.positions.lowerBound, 1), featureID: featureID, for: peer, now)
+        restoreLaunch()
     }
 
     private mutating func restorePending(

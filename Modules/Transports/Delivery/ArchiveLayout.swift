@@ -9,20 +9,22 @@ import MeshWire
 ///
 /// | name | holds |
 /// |---|---|
-/// | `delivery/outbox` | the outbox, 4 bytes |
 /// | `delivery/peer/P` | a hello: peer P |
 /// | `delivery/guest/P` | 1 byte: P was a guest when it was there last |
 /// | `delivery/to/C` | P as varint, then the feature: what channel C is |
-/// | journal `delivery/to/C` | what peer P is to get of that feature; positions are the numbers |
-/// | `delivery/from/S` | P, outbox, the next number, then the feature: how far source S has been taken |
+/// | journal `delivery/to/C` | what peer P is to get of that feature, of one launch after the other; the marks have outbox and number |
+/// | `delivery/from/S` | P, outbox, the next number, then the feature: how far source S has been taken; S grows with each |
 /// | journal `delivery/inbox` | P as varint, then a frame: what has arrived and has not been taken by a subscriber |
 /// | `delivery/published/FEATURE` | the newest own snapshot |
-/// | `delivery/newest/S` | P as varint, then the newest snapshot of source S |
+/// | `delivery/newest/N` | P as varint, then the newest snapshot of one feature |
 /// | `delivery/pending` | what waits for the first peer: each frame with its length before it |
+///
+/// Earlier versions had one outbox for the life of a store, in `delivery/outbox`, and positions were its numbers. They take what
+/// this one has written for messages of a new outbox, which they draw because there is none.
 struct ArchiveLayout: ~Copyable {
     struct Source: Hashable {
         let peerID: String
-        let key: IncomingChannel.Key
+        let key: ChannelKey
     }
 
     struct Channel: Hashable {
@@ -34,12 +36,17 @@ struct ArchiveLayout: ~Copyable {
 
     var encoder: FrameEncoder
     var decoder: FrameDecoder
-    var outbox: UInt32 = 0
+    /// Of this launch.
+    let outbox: UInt32
     var peers: [String: Int] = [:]
     /// Those of `peers` that are guests.
     var guests: Set<Int> = []
     var channels: [Channel: Int] = [:]
+    /// What is added to the numbers of an outbox for their positions.
+    var offsets: [Source: UInt64] = [:]
     var sources: [Source: Int] = [:]
+    /// One each, but for what earlier versions wrote.
+    var newest: [Channel: [Int]] = [:]
     /// Those that the latest batch names for the first time.
     var newChannels: [Channel] = []
     var nextNumber = 0
@@ -49,21 +56,15 @@ struct ArchiveLayout: ~Copyable {
     /// Of how many envelopes since the start nothing is left.
     var inboxDone: UInt64 = 0
 
-    init(_ store: any SessionStore, _ setup: LineSetup) throws {
+    init(_ store: any SessionStore, _ setup: LineSetup, outbox: UInt32) throws {
         encoder = setup.makeEncoder(interning: false)
         decoder = FrameDecoder(codecs: setup.codecs)
-    }
-
-    mutating func outbox(ifNew number: UInt32, in store: any SessionStore) throws -> UInt32 {
-        if let bytes = try store.value(for: Self.root + "outbox"), bytes.count == 4 {
-            outbox = bytes.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(as: UInt32.self)) }
-        } else {
-            outbox = number
+        self.outbox = outbox
+        if try store.value(for: Self.root + "outbox") != nil {
             var batch = StoreBatch()
-            batch.set(withUnsafeBytes(of: number.littleEndian) { Array($0) }, for: Self.root + "outbox")
+            batch.removeValue(for: Self.root + "outbox")
             try store.commit(batch)
         }
-        return outbox
     }
 }
 
@@ -81,13 +82,15 @@ extension ArchiveLayout {
         for change in changes {
             switch change {
             case .met(let peer, let isGuest): write(peer, isGuest: isGuest, to: &batch)
-            case .accepted(let peerID, let featureID, let number, let message, let expiresAt):
-                let channel = channelNumber(Channel(peerID: peerID, featureID: featureID), in: &batch)
-                let mark = WireMark(outbox: outbox, sequence: number, first: number, expiresAt: expiresAt)
-                batch.append(frame(message, mark), to: "\(Self.root)to/\(channel)", at: number)
-            case .settled(let peerID, let featureID, let first):
-                let channel = channelNumber(Channel(peerID: peerID, featureID: featureID), in: &batch)
-                batch.truncate("\(Self.root)to/\(channel)", below: first)
+            case .accepted(let peerID, let key, let number, let message, let expiresAt):
+                let channel = channelNumber(Channel(peerID: peerID, featureID: key.featureID), in: &batch)
+                let mark = WireMark(outbox: key.outbox, sequence: number, first: number, expiresAt: expiresAt)
+                let position = number + (offsets[Source(peerID: peerID, key: key)] ?? 0)
+                batch.append(frame(message, mark), to: "\(Self.root)to/\(channel)", at: position)
+            case .settled(let peerID, let key, let first):
+                let channel = channelNumber(Channel(peerID: peerID, featureID: key.featureID), in: &batch)
+                let mark = first + (offsets[Source(peerID: peerID, key: key)] ?? 0)
+                batch.truncate("\(Self.root)to/\(channel)", below: mark)
             case .received(let peerID, let key, let number, let message):
                 let source = Source(peerID: peerID, key: key)
                 if cursors.updateValue(number + 1, forKey: source) == nil { order.append(source) }
@@ -99,14 +102,20 @@ extension ArchiveLayout {
                 let mark = WireMark(outbox: outbox, sequence: offer.version, first: offer.version, isLatest: true)
                 let feature = offer.snapshot.metadata.featureID
                 batch.set(frame(.snapshot(offer.snapshot), mark), for: "\(Self.root)published/\(Self.name(feature))")
-            case .newest(let peerID, let key, let version, let snapshot):
-                let source = Source(peerID: peerID, key: key)
-                let mark = WireMark(outbox: key.outbox, sequence: version, first: version, isLatest: true)
+            case .newest(let peerID, let snapshot, let mark):
+                let feature = Channel(peerID: peerID, featureID: snapshot.metadata.featureID)
+                let numbers = newest[feature] ?? [takeNumber()]
+                newest[feature] = [numbers[0]]
+                for number in numbers.dropFirst() { batch.removeValue(for: "\(Self.root)newest/\(number)") }
                 batch.set(
                     varint(UInt64(peerNumber(peerID, in: &batch))) + frame(.snapshot(snapshot), mark),
-                    for: "\(Self.root)newest/\(sourceNumber(source))")
+                    for: "\(Self.root)newest/\(numbers[0])")
             case .pending(let queue): write(queue, to: &batch)
-            case .forgotten(let peerID): forget(peerID, in: &batch)
+            case .forgotten(let peerID):
+                forget(peerID, in: &batch)
+                removeSources(&cursors, in: &batch) { $0.peerID == peerID }
+            case .outboxForgotten(let peerID, let outbox):
+                removeSources(&cursors, in: &batch) { $0.peerID == peerID && $0.key.outbox == outbox }
             }
         }
         for source in order {
@@ -200,16 +209,26 @@ extension ArchiveLayout {
             batch.erase("\(Self.root)to/\(number)")
             batch.removeValue(for: "\(Self.root)to/\(number)")
         }
-        for (source, number) in sources where source.peerID == peerID {
-            batch.removeValue(for: "\(Self.root)from/\(number)")
-            batch.removeValue(for: "\(Self.root)newest/\(number)")
+        for (feature, numbers) in newest where feature.peerID == peerID {
+            for number in numbers { batch.removeValue(for: "\(Self.root)newest/\(number)") }
         }
         if let number = peers.removeValue(forKey: peerID) {
             batch.removeValue(for: "\(Self.root)peer/\(number)")
             if guests.remove(number) != nil { batch.removeValue(for: "\(Self.root)guest/\(number)") }
         }
         channels = channels.filter { $0.key.peerID != peerID }
-        sources = sources.filter { $0.key.peerID != peerID }
+        offsets = offsets.filter { $0.key.peerID != peerID }
+        newest = newest.filter { $0.key.peerID != peerID }
+    }
+
+    private mutating func removeSources(
+        _ cursors: inout [Source: UInt64], in batch: inout StoreBatch, where isGone: (Source) -> Bool
+    ) {
+        cursors = cursors.filter { !isGone($0.key) }
+        for (source, number) in sources where isGone(source) {
+            batch.removeValue(for: "\(Self.root)from/\(number)")
+            sources[source] = nil
+        }
     }
 
     /// A feature's name as a part of a store's name, which is bounded.

@@ -32,16 +32,10 @@ final class DeliveryArchive: Sendable {
     private let queue = DispatchQueue(label: "sessionmesh.delivery.store")
 
     /// - Throws: `StorageError`.
-    init(_ store: any SessionStore, _ setup: LineSetup) throws {
+    init(_ store: any SessionStore, _ setup: LineSetup, outbox: UInt32) throws {
         self.store = store
         isInline = store.durability == .memory
-        state = Locked(State(layout: try ArchiveLayout(store, setup)))
-    }
-
-    /// The outbox of this store.
-    /// - Throws: `StorageError`.
-    func outbox(ifNew number: UInt32) throws -> UInt32 {
-        try state.withLock { try $0.layout.outbox(ifNew: number, in: store) }
+        state = Locked(State(layout: try ArchiveLayout(store, setup, outbox: outbox)))
     }
 
     /// - Throws: `StorageError`.
@@ -159,7 +153,7 @@ extension DeliveryChange {
         switch self {
         // What the core decides anew.
         case .accepted, .received, .pending: false
-        case .settled, .published, .newest, .met, .forgotten: true
+        case .settled, .published, .newest, .met, .forgotten, .outboxForgotten: true
         }
     }
 }

@@ -137,7 +137,8 @@ extension DeliveryCore {
     private mutating func greet(_ address: LinkAddress, _ now: DeliveryTime) {
         guard var connection = connections[address], !connection.isOver else { return }
         var hello = WireHello(peer: localPeer, codecs: settings.codecs)
-        hello.connection = connection.number
+        // On lanes that the platform keeps, the number of this launch.
+        hello.connection = connection.isLive ? connection.number : settings.firstConnection
         connection.control.append(.hello(hello))
         connection.helloCount += 1
         connection.helloSentAt = now.elapsed
@@ -230,7 +231,10 @@ extension DeliveryCore {
         keep(index, at: address)
         if lane == .queue, !isLive, let kept = connections[address]?.kept {
             connections[address]?.kept.heardCount += 1
-            if kept.heardCount + 1 > kept.saidCount {
+            connections[address]?.kept.theirLaunch = hello.connection
+            // An answer to a greeting of this launch is none to be answered: that would never end.
+            let isNew = hello.connection == 0 || hello.connection != kept.theirLaunch
+            if isNew, kept.heardCount + 1 > kept.saidCount {
                 // The other side has begun anew. It is to know who is here, and may have lost what it had taken.
                 greet(address, now)
                 if peers[index].address == nil { rewind(index) }
@@ -276,7 +280,7 @@ extension DeliveryCore {
             peers[index].isGuest = isGuest
             return index
         }
-        peers.append(DeliveryPeer(peer))
+        peers.append(DeliveryPeer(peer, outbox: outbox &+ forgottenCount))
         peers[peers.count - 1].isGuest = isGuest
         peerIndex[peer.id] = peers.count - 1
         if settings.isDurable { directives.changes.append(.met(peer, isGuest: isGuest)) }

@@ -92,7 +92,7 @@ extension DeliveryCore {
     ) -> Outgoing? {
         guard lane != .datagram || peers[index].underWayBytes < settings.lossyBytesMax else { return nil }
         dropExpired(index, now)
-        guard let (channel, number, priority) = peers[index].nextChannel() else { return nil }
+        guard let (channel, number, priority) = peers[index].nextChannel(on: lane) else { return nil }
         if peers[index].isGuest, !mayPass(peers[index].channels[channel].entries[number].message, index) {
             withdrawFromGuest(index)
             return nextReliable(index, on: lane, urgentOnly: urgentOnly, now)
@@ -100,8 +100,8 @@ extension DeliveryCore {
         guard !urgentOnly || priority != .bulk else { return nil }
         let entry = peers[index].channels[channel].send(number, now: now.elapsed)
         let mark = WireMark(
-            outbox: outbox, sequence: number, first: peers[index].channels[channel].entries.first,
-            expiresAt: entry.expiresAt)
+            outbox: peers[index].channels[channel].key.outbox, sequence: number,
+            first: peers[index].channels[channel].entries.first, expiresAt: entry.expiresAt)
         if lane == .datagram { wake(by: now.elapsed + peers[index].standing.roundTrip.timeout()) }
         return Outgoing(
             frame: WireFrame(entry.message, mark: mark), lane: lane, isBulk: priority == .bulk)
@@ -195,8 +195,8 @@ extension DeliveryCore {
             } while !beyond.isEmpty
         }
         for key in latestKeys.prefix(max(WireReport.entriesMax - receipts.count, 0)) {
-            guard let version = peers[index].newest[key] else { continue }
-            receipts.append(.init(featureID: key.featureID, outbox: key.outbox, upTo: version, isLatest: true))
+            guard let heard = peers[index].newest[key.featureID], heard.outbox == key.outbox else { continue }
+            receipts.append(.init(featureID: key.featureID, outbox: key.outbox, upTo: heard.version, isLatest: true))
         }
         // What did not fit is due still.
         peers[index].receiptsDue = Array(keys.dropFirst(WireReport.entriesMax))
@@ -216,9 +216,8 @@ extension DeliveryCore {
                 continue
             }
             peers[index].channels[channel].floorSentAt = now.elapsed
-            let entries = peers[index].channels[channel].entries
-            floors.append(
-                .init(featureID: peers[index].channels[channel].featureID, outbox: outbox, first: entries.first))
+            let (key, first) = (peers[index].channels[channel].key, peers[index].channels[channel].entries.first)
+            floors.append(.init(featureID: key.featureID, outbox: key.outbox, first: first))
             if settings.isLossy { wake(by: now.elapsed + timeout) }
         }
         return floors

@@ -136,14 +136,8 @@ extension DeliveryCore {
         guard mark.first > 0, mark.first <= mark.sequence, mark.sequence <= Self.numberMax else {
             return report(.rejected(peerID: peers[index].peer.id, reason: "number \(mark.sequence) is impossible"))
         }
-        let key = IncomingChannel.Key(outbox: mark.outbox, featureID: metadata.featureID)
-        if peers[index].incoming[key] == nil {
-            guard peers[index].incoming.count < DeliveryPeer.channelsMax else {
-                return report(
-                    .rejected(peerID: peers[index].peer.id, reason: "more than \(DeliveryPeer.channelsMax) features"))
-            }
-            peers[index].incoming[key] = IncomingChannel(first: mark.first)
-        }
+        let key = ChannelKey(outbox: mark.outbox, featureID: metadata.featureID)
+        guard open(key, first: mark.first, index) else { return reportTooManyFeatures(index) }
         var isWanted = isWanted
         if isExpired(mark, on: lane, index, now) {
             report(.expired(metadata, peerID: peers[index].peer.id))
@@ -160,14 +154,28 @@ extension DeliveryCore {
         noteReceipt(key, index, now)
     }
 
+    /// Whether there is room for one more feature.
+    private mutating func open(_ key: ChannelKey, first: UInt64, _ index: Int) -> Bool {
+        guard let forgotten = peers[index].open(key, first: first) else { return false }
+        guard settings.isDurable else { return true }
+        let peerID = peers[index].peer.id
+        directives.changes += forgotten.map { .outboxForgotten(peerID: peerID, outbox: $0) }
+        return true
+    }
+
+    private mutating func reportTooManyFeatures(_ index: Int) {
+        report(.rejected(peerID: peers[index].peer.id, reason: "more than \(DeliveryPeer.channelsMax) features"))
+    }
+
     /// Whether the peer may make this side hold one more message. What is next and can be passed on comes in all the same:
     /// everything that is held may wait for it.
     /// - Throws: `oversized` on a stream, where nothing comes again before the next connection.
     private mutating func mayHold(
-        _ bytes: Int, _ mark: WireMark, _ key: IncomingChannel.Key, on lane: LinkLane, _ index: Int
+        _ bytes: Int, _ mark: WireMark, _ key: ChannelKey, on lane: LinkLane, _ index: Int
     ) throws(WireError) -> Bool {
         guard let channel = peers[index].incoming[key], channel.isNews(mark),
-            !hasRoom || channel.next != mark.sequence || peers[index].unstoredBytes > 0,
+            !hasRoom || channel.next != mark.sequence || peers[index].unstoredBytes > 0
+                || peers[index].isPreceded(key),
             !peers[index].mayHold(bytes, from: mark.outbox)
         else { return true }
         let reason = "\(peers[index].budget[.messages] >> 20) MiB of its messages wait already"
@@ -183,8 +191,12 @@ extension DeliveryCore {
         return theirs >= 0 && UInt64(theirs) >= expiresAt
     }
 
-    /// Hands on what is in order, as far as there is room for it.
-    private mutating func passOn(_ key: IncomingChannel.Key, _ index: Int, _ now: DeliveryTime) {
+    /// Hands on what is in order, as far as there is room for it, and not before what waits of the feature from another outbox.
+    private mutating func passOn(_ key: ChannelKey, _ index: Int, _ now: DeliveryTime) {
+        if peers[index].isPreceded(key) {
+            if !peers[index].stalled.contains(key) { peers[index].stalled.append(key) }
+            return
+        }
         var letGo = 0
         while hasRoom, let (number, message) = peers[index].incoming[key]?.removeNext(lettingGo: &letGo) {
             // A snapshot's id may be that of the next event; what is new of it its revision says.
@@ -237,7 +249,7 @@ extension DeliveryCore {
     }
 
     /// Acknowledges soon: at once when much has come.
-    mutating func noteReceipt(_ key: IncomingChannel.Key, _ index: Int, _ now: DeliveryTime) {
+    mutating func noteReceipt(_ key: ChannelKey, _ index: Int, _ now: DeliveryTime) {
         peers[index].unreportedCount += 1
         let isMuch = peers[index].unreportedCount >= 64
         let time = now.elapsed + (isMuch ? 0 : settings.acknowledgementDelay)
@@ -250,29 +262,31 @@ extension DeliveryCore {
     private mutating func takeLatest(
         _ snapshot: AnySessionSyncSnapshot, _ mark: WireMark, isWanted: Bool, _ index: Int, _ now: DeliveryTime
     ) {
-        let key = IncomingChannel.Key(outbox: mark.outbox, featureID: snapshot.metadata.featureID)
-        guard peers[index].newest[key] != nil || peers[index].newest.count < DeliveryPeer.channelsMax else {
-            return report(
-                .rejected(peerID: peers[index].peer.id, reason: "more than \(DeliveryPeer.channelsMax) features"))
+        let key = ChannelKey(outbox: mark.outbox, featureID: snapshot.metadata.featureID)
+        let before = peers[index].newest[key.featureID]
+        guard before != nil || peers[index].newest.count < DeliveryPeer.channelsMax else {
+            return reportTooManyFeatures(index)
         }
-        if mark.sequence > peers[index].newest[key] ?? 0 {
-            peers[index].newest[key] = mark.sequence
+        // Versions count for each outbox: of two outboxes nothing says which is the later.
+        if before?.outbox != mark.outbox || mark.sequence > before?.version ?? 0 {
+            peers[index].hear(mark, of: key.featureID)
             if isWanted { directives.arrivals.append(.snapshot(snapshot)) }
-            if isWanted, settings.isDurable { keepNewest(snapshot, mark, key, index) }
+            if isWanted, settings.isDurable { keepNewest(snapshot, mark, index) }
         }
         peers[index].markReceipt(key, isLatest: true, at: now.elapsed + settings.acknowledgementDelay)
         wake(by: peers[index].reportAt)
     }
 
-    /// What finds no room is passed on and not kept: after a relaunch the peer offers it again.
-    private mutating func keepNewest(
-        _ snapshot: AnySessionSyncSnapshot, _ mark: WireMark, _ key: IncomingChannel.Key, _ index: Int
-    ) {
+    /// What finds no room is passed on and not kept: after a relaunch the peer offers it again. Nor does the store, as the inbox,
+    /// let a newer one go for what was late.
+    private mutating func keepNewest(_ snapshot: AnySessionSyncSnapshot, _ mark: WireMark, _ index: Int) {
         let peerID = peers[index].peer.id
-        guard peers[index].mayKeep(WireMessage.snapshot(snapshot).heldBytes, of: key) else {
+        if peers[index].newest[snapshot.metadata.featureID]?.stored?.isNewer(than: snapshot) == true { return }
+        guard peers[index].mayKeep(snapshot) else {
             return report(.dropped(count: 1, reason: "the store keeps no more snapshots of '\(peerID)'"))
         }
-        directives.changes.append(.newest(peerID: peerID, key, version: mark.sequence, snapshot))
+        peers[index].keep(snapshot)
+        directives.changes.append(.newest(peerID: peerID, snapshot, mark))
     }
 
     // MARK: Reports
@@ -302,10 +316,11 @@ extension DeliveryCore {
                     peerID: peers[index].peer.id, duration: peers[index].standing.roundTrip.smoothed ?? .zero))
         }
         var newestSentAt: UInt64 = 0
-        for receipt in report.receipts where receipt.outbox == outbox {
+        for receipt in report.receipts {
             newestSentAt = max(newestSentAt, take(receipt, index, on: lane, proves: proves, now))
         }
         for floor in report.floors where floor.first > 0 && floor.first <= Self.numberMax { take(floor, index, now) }
+        peers[index].dropEarlierChannels()
         resendOvertaken(index, newestSentAt)
         noteHealth(index, before)
         wake(by: peers[index].standing.deadline(heartbeat: settings.heartbeat))
@@ -317,15 +332,23 @@ extension DeliveryCore {
         _ receipt: WireReport.Receipt, _ index: Int, on lane: LinkLane, proves: Bool, _ now: DeliveryTime
     ) -> UInt64 {
         if receipt.isLatest {
-            guard receipt.upTo <= lastVersion else { return 0 }
+            guard receipt.outbox == outbox, receipt.upTo <= lastVersion else { return 0 }
             let before = peers[index].latest[receipt.featureID]?.acknowledged ?? 0
             peers[index].latest[receipt.featureID]?.acknowledged = max(receipt.upTo, before)
             return 0
         }
-        guard let channel = peers[index].existingChannel(receipt.featureID) else { return 0 }
+        let key = ChannelKey(outbox: receipt.outbox, featureID: receipt.featureID)
+        guard let channel = peers[index].existingChannel(key) else { return 0 }
         // What the peer held before its turn may have gone with its process while the platform kept the receipt.
+        var (upTo, beyond) = (receipt.upTo, lane.isLive ? receipt.beyond : [])
+        let end = peers[index].channels[channel].entries.next
+        if key.outbox != peers[index].outbox, max(upTo, beyond.last?.upperBound ?? 0) >= end {
+            // What an earlier launch numbered after the store was copied.
+            noteOlderStore(peers[index].peer.id)
+            (upTo, beyond) = (min(upTo, end - 1), [])
+        }
         let (gain, count) = peers[index].channels[channel].acknowledge(
-            upTo: receipt.upTo, beyond: lane.isLive ? receipt.beyond : [], messagesWanted: tellsAcknowledgements)
+            upTo: upTo, beyond: beyond, messagesWanted: tellsAcknowledgements)
         for message in gain.messages {
             if let metadata = message.metadata { report(.acknowledged(metadata, peerID: peers[index].peer.id)) }
         }
@@ -353,11 +376,8 @@ extension DeliveryCore {
     }
 
     private mutating func take(_ floor: WireReport.Floor, _ index: Int, _ now: DeliveryTime) {
-        let key = IncomingChannel.Key(outbox: floor.outbox, featureID: floor.featureID)
-        if peers[index].incoming[key] == nil {
-            guard peers[index].incoming.count < DeliveryPeer.channelsMax else { return }
-            peers[index].incoming[key] = IncomingChannel(first: floor.first)
-        }
+        let key = ChannelKey(outbox: floor.outbox, featureID: floor.featureID)
+        guard open(key, first: floor.first, index) else { return }
         peers[index].incoming[key]?.raiseFloor(to: floor.first)
         passOn(key, index, now)
         noteReceipt(key, index, now)

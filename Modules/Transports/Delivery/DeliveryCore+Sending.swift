@@ -209,8 +209,9 @@ extension DeliveryCore {
         if settings.isDurable {
             directives.changes.append(
                 .accepted(
-                    peerID: peers[index].peer.id, featureID: peers[index].channels[place.channel].featureID,
-                    number: number, item.message, expiresAt: expiresAt))
+                    peerID: peers[index].peer.id, peers[index].channels[place.channel].key, number: number,
+                    item.message,
+                    expiresAt: expiresAt))
         } else {
             markWritable(index)
         }

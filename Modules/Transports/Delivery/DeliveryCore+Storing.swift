@@ -7,10 +7,8 @@ extension DeliveryCore {
     mutating func stored(_ changes: [DeliveryChange], _ now: DeliveryTime) {
         for change in changes {
             switch change {
-            case .accepted(let peerID, let featureID, let number, _, _):
-                guard let index = peerIndex[peerID], let channel = peers[index].existingChannel(featureID) else {
-                    continue
-                }
+            case .accepted(let peerID, let key, let number, _, _):
+                guard let index = peerIndex[peerID], let channel = peers[index].existingChannel(key) else { continue }
                 peers[index].channels[channel].stored(upTo: number)
                 markWritable(index)
             case .received(let peerID, let key, let number, let message):
@@ -21,7 +19,7 @@ extension DeliveryCore {
                 peers[index].budget.release(message.heldBytes, as: .messages)
                 handOver(message)
                 noteReceipt(key, index, now)
-            case .settled, .published, .newest, .met, .forgotten, .pending: break
+            case .settled, .published, .newest, .met, .forgotten, .outboxForgotten, .pending: break
             }
         }
         if peers.contains(where: { !$0.stalled.isEmpty }) { directives.isStalled = true }
@@ -32,13 +30,11 @@ extension DeliveryCore {
     mutating func notStored(_ changes: [DeliveryChange], reason: String, _ now: DeliveryTime) {
         report(.storeFailed(reason: reason))
         var promised: [(element: PendingDeliveryQueue.Element, expiresAt: UInt64?)] = []
-        var received: [(index: Int, key: IncomingChannel.Key, number: UInt64, message: WireMessage)] = []
+        var received: [(index: Int, key: ChannelKey, number: UInt64, message: WireMessage)] = []
         for change in changes {
             switch change {
-            case .accepted(let peerID, let featureID, _, _, _):
-                guard let index = peerIndex[peerID], let channel = peers[index].existingChannel(featureID) else {
-                    continue
-                }
+            case .accepted(let peerID, let key, _, _, _):
+                guard let index = peerIndex[peerID], let channel = peers[index].existingChannel(key) else { continue }
                 let gone = peers[index].channels[channel].withdrawUnstored()
                 peers[index].outstandingCount -= gone.count
                 peers[index].outstandingBytes -= gone.reduce(0) { $0 + $1.byteCount }
@@ -47,7 +43,7 @@ extension DeliveryCore {
                 noteStored(message)
                 if let index = peerIndex[peerID] { received.append((index, key, number, message)) }
             case .pending: retryPending(now)
-            case .settled, .published, .newest, .met, .forgotten: break
+            case .settled, .published, .newest, .met, .forgotten, .outboxForgotten: break
             }
         }
         for item in received {
@@ -81,13 +77,13 @@ extension OutgoingChannel.Entry {
 // MARK: - What a store held
 
 extension DeliveryCore {
-    /// What was accepted for a peer and not acknowledged.
+    /// What an earlier launch accepted for a peer, and the peer has not acknowledged.
     mutating func restore(
-        _ entries: [(message: WireMessage, byteCount: Int, expiresAt: UInt64?)], from first: UInt64, featureID: String,
+        _ entries: [(message: WireMessage, byteCount: Int, expiresAt: UInt64?)], from first: UInt64, of key: ChannelKey,
         for peer: SessionPeer, _ now: DeliveryTime
     ) {
         let index = restore(peer)
-        var channel = OutgoingChannel(featureID: featureID, first: first)
+        var channel = OutgoingChannel(key, first: first)
         for (message, byteCount, expiresAt) in entries {
             var entry = OutgoingChannel.Entry(message: message, byteCount: byteCount, priority: .normal)
             if let expiresAt {
@@ -103,7 +99,7 @@ extension DeliveryCore {
             peers[index].outstandingCount += 1
             peers[index].outstandingBytes += byteCount
         }
-        _ = peers[index].add(channel)
+        peers[index].restore(channel)
     }
 
     /// It was a guest when it was there last; who may have what is said anew by sessions.
@@ -112,20 +108,19 @@ extension DeliveryCore {
     @discardableResult
     mutating func restore(_ peer: SessionPeer) -> Int {
         if let index = peerIndex[peer.id] { return index }
-        peers.append(DeliveryPeer(peer))
+        peers.append(DeliveryPeer(peer, outbox: outbox))
         peerIndex[peer.id] = peers.count - 1
         return peers.count - 1
     }
 
-    mutating func restore(next: UInt64, of key: IncomingChannel.Key, from peer: SessionPeer) {
-        peers[restore(peer)].incoming[key] = IncomingChannel(first: next)
+    mutating func restore(next: UInt64, of key: ChannelKey, from peer: SessionPeer) {
+        peers[restore(peer)].restore(IncomingChannel(first: next), as: key)
     }
 
-    /// - Parameter bytes: what it takes.
-    mutating func restore(newest version: UInt64, of key: IncomingChannel.Key, from peer: SessionPeer, bytes: Int) {
+    mutating func restore(newest snapshot: AnySessionSyncSnapshot, _ mark: WireMark, from peer: SessionPeer) {
         let index = restore(peer)
-        peers[index].newest[key] = version
-        peers[index].keep(bytes, of: key)
+        peers[index].hear(mark, of: snapshot.metadata.featureID)
+        peers[index].keep(snapshot)
     }
 
     mutating func restore(_ offer: LatestOffer) {
@@ -140,6 +135,7 @@ extension DeliveryCore {
         if let address = peers[index].address { directives.hopeless.append((address, WireGoodbye(.closing))) }
         if settings.isDurable { directives.changes.append(.forgotten(peerID: peerID)) }
         peers.remove(at: index)
+        forgottenCount &+= 1
         peerIndex = Dictionary(uniqueKeysWithValues: peers.enumerated().map { ($1.peer.id, $0) })
         directives.hasRoom = true
     }

@@ -66,7 +66,7 @@ struct DeliveryCore: Sendable {
 
     let localPeer: SessionPeer
     let settings: Settings
-    /// Which outbox numbers what this peer sends.
+    /// Numbers what this launch accepts. Another one for each launch: a store that went back must not give a number twice.
     let outbox: UInt32
     var peers: [DeliveryPeer] = []
     var peerIndex: [String: Int] = [:]
@@ -79,6 +79,10 @@ struct DeliveryCore: Sendable {
     /// Features in `published`, in the order in which they came.
     var publishedOrder: [String] = []
     var lastVersion: UInt64 = 0
+    /// A peer that comes back after it was forgotten gets another outbox: it may remember the numbers of this one.
+    var forgottenCount: UInt32 = 0
+    /// A peer had more than this store has sent, which was reported.
+    private var isKnownOlder = false
     /// Connections that have begun.
     private var connectionCount: UInt64 = 0
     var directives = DeliveryDirectives()
@@ -139,6 +143,12 @@ struct DeliveryCore: Sendable {
     }
 
     var awaitsStore: Bool { unstored.count > 0 }
+
+    /// A peer has what this store doesn't remember sending: it is an older copy of itself. Reported once.
+    mutating func noteOlderStore(_ peerID: String) {
+        if !isKnownOlder { report(.storeWentBack(peerID: peerID)) }
+        isKnownOlder = true
+    }
 
     mutating func report(_ event: SessionDiagnosticEvent) { directives.diagnostics.append(event) }
 }
@@ -282,12 +292,15 @@ extension DeliveryCore {
         return gone
     }
 
-    /// The store may forget what the channel no longer offers.
+    /// The store may forget what the channel no longer offers, if no earlier launch's messages of the feature are left: of one
+    /// feature it keeps all in one row.
     mutating func settle(_ index: Int, _ channel: Int) {
         guard settings.isDurable else { return }
-        let channel = peers[index].channels[channel]
+        let hasEarlier = peers[index].earlierCount > 0
+        let oldest = hasEarlier ? peers[index].oldestChannel(peers[index].channels[channel].key.featureID) : channel
+        let channel = peers[index].channels[oldest ?? channel]
         directives.changes.append(
-            .settled(peerID: peers[index].peer.id, featureID: channel.featureID, first: channel.entries.first))
+            .settled(peerID: peers[index].peer.id, channel.key, first: channel.entries.first))
     }
 
     mutating func markWritable(_ index: Int) {

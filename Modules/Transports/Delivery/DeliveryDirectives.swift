@@ -33,12 +33,14 @@ struct DeliveryDirectives {
 
 /// What is to be in the store before it counts.
 enum DeliveryChange {
-    case accepted(peerID: String, featureID: String, number: UInt64, WireMessage, expiresAt: UInt64?)
-    /// Everything of the channel below the number may be forgotten.
-    case settled(peerID: String, featureID: String, first: UInt64)
-    case received(peerID: String, IncomingChannel.Key, number: UInt64, WireMessage)
+    case accepted(peerID: String, ChannelKey, number: UInt64, WireMessage, expiresAt: UInt64?)
+    /// Everything of the feature before that number of that outbox may be forgotten.
+    case settled(peerID: String, ChannelKey, first: UInt64)
+    case received(peerID: String, ChannelKey, number: UInt64, WireMessage)
     case published(LatestOffer)
-    case newest(peerID: String, IncomingChannel.Key, version: UInt64, AnySessionSyncSnapshot)
+    /// Nothing is known of that outbox of the peer any more.
+    case outboxForgotten(peerID: String, outbox: UInt32)
+    case newest(peerID: String, AnySessionSyncSnapshot, WireMark)
     case met(SessionPeer, isGuest: Bool)
     case forgotten(peerID: String)
     case pending(PendingDeliveryQueue)

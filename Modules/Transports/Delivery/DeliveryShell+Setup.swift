@@ -19,17 +19,15 @@ extension DeliveryShell {
             datagramLimit: link.lanes[.datagram],
             streamBytes: min(link.lanes[.stream]?.bytes ?? .max, DeliveryLine.flushBytes),
             firstFragment: UInt32(truncatingIfNeeded: random.next()))
-        let archive = try store.map { try DeliveryArchive($0, setup) }
-        let outbox = try archive?.outbox(ifNew: UInt32(truncatingIfNeeded: random.next()))
+        let outbox = UInt32(truncatingIfNeeded: random.next())
+        let archive = try store.map { try DeliveryArchive($0, setup, outbox: outbox) }
         var settings = DeliveryCore.Settings(
             configuration, lanes: Set(link.lanes.keys), codec: configuration.codec.id.number,
             codecs: codecs.codecs.map(\.id.number))
         settings.returnsOwnPackets = link.traits.returnsOwnPackets
         settings.isDurable = archive != nil
         settings.firstConnection = random.next()
-        var core = DeliveryCore(
-            localPeer: localPeer, settings: settings,
-            outbox: outbox ?? UInt32(truncatingIfNeeded: random.next()))
+        var core = DeliveryCore(localPeer: localPeer, settings: settings, outbox: outbox)
         let inbox = TransportInbox(
             bufferLimit: configuration.bufferLimit, featureLimit: configuration.featureLimit,
             onDrop: { diagnostics.publish(.subscriberFull($0, droppedCount: $1)) })

@@ -12,11 +12,6 @@ struct IncomingChannel: Sendable {
     /// What a sender may be ahead of what has been passed on.
     static let window: UInt64 = 4096
 
-    struct Key: Hashable {
-        let outbox: UInt32
-        let featureID: String
-    }
-
     /// The lowest number that has not been passed on.
     private(set) var next: UInt64
     /// What has been passed on is what may be acknowledged, unless the store has not got it yet.
@@ -37,6 +32,8 @@ struct IncomingChannel: Sendable {
 
     var acknowledged: UInt64 { (unstoredCount > 0 ? min(firstUnstored, next) : next) - 1 }
     var heldCount: Int { held.count }
+    /// Something that was passed on is not in the store yet.
+    var awaitsStore: Bool { unstoredCount > 0 }
 
     /// What a message takes here, and its place when nobody wants it.
     static func heldBytes(_ message: WireMessage?) -> Int { message?.heldBytes ?? SessionSyncMetadata.fixedBytes }
@@ -133,6 +130,12 @@ struct IncomingChannel: Sendable {
         if let first = begin, ranges.count < rangesMax { ranges.append(first...(number - 1)) }
         return ranges
     }
+}
+
+/// Names a channel of one peer: the outbox that numbers the messages, and their feature.
+struct ChannelKey: Hashable {
+    let outbox: UInt32
+    let featureID: String
 }
 
 /// What names a message wherever and however often it comes. An event's derived id leaves its feature out.

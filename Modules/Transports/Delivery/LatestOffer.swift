@@ -24,3 +24,12 @@ struct LatestProgress: Sendable {
         return own.version > published.version ? own : published
     }
 }
+
+/// The last of a peer's newest snapshots of one feature, and what of them the store has.
+struct NewestHeard: Sendable {
+    var outbox: UInt32
+    var version: UInt64
+    /// Without its state.
+    var stored: AnySessionSyncSnapshot?
+    var storedBytes = 0
+}

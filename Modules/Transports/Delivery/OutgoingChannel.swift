@@ -3,8 +3,9 @@ import MeshWire
 
 /// What one peer is still to get of one feature, reliably and in order.
 ///
-/// Entries are numbered from 1 for the life of the outbox. One is there from the moment it was accepted until the peer
-/// has said that it has it, or until nobody wants it any more.
+/// Entries are numbered from 1 for the life of the outbox, which is one launch. What an earlier launch accepted keeps its outbox
+/// and its numbers, so that a peer that has it knows it. An entry is there from the moment it was accepted until the peer has
+/// said that it has it, or until nobody wants it any more.
 struct OutgoingChannel: Sendable {
     enum Progress {
         /// Waits for the store.
@@ -38,7 +39,7 @@ struct OutgoingChannel: Sendable {
         var attempts: UInt8 = 0
     }
 
-    let featureID: String
+    let key: ChannelKey
     private(set) var entries: NumberedQueue<Entry>
     /// One for each entry.
     private(set) var flights: NumberedQueue<Flight>
@@ -55,13 +56,16 @@ struct OutgoingChannel: Sendable {
     private(set) var underWayBytes = 0
 
     /// - Parameter acknowledged: 0 when it is not known, so that the peer is told where the channel begins.
-    init(featureID: String, first: UInt64 = 1, acknowledged: UInt64 = 0) {
-        self.featureID = featureID
+    init(_ key: ChannelKey, first: UInt64 = 1, acknowledged: UInt64 = 0) {
+        self.key = key
         entries = NumberedQueue(first: first)
         flights = NumberedQueue(first: first)
         self.acknowledged = acknowledged
         cursor = first
     }
+
+    /// Nothing is left to say of it: the peer has all, or knows that the rest never comes.
+    var isOver: Bool { entries.isEmpty && !needsFloor }
 
     /// The peer waits for numbers that never come. What is under way may have been sent before that was known.
     var needsFloor: Bool { entries.first > acknowledged + 1 }
@@ -152,7 +156,7 @@ struct OutgoingChannel: Sendable {
     ) -> (gain: Gain, count: Int) {
         var gain = Gain()
         var count = 0
-        // Beyond what was ever sent: nonsense, or meant for an outbox that is gone.
+        // Beyond what was ever sent: nonsense.
         guard upTo < entries.next, beyond.last.map({ $0.upperBound < entries.next }) ?? true else { return (gain, 0) }
         while entries.first <= upTo, let entry = entries.removeFirst(), let flight = flights.removeFirst() {
             note(flight, in: &gain)

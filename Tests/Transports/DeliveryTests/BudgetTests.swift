@@ -217,7 +217,7 @@ private struct Meeting {
     }
 
     func heldCount(of feature: String) -> Int {
-        core.peers[0].incoming[IncomingChannel.Key(outbox: 1, featureID: feature)]?.heldCount ?? 0
+        core.peers[0].incoming[ChannelKey(outbox: 1, featureID: feature)]?.heldCount ?? 0
     }
 
     mutating func receive(

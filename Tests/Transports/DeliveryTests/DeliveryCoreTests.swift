@@ -201,12 +201,12 @@ import Testing
 
     @Test func `A channel that comes from a store tells where it begins, until the peer says that it knows`() {
         // What lay before may have been withdrawn, and a peer that holds all the rest would wait for it for ever.
-        var channel = OutgoingChannel(featureID: "list", first: 6)
+        var channel = OutgoingChannel(ChannelKey(outbox: 1, featureID: "list"), first: 6)
         #expect(channel.needsFloor)
         _ = channel.acknowledge(upTo: 4, beyond: [], messagesWanted: false)
         #expect(channel.needsFloor)
         _ = channel.acknowledge(upTo: 5, beyond: [], messagesWanted: false)
         #expect(!channel.needsFloor)
-        #expect(!OutgoingChannel(featureID: "list").needsFloor)
+        #expect(!OutgoingChannel(channel.key).needsFloor)
     }
 }

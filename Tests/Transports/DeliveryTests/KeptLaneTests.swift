@@ -274,7 +274,7 @@ import Testing
 }
 
 /// Two ends, `left` and `right`, and a platform between them that keeps packets for an end that is not there.
-private final class KeptWire: Sendable {
+final class KeptWire: Sendable {
     private struct End {
         var observer: (any LinkObserver)?
         var queue: [LinkPacket] = []
@@ -290,6 +290,7 @@ private final class KeptWire: Sendable {
         var losesLatest = false
         var queuedCount = 0
         var snapshotCount = 0
+        var launchCount: UInt64 = 0
     }
 
     private let state = Locked(State())
@@ -329,11 +330,16 @@ private final class KeptWire: Sendable {
         }
     }
 
+    func link(of end: String) -> any TransportLink { KeptLink(self, end, lanes) }
+
     func launch(_ end: String, _ clock: ManualClock, _ store: MemoryStore? = nil) throws -> LinkTransport {
         var configuration = DeliveryConfiguration()
-        configuration.seed = state.withLock { UInt64($0.queuedCount) } + (end == "left" ? 1 : 1000)
+        configuration.seed = state.withLock { state in
+            state.launchCount += 1
+            return state.launchCount
+        }
         let transport = try LinkTransport(
-            localPeer: peer(end), link: KeptLink(self, end, lanes), configuration: configuration, store: store,
+            localPeer: peer(end), link: link(of: end), configuration: configuration, store: store,
             clock: clock)
         try transport.start()
         return transport

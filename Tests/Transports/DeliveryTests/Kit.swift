@@ -20,6 +20,7 @@ final class MemoryWire: Sendable {
         var severed: LinkAddress?
         /// What was sent before both ends knew of the connection, or is held on its way.
         var early: [(packet: LinkPacket, from: LinkAddress, to: LinkAddress)]?
+        var launchCount: UInt64 = 0
         /// Whom each end has been told to let in, in the order of the calls.
         var admitted: [LinkAddress: [Set<String>]] = [:]
     }
@@ -39,6 +40,14 @@ final class MemoryWire: Sendable {
         self.lanes = lanes
         self.provesPeers = provesPeers
         guestEnds = Locked(ends)
+    }
+
+    /// How many pairs have been on this wire, the next among them.
+    fileprivate func nextLaunch() -> UInt64 {
+        state.withLock { state in
+            state.launchCount += 1
+            return state.launchCount
+        }
     }
 
     /// From the next connection on.
@@ -218,10 +227,11 @@ struct Pair {
     ) throws {
         self.wire = wire
         var configuration = configuration
-        configuration.seed = configuration.seed ?? 7
+        let launch = wire.nextLaunch()
+        configuration.seed = configuration.seed ?? launch * 2
         left = try LinkTransport(
             localPeer: peer("left"), link: wire.left, configuration: configuration, store: leftStore, clock: clock)
-        configuration.seed = 8
+        configuration.seed = launch * 2 + 1
         right = try LinkTransport(
             localPeer: peer("right"), link: wire.right, configuration: configuration, store: rightStore, clock: clock)
         try left.start()

@@ -42,10 +42,10 @@ import Testing
         let setup = LineSetup(
             codec: CompactCodec(), codecs: codecs, compression: .stored, datagramLimit: nil, streamBytes: 65_536,
             firstFragment: 0)
-        let archive = try DeliveryArchive(store, setup)
+        let archive = try DeliveryArchive(store, setup, outbox: 1)
         func accepted(_ number: UInt64) throws -> DeliveryChange {
             .accepted(
-                peerID: "right", featureID: "list", number: number,
+                peerID: "right", ChannelKey(outbox: 1, featureID: "list"), number: number,
                 .envelope(try encodedEnvelope(number, feature: "list")), expiresAt: nil)
         }
         let failures = Locked<[StorageError]>([])

@@ -16,6 +16,7 @@ final class World: Sendable {
 
     let pair: SimulatedWatchPair
     private let stores: [Side: MemoryStore]?
+    private let launches = Locked<UInt64>(0)
     private let transports = Locked<[Side: WatchConnectivitySessionSyncTransport]>([:])
 
     init(seed: UInt64 = 1, _ conditions: SimulatedWatchConditions = .ideal, watches: Int = 1, hasStores: Bool = false) {
@@ -45,8 +46,11 @@ final class World: Sendable {
     @discardableResult
     func begin(_ side: Side, _ session: WCSession) throws -> WatchConnectivitySessionSyncTransport {
         var configuration = DeliveryConfiguration.watchConnectivity
-        configuration.seed =
-            pair.seed ^ (side == .phone ? 1 : 2) ^ UInt64(bitPattern: pair.elapsed.components.attoseconds)
+        let launch = launches.withLock { count in
+            count += 1
+            return count
+        }
+        configuration.seed = pair.seed ^ launch << 32
         let transport = try WatchConnectivitySessionSyncTransport(
             localPeer: Self.peer(side), session: session, store: stores?[side], configuration: configuration,
             clock: pair.clock)

@@ -86,7 +86,8 @@ extension LinkFixture {
     ) throws -> LinkTransport {
         var configuration = configuration
         configuration.codec = codec
-        configuration.seed = UInt64(index)
+        // Two launches over one store are two outboxes.
+        configuration.seed = store == nil ? UInt64(index) : nil
         if let bufferLimit { configuration.bufferLimit = bufferLimit }
         let peer = SessionPeer(
             id: group.peerIDs?[index] ?? "peer-\(index)", deviceClass: .unknown, appInstanceID: "fixture",

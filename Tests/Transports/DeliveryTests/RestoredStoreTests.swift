@@ -1,0 +1,308 @@
+import MeshBus
+import MeshIdentity
+import MeshStorage
+import MeshTestSupport
+import MeshTesting
+import MeshTransport
+import MeshWire
+import Testing
+
+@testable import MeshDelivery
+
+/// Both sides have stores and are launched again and again; some stores go back to an earlier copy of themselves.
+@Suite struct RestoredStoreTests {
+    @Test(arguments: LinkKind.allCases)
+    func `A store that went back loses no message that is sent from then on`(kind: LinkKind) async throws {
+        let ends = Ends(kind)
+        try ends.launch("right")
+        try ends.launch("left")
+        try await ends.send(1...3)
+        await ends.expect([1, 2, 3])
+        ends.kill("right")
+        try await ends.send(4...4)
+        let copy = try copy(of: ends.stores["left"])
+        try ends.launch("right")
+        try await ends.send(5...8)
+        await ends.expect(Array(1...8))
+
+        ends.kill("left")
+        ends.stores["left"] = copy
+        try ends.launch("left")
+        try await ends.send(101...103)
+        await ends.expect(Array(1...8) + [101, 102, 103])
+        // What the copy had not seen acknowledged, the peer has; and that is told once.
+        #expect(ends.left?.shell.state.withLock { $0.core.peers[0].outstandingCount } == 0)
+        #expect(await ends.told { if case .storeWentBack("right") = $0 { true } else { false } } == 1)
+    }
+
+    @Test(arguments: LinkKind.allCases)
+    func `What several launches have accepted arrives once, in the order of the launches`(kind: LinkKind) async throws {
+        let ends = Ends(kind)
+        try ends.launch("right")
+        try ends.launch("left")
+        try await ends.send(1...1)
+        await ends.expect([1])
+        ends.kill("right")
+        for launch in 0..<4 as Range<UInt64> {
+            try await ends.send(launch * 3 + 2...launch * 3 + 4)
+            ends.kill("left")
+            try ends.launch("left")
+        }
+        try await ends.send(14...14)
+        try ends.launch("right")
+        try await ends.send(15...15)
+        await ends.expect(Array(1...15))
+        let left = try #require(ends.left?.shell.state.withLock { $0.core.peers[0] })
+        #expect(left.outstandingCount == 0)
+        #expect(left.channels.count == 1)
+        let journals = try #require(try ends.stores["left"]?.catalog(prefix: "delivery/to/").journals)
+        #expect(journals.map(\.positions.isEmpty) == [true])
+    }
+
+    @Test(arguments: LinkKind.allCases)
+    func `Two hundred launches leave as much behind as one`(kind: LinkKind) async throws {
+        let ends = Ends(kind)
+        try ends.launch("right")
+        for launch in 1...200 as ClosedRange<UInt64> {
+            if launch % 20 == 11 {
+                await ends.expect(Array(1..<launch))
+                ends.kill("right")
+            }
+            try ends.launch("left")
+            try await ends.send(launch...launch)
+            if launch % 20 == 0 { try ends.launch("right") }
+            if launch < 200 { ends.kill("left") }
+        }
+        await ends.expect(Array(1...200))
+        ends.kill("left")
+        let left = try #require(try ends.stores["left"]?.catalog(prefix: "delivery/"))
+        #expect(left.keys.count == 2 && left.journals.count == 1, "\(left)")
+        let right = try #require(try ends.stores["right"]?.catalog(prefix: "delivery/from/"))
+        #expect(right.keys.count == DeliveryPeer.outboxesMax)
+    }
+
+    @Test func `A peer without a store is heard after eleven hundred launches`() async throws {
+        let ends = Ends(.stream)
+        ends.stores["left"] = nil
+        try ends.launch("right")
+        for launch in 1...1100 as ClosedRange<UInt64> {
+            try ends.launch("left")
+            try await ends.send(launch...launch)
+            ends.kill("left")
+        }
+        await ends.expect(Array(1...1100))
+        ends.kill("right")
+        try ends.launch("right")
+        #expect(ends.transports["right"]?.shell.state.withLock { $0.core.peers[0].outboxes.count } == 64)
+    }
+
+    @Test(arguments: LinkKind.allCases)
+    func `The newest snapshot of a store that went back arrives, and one of each feature is kept`(
+        kind: LinkKind
+    ) async throws {
+        let ends = Ends(kind)
+        try ends.launch("right")
+        try ends.launch("left")
+        try await ends.left?.sendSnapshot(snapshot(1), mode: .latestSnapshot, to: nil)
+        let copy = try copy(of: ends.stores["left"])
+        for revision in 2...5 as ClosedRange<UInt64> {
+            try await ends.left?.sendSnapshot(snapshot(revision), mode: .latestSnapshot, to: nil)
+        }
+        ends.clock.advance(by: .seconds(1))
+        #expect(ends.transports["right"]?.latestPeerSnapshot(featureID: "workout")?.revision == 5)
+        ends.kill("left")
+        ends.stores["left"] = copy
+        try ends.launch("left")
+        try await ends.left?.sendSnapshot(snapshot(6), mode: .latestSnapshot, to: nil)
+        ends.clock.advance(by: .seconds(1))
+        ends.kill("right")
+        #expect(try ends.stores["right"]?.catalog(prefix: "delivery/newest/").keys.count == 1)
+        try ends.launch("right")
+        #expect(ends.transports["right"]?.latestPeerSnapshot(featureID: "workout")?.revision == 6)
+    }
+
+    @Test func `A late snapshot of an earlier launch takes the place of no newer one in the store`() throws {
+        var core = try meeting(isDurable: true)
+        for (outbox, version, revision) in [(1, 1, 4), (2, 1, 6), (1, 2, 5), (2, 2, 7)] as [(UInt32, UInt64, UInt64)] {
+            let mark = WireMark(outbox: outbox, sequence: version, first: version, isLatest: true)
+            try core.receive(
+                WireFrame(.snapshot(snapshot(revision, from: "right")), mark: mark), on: .stream, from: "link", now)
+        }
+        let directives = core.takeDirectives()
+        let kept = directives.changes.compactMap {
+            if case .newest(_, let snapshot, _) = $0 { snapshot.revision } else { nil }
+        }
+        #expect(kept == [4, 6, 7])
+        #expect(directives.arrivals.count == 4)
+    }
+
+    @Test func `What waits for room goes before what the next launch sent of the same feature`() throws {
+        var core = try meeting(isDurable: false)
+        core.room = 0
+        try core.receive(frame(1, outbox: 1, sequence: 1), on: .stream, from: "link", now)
+        core.room = 1
+        try core.receive(frame(1, outbox: 2, sequence: 2), on: .stream, from: "link", now)
+        #expect(core.takeDirectives().arrivals.isEmpty)
+        core.tick(now)
+        core.room = 1
+        core.tick(now)
+        let sequences = core.takeDirectives().arrivals.compactMap { arrival in
+            if case .durable(let envelope) = arrival { envelope.metadata.sequence } else { nil }
+        }
+        #expect(sequences == [1, 2])
+    }
+
+    @Test func `What an earlier version wrote is read: nothing of it is lost, and its outbox is not used again`()
+        async throws
+    {
+        let ends = Ends(.stream)
+        ends.stores = ["left": try EarlierStore.left(), "right": try EarlierStore.right()]
+        try ends.launch("right")
+        #expect(ends.transports["right"]?.latestPeerSnapshot(featureID: "workout")?.revision == 1)
+        try ends.launch("left")
+        #expect(ends.left?.shell.state.withLock { $0.core.outbox } != 0x0BFC_1E42)
+        try await ends.send(6...6)
+        try await ends.left?.sendSnapshot(snapshot(2), mode: .latestSnapshot, to: nil)
+        await ends.expect(Array(1...6))
+        #expect(ends.transports["right"]?.latestPeerSnapshot(featureID: "workout")?.revision == 2)
+        for store in ends.stores.values { #expect(try store.value(for: "delivery/outbox") == nil) }
+        #expect(try ends.stores["right"]?.catalog(prefix: "delivery/newest/").keys.count == 1)
+    }
+
+    @Test func `Of several snapshots of a feature that an earlier version stored, one is left`() async throws {
+        let ends = Ends(.stream)
+        let right = try EarlierStore.right()
+        var batch = StoreBatch()
+        batch.set(try #require(try right.value(for: "delivery/newest/2")), for: "delivery/newest/9")
+        try right.commit(batch)
+        ends.stores["right"] = right
+        try ends.launch("right")
+        try ends.launch("left")
+        try await ends.left?.sendSnapshot(snapshot(2), mode: .latestSnapshot, to: nil)
+        ends.clock.advance(by: .seconds(1))
+        #expect(try right.catalog(prefix: "delivery/newest/").keys.count == 1)
+    }
+
+    @Test func `A peer that was forgotten and comes back is sent everything, in the same launch`() async throws {
+        let ends = Ends(.stream)
+        try ends.launch("right")
+        try ends.launch("left")
+        try await ends.send(1...3)
+        await ends.expect([1, 2, 3])
+        ends.memory.disconnect()
+        try await ends.left?.forget(peer("right"))
+        ends.memory.connect()
+        ends.clock.advance(by: .seconds(1))
+        try await ends.send(4...5)
+        await ends.expect(Array(1...5))
+    }
+
+    private let now = DeliveryTime(elapsed: 1, wall: 1_767_225_600_000)
+
+    /// A core that has met `right`.
+    private func meeting(isDurable: Bool) throws -> DeliveryCore {
+        var settings = DeliveryCore.Settings(lanes: [.stream], codec: 2, codecs: [2])
+        settings.isDurable = isDurable
+        var core = DeliveryCore(localPeer: peer("left"), settings: settings, outbox: 1)
+        core.connected("link", as: nil, now)
+        try core.receive(WireFrame(.hello(WireHello(peer: peer("right"), codecs: [2]))), on: .stream, from: "link", now)
+        _ = core.takeDirectives()
+        return core
+    }
+
+    private func frame(_ number: UInt64, outbox: UInt32, sequence: UInt64) throws -> WireFrame {
+        WireFrame(
+            .envelope(try encodedEnvelope(sequence, feature: "workout")),
+            mark: WireMark(outbox: outbox, sequence: number, first: 1))
+    }
+}
+
+enum LinkKind: CaseIterable {
+    case stream, datagram, kept
+}
+
+/// Two devices whose apps are launched and killed, in virtual time.
+private final class Ends {
+    let clock = ManualClock()
+    let memory: MemoryWire
+    private let kept: KeptWire?
+    var stores: [String: MemoryStore] = ["left": MemoryStore(), "right": MemoryStore()]
+    private(set) var transports: [String: LinkTransport] = [:]
+    private var launches: UInt64 = 0
+    private var arrivals: [Log<AnySessionSyncEnvelope>] = []
+    private var diagnostics: [Log<SessionDiagnosticEvent>] = []
+
+    init(_ kind: LinkKind) {
+        memory = MemoryWire(lanes: [kind == .datagram ? .datagram : .stream: .deliveryMessage])
+        kept = kind == .kept ? KeptWire([.queue]) : nil
+    }
+
+    var left: LinkTransport? { transports["left"] }
+
+    func launch(_ end: String) throws {
+        launches += 1
+        var configuration = DeliveryConfiguration()
+        configuration.seed = launches << 32
+        let isLeft = end == "left"
+        let link = kept?.link(of: end)
+        let transport = try LinkTransport(
+            localPeer: peer(end), link: link ?? (isLeft ? memory.left : memory.right), configuration: configuration,
+            store: stores[end], clock: clock)
+        transports[end] = transport
+        if isLeft { diagnostics.append(Log(transport.diagnosticEvents())) }
+        if !isLeft { arrivals.append(Log(transport.receiveEnvelopes())) }
+        try transport.start()
+        if kept == nil, transports.count == 2 { memory.connect() }
+        clock.advance(by: .seconds(1))
+    }
+
+    func kill(_ end: String) {
+        clock.advance(by: .seconds(1))
+        guard let transport = transports.removeValue(forKey: end) else { return }
+        memory.disconnect()
+        if let kept { kept.kill(end, transport) } else { transport.abandon() }
+    }
+
+    func send(_ sequences: ClosedRange<UInt64>) async throws {
+        for sequence in sequences {
+            try await left?.send(envelope(sequence), mode: .reliableEventually, to: peer("right"))
+        }
+        clock.advance(by: .milliseconds(100))
+    }
+
+    /// All launches of the right side together get these, and nothing else within half a minute.
+    func expect(_ sequences: [UInt64], _ location: SourceLocation = #_sourceLocation) async {
+        await turns { self.arrivals.reduce(0) { $0 + $1.all.count } >= sequences.count }
+        clock.advance(by: .seconds(30))
+        await turns { false }
+        let received = arrivals.flatMap(\.all).map(\.metadata.sequence)
+        #expect(received == sequences, sourceLocation: location)
+    }
+
+    /// How often the left side has told that.
+    func told(_ predicate: (SessionDiagnosticEvent) -> Bool) async -> Int {
+        await turns { self.diagnostics.contains { $0.all.contains(where: predicate) } }
+        return diagnostics.flatMap(\.all).count(where: predicate)
+    }
+}
+
+/// Time is virtual: what is to come needs other tasks' turns only.
+private func turns(_ condition: () -> Bool) async {
+    for _ in 0..<1000 where !condition() { await Task.yield() }
+}
+
+/// What a backup of a store has.
+private func copy(of store: MemoryStore?) throws -> MemoryStore {
+    let (store, copy) = (try #require(store), MemoryStore())
+    var batch = StoreBatch()
+    let catalog = try store.catalog(prefix: "")
+    for key in catalog.keys { batch.set(try #require(try store.value(for: key)), for: key) }
+    for journal in catalog.journals {
+        batch.truncate(journal.name, below: journal.positions.lowerBound)
+        for entry in try store.entries(of: journal.name, from: 0, maxBytes: .max) {
+            batch.append(entry.bytes, to: journal.name, at: entry.position)
+        }
+    }
+    try copy.commit(batch)
+    return copy
+}
