@@ -16,8 +16,8 @@ public import MeshTransport
 /// that each arrives once and in order.
 ///
 /// The sender waits in `send` whenever there is no room, as any caller does. With `hasFaults`, connections are cut, one
-/// way or both, and healed; links say what is not true; the sender's process dies and comes back with its store, and the
-/// receiver is closed and comes back. With `hasLiar`, a third peer that all have paired with floods the receiver and speaks
+/// way or both, and healed; links say what is not true; the sender's process dies and comes back with its store, or with an
+/// older copy of it, and the receiver is closed and comes back. With `hasLiar`, a third peer that all have paired with floods the receiver and speaks
 /// in the sender's name. Everything follows from the seed.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct DeliverySimulation: Sendable {
@@ -130,7 +130,10 @@ private final class DeliveryRun {
     private(set) var faults: [String: Int] = [:]
     private let executor = ManualExecutor()
     private let progress = Locked(DeliveryProgress())
-    private let stores = (sender: MemoryStore(), receiver: MemoryStore())
+    private var disk = SimulatedDisk(durability: .memory)
+    /// An older copy of the sender's store, and the last that was accepted before it was made.
+    private var backup: (contents: StoreContents, accepted: UInt64)?
+    private let receiverStore = MemoryStore()
     private var random: SplitMix64
     private var transport: (any SessionSyncTransport)?
     private var receiving: LinkTransport?
@@ -201,7 +204,7 @@ private final class DeliveryRun {
 
     // MARK: - The two sides
 
-    private func makeTransport(_ peer: SessionPeer, _ store: MemoryStore) throws -> LinkTransport {
+    private func makeTransport(_ peer: SessionPeer, _ store: any SessionStore) throws -> LinkTransport {
         try network.makeTransport(
             localPeer: peer, lanes: simulation.lanes, configuration: DeliveryConfiguration(),
             store: simulation.hasFaults ? store : nil
@@ -209,7 +212,7 @@ private final class DeliveryRun {
     }
 
     private func launchSender() throws {
-        let plain = try makeTransport(sender, stores.sender)
+        let plain = try makeTransport(sender, disk)
         transport = simulation.isRecorded ? DiagnosticsSession(wrapping: plain) : plain
         startSending()
     }
@@ -225,7 +228,7 @@ private final class DeliveryRun {
     }
 
     private func launchReceiver() throws {
-        let transport = try makeTransport(receiver, stores.receiver)
+        let transport = try makeTransport(receiver, receiverStore)
         receiving = transport
         recorder = simulation.isRecorded ? DiagnosticsSession(wrapping: transport) : nil
         let batches = recorder?.receiveEnvelopeBatches() ?? transport.receiveEnvelopeBatches()
@@ -258,21 +261,38 @@ private final class DeliveryRun {
         case 3: note("lie") { network.setReachable(random.happens(rate: 0.5), of: receiver, seenBy: sender) }
         case 4: note("lie") { network.setReachable(random.happens(rate: 0.5), of: sender, seenBy: receiver) }
         case 5:
-            note("crash of the sender") {
-                network.crash(sender)
-                sending?.cancel()
-                executor.runAll()
-            }
+            note("crash of the sender") { crashSender() }
             try launchSender()
         case 6:
             // What it has been handed it has dealt with.
             note("relaunch of the receiver") { closeReceiver() }
             try launchReceiver()
+        case 7: try restoreStore()
         default:
             network.heal()
             network.setReachable(nil, of: receiver, seenBy: sender)
             network.setReachable(nil, of: sender, seenBy: receiver)
         }
+    }
+
+    private func crashSender() {
+        network.crash(sender)
+        sending?.cancel()
+        executor.runAll()
+    }
+
+    /// Copies the sender's store, or makes the copy its store: then the sender goes on after what the copy has, or has arrived.
+    /// What waits for the first peer has no number yet, so that a copy of it would be sent again.
+    private func restoreStore() throws {
+        guard delivered > 0 else { return }
+        crashSender()
+        if let earlier = backup.take() {
+            note("restored store") { disk = SimulatedDisk(earlier.contents, durability: .memory) }
+            progress.withLock { $0.accepted = max($0.delivered, earlier.accepted) }
+        } else {
+            backup = (disk.contents, progress.withLock { $0.accepted })
+        }
+        try launchSender()
     }
 
     private func note(_ kind: String, _ body: () -> Void) {

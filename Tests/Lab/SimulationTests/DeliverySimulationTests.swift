@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "They do so over partitions, lies, crashes of the sender and relaunches of the receiver",
+        "They do so over partitions, lies, crashes of the sender, restored stores and relaunches of the receiver",
         arguments: 0..<3 as Range<UInt64>)
     func faulty(seed: UInt64) {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
