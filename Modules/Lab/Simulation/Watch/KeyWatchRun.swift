@@ -147,7 +147,10 @@ final class KeyWatchRun {
         advance(by: .seconds(3))
         if views[1 - device]?.numbers[key] == number { return "\(key) has gone by itself" }
         apps.withLock { $0[device] }?.sendAll()
-        advance(by: .seconds(10))
+        let start = pair.elapsed
+        while views[1 - device]?.numbers[key] != number, pair.elapsed - start < simulation.patience {
+            advance(by: .seconds(1))
+        }
         return views[1 - device]?.numbers[key] == number ? nil : "\(key) has not come though the app has sent it"
     }
 
