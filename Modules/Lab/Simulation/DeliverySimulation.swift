@@ -17,8 +17,8 @@ public import MeshTransport
 ///
 /// The sender waits in `send` whenever there is no room, as any caller does. With `hasFaults`, connections are cut, one
 /// way or both, and healed; links say what is not true; the sender's process dies and comes back with its store, or with an
-/// older copy of it, and the receiver is closed and comes back. With `hasLiar`, a third peer that all have paired with floods the receiver and speaks
-/// in the sender's name. Everything follows from the seed.
+/// older copy of it, and the receiver is closed and comes back. With `hasLiar`, a third peer that all have paired with floods
+/// the receiver and speaks in the sender's name. Everything follows from the seed.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 public struct DeliverySimulation: Sendable {
     public var envelopes: UInt64
@@ -281,8 +281,8 @@ private final class DeliveryRun {
         executor.runAll()
     }
 
-    /// Copies the sender's store, or makes the copy its store: then the sender goes on after what the copy has, or has arrived.
-    /// What waits for the first peer has no number yet, so that a copy of it would be sent again.
+    /// Copies the sender's store; the next time it makes that copy the store. The sender then goes on behind the last message that
+    /// the copy has or the receiver has got. A copy of what waits for the first peer has no numbers, and would be sent again.
     private func restoreStore() throws {
         guard delivered > 0 else { return }
         crashSender()

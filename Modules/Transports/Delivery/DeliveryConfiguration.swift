@@ -33,8 +33,8 @@ public struct DeliveryConfiguration: Sendable {
     public var bufferLimit = 4096
     /// Features of which the newest snapshot is kept, own and others'.
     public var featureLimit = 256
-    /// Fixes every draw, for tests; nil draws from the system. With a store, each launch needs another: it draws the name under which
-    /// messages are numbered.
+    /// Fixes every draw, for tests; nil draws from the system. With a store, each launch needs another seed: two launches with one
+    /// seed would give the same numbers to different messages.
     public var seed: UInt64?
 
     /// The defaults.

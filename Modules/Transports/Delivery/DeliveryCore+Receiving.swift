@@ -277,8 +277,8 @@ extension DeliveryCore {
         wake(by: peers[index].reportAt)
     }
 
-    /// What finds no room is passed on and not kept: after a relaunch the peer offers it again. Nor does the store, as the inbox,
-    /// let a newer one go for what was late.
+    /// What finds no room is passed on and not kept: after a relaunch the peer offers it again. A snapshot that is older than the
+    /// kept one isn't kept either.
     private mutating func keepNewest(_ snapshot: AnySessionSyncSnapshot, _ mark: WireMark, _ index: Int) {
         let peerID = peers[index].peer.id
         if peers[index].newest[snapshot.metadata.featureID]?.stored?.isNewer(than: snapshot) == true { return }

@@ -4,8 +4,8 @@ import MeshWire
 /// What one peer is still to get of one feature, reliably and in order.
 ///
 /// Entries are numbered from 1 for the life of the outbox, which is one launch. What an earlier launch accepted keeps its outbox
-/// and its numbers, so that a peer that has it knows it. An entry is there from the moment it was accepted until the peer has
-/// said that it has it, or until nobody wants it any more.
+/// and its numbers, so a peer that has it knows it. An entry stays from the moment it is accepted until the peer acknowledges it
+/// or the sender withdraws it.
 struct OutgoingChannel: Sendable {
     enum Progress {
         /// Waits for the store.
