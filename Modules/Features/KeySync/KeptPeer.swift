@@ -8,8 +8,9 @@ struct KeptPeer: Hashable, Sendable {
     var id: String
     /// Raised with each meeting, so that of peers that stay away the first to be forgotten can be told.
     var order: UInt64 = 0
-    /// Of each bucket of which the peer had everything that was here; 0 of the others. What says the same later is had there
-    /// still, so it may be written late, and does no harm when it is old.
+    /// Digests of the buckets of which the peer had everything that was here; 0 of the others. They may be old, or the peer may
+    /// have lost its store since. Then a status is wrong until the peer has been asked, and the peer ignores a record that says
+    /// too much (`KeyReplica.take(_:in:from:)`).
     var digests = [UInt64](repeating: 0, count: KeyLimits.bucketCount)
     /// What has come of a large value.
     var download: KeyPeer.Download?

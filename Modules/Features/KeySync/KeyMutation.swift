@@ -4,7 +4,7 @@ enum KeyMutation: String, CaseIterable, Sendable {
     case onlyAppAsks, lastKeyOnly, securedLeaves
     case noAnswer, noRetry, noWants
     case forgetsPeers, forgetsPieces
-    case noRecord, recordTooSoon, keepsAuthor, marksAreKept
+    case noRecord, recordTooSoon, recordUnasked, keepsAuthor, marksAreKept
     case equalSetsCount, defaultIsStrong, looseKeysWait
 }
 

@@ -56,8 +56,10 @@ struct KeyPeer: Hashable, Sendable {
     /// Asked, and not answered yet: further reasons to ask are folded into this.
     var isAsked = false
     var question: Question?
-    /// It has answered a request of this launch, and said with that what it knows of this peer's changes.
-    var (hasAnswered, hasVouched) = (false, false)
+    /// Nonce of the message in which the peer's present launch first answered a question of this launch.
+    private var answeredIn: UInt64?
+    /// It has said what it knows of this peer's changes.
+    var hasVouched = false
     /// It understands `KeyMessage.record`, of which it was told so much.
     var readsRecords = false
     var told = StateVector()
@@ -90,6 +92,15 @@ struct KeyPeer: Hashable, Sendable {
     var dueCount: Int { marks.dueCount }
     /// What is still to be confirmed: changes with each message that brings something about.
     var standing: [Int] { [waitingCount, letters.count, upload?.offset ?? 0] }
+
+    /// The peer has answered a question: it knows what this launch has.
+    mutating func noteAnswer(in nonce: UInt64) {
+        if !followsAnswer(nonce) { answeredIn = nonce }
+    }
+
+    /// Whether the peer's launch that sent this message had answered a question of this launch by then. A launch counts its
+    /// messages upwards from a random number.
+    func followsAnswer(_ nonce: UInt64) -> Bool { answeredIn.map { nonce &- $0 < 1 << 31 } ?? false }
 
     /// Whether the peer has what is there now.
     func isConfirmed(_ place: Int) -> Bool { marks[place].contains(.confirmed) }

@@ -11,7 +11,7 @@ extension KeyReplica {
         changedPeers.insert(id)
         let extent = peer.download?.extent
         confirm(message, by: &peer)
-        if let record = message.record { take(record, from: &peer) }
+        if let record = message.record { take(record, in: message, from: &peer) }
         let arrived = bury(message) + takeAll(message, from: &peer)
         for key in message.wants where !breaks(.noWants) {
             guard let place = table.place(of: key), table.records[place].entry != nil else { continue }
@@ -61,7 +61,8 @@ extension KeyReplica {
     private func noteAnswer(to nonce: UInt64, _ message: KeyMessage, by peer: inout KeyPeer) {
         peer.isAsked = message.isPartial
         guard let question = peer.question, question.nonce == nonce else { return }
-        (peer.question, peer.hasAnswered) = (nil, true)
+        peer.question = nil
+        peer.noteAnswer(in: message.nonce)
         guard !message.isPartial, !breaks(.looseKeysWait) else { return }
         let (mine, listed) = (digest().buckets, Set(message.buckets))
         let isEqual = mine.indices.map { mine[$0] == question.digests[$0] && !listed.contains($0) }

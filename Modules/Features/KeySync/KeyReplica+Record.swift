@@ -58,11 +58,11 @@ extension KeyReplica {
         return max(entries.map(\.stamp).max() ?? .zero, authors.map(\.value).max() ?? .zero)
     }
 
-    /// What a peer states counts once it has answered a request of this launch: before that it may speak of a store that
-    /// this peer has no longer.
-    mutating func take(_ record: KeyMessage.Record, from peer: inout KeyPeer) {
+    /// A record counts once the peer's launch that states it has answered a question of this launch. A launch that hasn't, or a
+    /// message that a platform has kept since, may speak of a store that this replica has lost.
+    mutating func take(_ record: KeyMessage.Record, in message: KeyMessage, from peer: inout KeyPeer) {
         peer.readsRecords = true
-        guard peer.hasAnswered else { return }
+        guard peer.followsAnswer(message.nonce) || breaks(.recordUnasked) else { return }
         if record.newest > newestOwn { renewAuthor() }
         peer.hasVouched = true
         seen.join(record.seen)

@@ -172,6 +172,52 @@ import Testing
         }
     }
 
+    /// A watch sends a large value to a phone that has lost its store. Before the last piece, the phone hears a record of what
+    /// the lost store had: from a launch of the watch whose store has the older marks, or from a message that the platform kept.
+    private static func afterRecordOfLostStore(_ mutation: KeyMutation?, watchIsRelaunched: Bool) -> KeyWorld {
+        var world = KeyWorld(mutation, messageBytes: 200)
+        world.meetAndSettle()
+        world.set("phone", "a", String(repeating: "1", count: 400))
+        world.settle()
+        world.meetAndSettle()
+        let older = world.replicas["watch"]
+        world.meet("watch")
+        let kept = world.letters
+        #expect(kept.contains { $0.message.record?.seen.stamps.keys.contains("phone#1") == true })
+        world.letters = []
+        if !watchIsRelaunched { world.launch("watch") }
+        world.launch("phone", losingStore: true)
+        world.meet("phone")
+        while world.replicas["phone"]?.peers["watch"]?.download == nil, !world.letters.isEmpty { world.deliver(0) }
+        let others = world.letters
+        #expect(world.text("phone", "a") == nil && !others.isEmpty)
+        world.letters = kept
+        if watchIsRelaunched {
+            world.letters = []
+            world.launch("watch", from: older)
+            world.meet("watch")
+        }
+        while let index = world.letters.firstIndex(where: { $0.to == "phone" }) { world.deliver(index) }
+        world.letters += others
+        world.settle()
+        return world
+    }
+
+    @Test("A record of what a lost store had removes nothing", arguments: [true, false])
+    func recordOfLostStore(watchIsRelaunched: Bool) {
+        let world = Self.afterRecordOfLostStore(nil, watchIsRelaunched: watchIsRelaunched)
+        for id in ["phone", "watch"] { #expect(world.text(id, "a")?.count == 400) }
+    }
+
+    @Test(
+        "Where every record counts, it removes the other device's only copy",
+        .enabled(if: KeyReplica.areMutationsCompiledIn, "breaks a rule: needs MESH_MUTATIONS=1, which Tools/test sets"),
+        arguments: [true, false])
+    func recordCountsUnasked(watchIsRelaunched: Bool) {
+        let world = Self.afterRecordOfLostStore(.recordUnasked, watchIsRelaunched: watchIsRelaunched)
+        #expect(world.text("watch", "a") == nil)
+    }
+
     // MARK: - Bytes
 
     @Test("A message without a record has the bytes of the version before")

@@ -56,11 +56,15 @@ final class KeyWatchApp: Sendable {
 
     /// - Parameters:
     ///   - changes: a number of a value, or nil, which removes the key.
+    ///   - unchanged: keys whose values are stored again as they are shown.
     ///   - done: the changes are in the store.
-    func write(_ changes: [WatchKey: UInt32?], done: @escaping @Sendable () -> Void) {
+    func write(
+        _ changes: [WatchKey: UInt32?], unchanged: Set<WatchKey> = [], done: @escaping @Sendable () -> Void
+    ) {
         Task {
             var batch = KeyBatch()
             do {
+                for key in unchanged.sorted() { try await key.stored(isOld).putAgain(router, &batch) }
                 for (key, number) in changes.sorted(by: { $0.key < $1.key }) {
                     try key.stored(isOld).put(number, &batch)
                 }
@@ -174,6 +178,8 @@ struct WatchKeyView: Equatable, Sendable {
 struct WatchKeyValue {
     let register: (StorageRouter) async -> Void
     let put: (UInt32?, inout KeyBatch) throws -> Void
+    /// What is shown, which another version of the app may have written.
+    let putAgain: (StorageRouter, inout KeyBatch) async throws -> Void
     let get: (StorageRouter) async throws -> UInt32?
 
     init<Value: Codable & Sendable>(
@@ -183,6 +189,9 @@ struct WatchKeyValue {
         register = { await $0.register(key) }
         put = { number, batch in
             if let number { try batch.set(make(number), for: key) } else { batch.remove(key) }
+        }
+        putAgain = { router, batch in
+            if let value = try await router.get(key) { try batch.set(value, for: key) }
         }
         get = { try await $0.get(key).map { number($0) ?? .max } }
     }
