@@ -65,6 +65,8 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case anyStamp
     /// An engine whose caller keeps nothing never makes a snapshot its base.
     case baseRefused
+    /// A state in which more has come since its snapshot still counts as in that snapshot.
+    case carriedOnce
     /// An engine that was launched again doesn't say that its state includes an earlier life's events.
     case livesUntold
     /// An event that ends a peer's shown state is a duplicate.
@@ -142,16 +144,16 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
 package struct EngineMutations: Sendable, Hashable, ExpressibleByArrayLiteral {
     #if MUTATIONS
         package static let areCompiledIn = true
-        @usableFromInline var bits: UInt64 = 0
+        @usableFromInline var bits = SIMD2<UInt64>.zero
 
         @usableFromInline package init(arrayLiteral mutations: EngineMutation...) {
-            for mutation in mutations { bits |= 1 << mutation.rawValue }
+            for mutation in mutations { bits[mutation.word] |= mutation.bit }
         }
 
         @usableFromInline package func contains(_ mutation: EngineMutation) -> Bool {
-            bits & 1 << mutation.rawValue != 0
+            bits[mutation.word] & mutation.bit != 0
         }
-        @inlinable package var isEmpty: Bool { bits == 0 }
+        @inlinable package var isEmpty: Bool { bits == .zero }
     #else
         package static let areCompiledIn = false
 
@@ -160,4 +162,9 @@ package struct EngineMutations: Sendable, Hashable, ExpressibleByArrayLiteral {
         @inlinable package func contains(_: EngineMutation) -> Bool { false }
         @inlinable package var isEmpty: Bool { true }
     #endif
+}
+
+extension EngineMutation {
+    fileprivate var word: Int { Int(rawValue / 64) }
+    fileprivate var bit: UInt64 { 1 << UInt64(rawValue % 64) }
 }
