@@ -16,17 +16,23 @@ struct ProvisionalView<State: Codable & Sendable, Event: Codable & Sendable>: Se
 }
 
 extension SessionSyncEngine {
-    /// What the shown state includes.
+    /// What the shown state includes, and what peers are to know of it.
     var visibleVector: [String: UInt64] {
-        var vector = heldVector
-        if let provisional { vector.merge(provisional.vector) { max($0, $1) } }
+        var vector = shownVector
         if let tag = livesTag { vector[tag.key] = 0 }
         if let tag = peersLivesTag, let slot = sources.slot(of: tag.latest),
             sources.vectorKey(slot) == tag.latest.peerID
         {
             vector[tag.key] = 0
         }
+        if isClassic, !isOrdered { vector[SnapshotCarrier.mark(of: localPeerID)] = 0 }
         return vector
+    }
+
+    /// What the shown state includes.
+    var shownVector: [String: UInt64] {
+        guard let provisional else { return heldVector }
+        return heldVector.merging(provisional.vector) { max($0, $1) }
     }
 
     /// Shows a peer's state and replays on top of it what it lacks of the local log.
@@ -66,7 +72,7 @@ extension SessionSyncEngine {
     @usableFromInline
     mutating func takeProvisionally(_ entry: LogEntry<Event>) -> SessionSyncReceiveResult<State> {
         let key = sources.vectorKey(entry.slot)
-        let shown = visibleVector[key] ?? 0
+        let shown = shownVector[key] ?? 0
         let held = take(entry)
         var new = applied.map { $0.entry }
         applied = []
@@ -80,7 +86,7 @@ extension SessionSyncEngine {
             if shownOutcome != nil, outcome == nil { outcome = shownOutcome }
         }
         // Its author has gone on: what the state includes does not come as events.
-        if case .snapshotRequired = held, isClassic, entry.sequence <= visibleVector[key] ?? 0 { takeShownAsBase() }
+        if case .snapshotRequired = held, isClassic, entry.sequence <= shownVector[key] ?? 0 { takeShownAsBase() }
         dropProvisionalWhenHeld()
         if let outcome { return result(of: outcome) }
         if case .ignored = held { return held }

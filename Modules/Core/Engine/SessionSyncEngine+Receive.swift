@@ -88,6 +88,8 @@ extension SessionSyncEngine {
         var result = isProvisionalShown ? takeProvisionally(entry) : take(entry)
         // The events are held now, in their order: that is another state than the one that was shown.
         if isShown, !isProvisionalShown, !mutations.contains(.duplicateWhenShown) { result = .applied(state) }
+        // The event stood in a snapshot; its author doesn't know where it stands in this state.
+        if case .duplicate = result, isUntold { result = .applied(state) }
         if sources[slot].isOpen, counts(metadata.epoch), let promise = metadata.promise {
             sources.take(promise, of: slot)
             pending.changesMembership = true

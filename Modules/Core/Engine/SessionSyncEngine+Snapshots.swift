@@ -28,6 +28,7 @@ extension SessionSyncEngine {
             throw SessionSyncError.tooManySources(limit: SessionSyncStore<State>.sourcesMax)
         }
         forgetApplied()
+        let isOrdered = included.removeValue(forKey: SnapshotCarrier.mark(of: metadata.sourcePeerID)) == nil
         let ownTag = LivesTag.take(of: localPeerID, outOf: &included)
         let authorsTag = LivesTag.take(of: metadata.sourcePeerID, outOf: &included)
         if isClassic, try !nameLives(in: &included, by: authorsTag) {
@@ -35,7 +36,10 @@ extension SessionSyncEngine {
         }
         let earlierLife = takeEarlierLife(outOf: &included, ownTag)
         nameEarlierLife(by: included)
-        let shown = visibleVector
+        let shown = shownVector
+        let carrier = SnapshotCarrier(
+            revision: snapshot.revision, peerID: metadata.sourcePeerID, isOrdered: isOrdered,
+            count: included.values.reduce(earlierLife, &+))
         let saysMore =
             included.contains { $0.value > shown[$0.key] ?? 0 } || earlierLife > shownOfEarlierLife
             || authorsTag?.earlier ?? 0 > peersLivesTag?.earlier ?? .max
@@ -47,7 +51,8 @@ extension SessionSyncEngine {
         }
         catchUp()
         // Neither says more: shown states may differ, but nothing supersedes events that are held.
-        let isTie = !saysMore && !saysLess && yields(to: snapshot, including: included)
+        let isTie =
+            !saysMore && !saysLess && (isClassic ? yields(to: carrier) : provisional != nil && isPreferred(snapshot))
         guard saysMore || isTie, keepsBase(included, earlierLife, from: metadata.sourcePeerID) else {
             let revision = snapshotRevision
             if !saysLess || isClassic { follow(snapshot.revision) }
@@ -69,6 +74,7 @@ extension SessionSyncEngine {
         } else {
             let isBase = isTie && provisional == nil || becomesBase(included, earlierLife, shown)
             show(snapshot, including: included, earlierLife, asBase: isBase)
+            lastCarrier = carrier
         }
         return .applied(state)
     }
@@ -77,6 +83,10 @@ extension SessionSyncEngine {
     public mutating func allocateOutgoingSnapshotRevision() -> UInt64 {
         snapshotRevision = snapshotRevision < SequenceBounds.highest ? snapshotRevision + 1 : SequenceBounds.hearsay
         snapshotSourcePeerID = localPeerID
+        if isClassic {
+            lastCarrier = SnapshotCarrier(
+                revision: snapshotRevision, peerID: localPeerID, isOrdered: isOrdered, count: countOfShown)
+        }
         return snapshotRevision
     }
 
@@ -108,7 +118,7 @@ extension SessionSyncEngine {
     private func takeEarlierLife(outOf included: inout [String: UInt64], _ tag: LivesTag?) -> UInt64 {
         guard incarnation != 0, let sequence = included[localPeerID] else { return 0 }
         if let tag, isClassic {
-            if tag.latest == source { return tag.earlier }
+            if tag.latest == source { return namesEarlierLife(of: tag.earlier, included) ? 0 : tag.earlier }
             included[localPeerID] = nil
             included[tag.latest.description] = sequence
             return 0
@@ -117,6 +127,13 @@ extension SessionSyncEngine {
         guard sequence > sources[0].held || isFromBefore else { return 0 }
         included[localPeerID] = nil
         return sequence
+    }
+
+    /// Whether the peer has found the name of the earlier life with so many events.
+    private func namesEarlierLife(of count: UInt64, _ included: [String: UInt64]) -> Bool {
+        included.contains { name, sequence in
+            isEarlierLife(name) && sequence >= count && (shownOfEarlierLife == 0 || taken?.unmet[name] == nil)
+        }
     }
 
     /// Without an incarnation a relaunched peer is the same source: it goes on behind what its peers have of it, and what

@@ -106,6 +106,8 @@ where
     }
     /// What the base includes without its events, because it was a peer's snapshot.
     var taken: SnapshotBase?
+    /// The last snapshot that carried the shown state of that moment.
+    var lastCarrier: SnapshotCarrier?
     /// What the shown state's author has said of its lives.
     var peersLivesTag: LivesTag?
     /// The caller has been given what it is to persist.

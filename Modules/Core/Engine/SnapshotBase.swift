@@ -8,7 +8,7 @@ import MeshIdentity
 /// stay in the log, under their names and ids.
 ///
 /// Engines that have such a base may order events differently that were concurrent with the snapshot. So where two states
-/// include the same, one of the two engines takes the other's: see `yields`.
+/// include the same, one of the two engines takes the other's: see `yields(to:)`.
 struct SnapshotBase: Sendable {
     /// How far the base includes sources of which no event has come, by the reference's keys.
     var unmet: [String: UInt64]
@@ -44,16 +44,28 @@ extension SessionSyncEngine {
         return taken != nil
     }
 
-    /// Which of two engines takes the other's state where both include the same: the one that was launched more often, since
-    /// the other may hold the events themselves; of equal ones the one with the earlier revision, then the higher peer id.
-    /// Both sides decide by the same vector, and revisions only grow: never do both.
-    func yields(to snapshot: SessionSyncSnapshot<State>, including included: [String: UInt64]) -> Bool {
-        guard isClassic else { return provisional != nil && isPreferred(snapshot) }
-        func launches(of peerID: String) -> Int { included.keys.count { $0.hasPrefix("\(peerID)/") } }
-        let (own, other) = (launches(of: localPeerID), launches(of: snapshot.metadata.sourcePeerID))
-        guard provisional != nil || taken != nil || own > 0 else { return false }
-        return own == other ? isPreferred(snapshot) : own > other
+    /// Whether the other's state is taken where both include the same. An engine whose state is ordered takes none. Another
+    /// engine takes an ordered state, and any state while no snapshot carries its own; else the later snapshot decides.
+    func yields(to snapshot: SnapshotCarrier) -> Bool {
+        guard !isOrdered else { return false }
+        guard let carrier, !snapshot.isOrdered else { return true }
+        return carrier.precedes(snapshot)
     }
+
+    /// Whether the shown state is what its events lead to in their order.
+    var isOrdered: Bool { provisional == nil && taken == nil || carrier?.isOrdered == true }
+
+    /// The snapshot that brought the shown state here, or took it to the peers.
+    var carrier: SnapshotCarrier? {
+        guard let lastCarrier, lastCarrier.count == countOfShown || mutations.contains(.carriedOnce) else { return nil }
+        return lastCarrier
+    }
+
+    /// How many events the shown state includes. The vector only grows, so two equal counts mean one vector.
+    var countOfShown: UInt64 { shownVector.values.reduce(shownOfEarlierLife, &+) }
+
+    /// Whether a peer can't know the order of the shown state's events: the caller is to publish it.
+    @usableFromInline var isUntold: Bool { taken != nil && isClassic && carrier == nil }
 
     /// Whether the state includes all that can't be put on top of it: what the base includes, and the events of its author's
     /// earlier lives. An author that has been launched again may include these without knowing that life's name.
@@ -150,6 +162,7 @@ extension SessionSyncEngine {
     mutating func setApart(_ latest: SessionSource) {
         guard let count = taken?.unmet.removeValue(forKey: latest.peerID) else { return }
         peersLivesTag = LivesTag(latest: latest, earlier: count)
+        lastCarrier?.count &-= count
     }
 
     /// An event that was written after the base, with a sequence that the base includes, is of a later life.
@@ -161,6 +174,22 @@ extension SessionSyncEngine {
     }
 
     func isEarlierLife(_ key: String) -> Bool { key.hasPrefix("\(localPeerID)/") }
+}
+
+/// The snapshot that carries a state.
+struct SnapshotCarrier: Sendable {
+    let revision: UInt64
+    let peerID: String
+    /// Whether the state is what its events lead to in their order.
+    let isOrdered: Bool
+    /// How many events the state includes.
+    var count: UInt64
+
+    /// The higher revision is later; of equal ones, that of the lower peer id.
+    func precedes(_ other: Self) -> Bool { (revision, other.peerID) < (other.revision, peerID) }
+
+    /// In the vector of a state that isn't ordered, with the number 0.
+    static func mark(of peerID: String) -> String { "\(peerID)/unordered" }
 }
 
 /// What an engine that was launched again says in its vector: which life its bare id means, and how many events of an earlier

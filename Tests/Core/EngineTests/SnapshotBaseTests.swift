@@ -35,7 +35,7 @@ import Testing
         // Concurrent taps that cross; the watch's snapshot comes before its event.
         let (own, other, snapshot) = try crossing(&phone, &watch)
         #expect(try phone.applySnapshot(snapshot) == .applied(phone.state))
-        #expect(try phone.receive(other) == .duplicate(phone.state))
+        #expect(try phone.receive(other) == .applied(phone.state), "so the caller publishes")
         #expect(try watch.receive(own) == .applied(watch.state))
         #expect(try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 11)) == .applied(watch.state))
         #expect(phone.state.suffix(2) == ["own", "other"], "the order of taps, not that of arrival")
@@ -81,7 +81,7 @@ import Testing
 
     @Test func `A state of a new launch says how much of the earlier one it includes`() throws {
         let (phone, watch) = try afterLoss()
-        #expect(phone.store.lastSequenceByPeerID == ["phone": 2, "phone/3+3": 0, "watch": 3])
+        #expect(phone.store.lastSequenceByPeerID == ["phone": 2, "phone/3+3": 0, "phone/unordered": 0, "watch": 3])
         #expect(watch.state == phone.state)
         #expect(watch.state.count == 8, "nothing is lost, and nothing is there twice")
     }
@@ -102,6 +102,74 @@ import Testing
         _ = try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 12))
         #expect(phone.state.count { $0 == "own" } == 1)
         #expect(try watch.receive(own) == .duplicate(watch.state))
+    }
+
+    /// The watch takes the relaunched phone's state because of a gap, and its own tap is on top of it. The phone has that tap
+    /// as an event, puts it in order, and says so last.
+    @Test func `An engine that has put own taps on top of a state takes that state's order from its peer`() throws {
+        var (phone, watch) = try relaunched()
+        let own = try watch.submitLocal("own", at: noon + 10)
+        _ = try phone.submitLocal("lost", at: noon + 11)
+        let second = try phone.submitLocal("second", at: noon + 12)
+        #expect(try watch.receive(second) == .snapshotRequired(expectedSequence: 1, receivedSequence: 2))
+        _ = try watch.applySnapshot(handMadeSnapshot(&phone, at: noon + 12))
+        #expect(watch.state.suffix(3) == ["lost", "second", "own"])
+        #expect(try phone.receive(own) == .applied(phone.state))
+        #expect(phone.state.suffix(3) == ["own", "lost", "second"])
+        #expect(try watch.applySnapshot(handMadeSnapshot(&phone, at: noon + 13)) == .applied(phone.state))
+    }
+
+    /// Each takes the other's state, puts its own tap on top, and gets the other's tap as an event only then.
+    @Test func `Of two engines that take each other's states one takes the other's order, whichever speaks first`()
+        throws
+    {
+        for phoneIsFirst in [true, false] {
+            var (phone, watch) = try relaunched()
+            watch = launch("watch", 4)
+            _ = try watch.applySnapshot(handMadeSnapshot(&phone, at: noon + 6))
+            let own = try phone.submitLocal("own", at: noon + 9)
+            let other = try watch.submitLocal("other", at: noon + 9)
+            let (phones, watchs) = (handMadeSnapshot(&phone, at: noon + 9), handMadeSnapshot(&watch, at: noon + 9))
+            _ = try phone.applySnapshot(watchs)
+            _ = try watch.applySnapshot(phones)
+            #expect(phone.state != watch.state)
+            // What comes now stands in both states; still each is to say what it has, as neither has said it yet.
+            #expect(try phone.receive(other) == .applied(phone.state))
+            #expect(try watch.receive(own) == .applied(watch.state))
+            let last = (phone: handMadeSnapshot(&phone, at: noon + 10), watch: handMadeSnapshot(&watch, at: noon + 10))
+            if phoneIsFirst { _ = try watch.applySnapshot(last.phone) }
+            _ = try phone.applySnapshot(last.watch)
+            if !phoneIsFirst { _ = try watch.applySnapshot(last.phone) }
+            #expect(phone.state == watch.state)
+            #expect(try phone.receive(other) == .duplicate(phone.state))
+        }
+    }
+
+    @Test func `An engine that holds every event keeps its order, and its peer takes it at any revision`() throws {
+        var (phone, watch) = (launch("phone", 1), launch("watch", 2))
+        let own = try watch.submitLocal("own", at: noon)
+        _ = try phone.submitLocal("lost", at: noon + 1)
+        _ = try watch.receive(phone.submitLocal("second", at: noon + 2))
+        _ = try watch.applySnapshot(handMadeSnapshot(&phone, at: noon + 2))
+        #expect(watch.state == ["lost", "second", "own"])
+        _ = try phone.receive(own)
+        let snapshot = handMadeSnapshot(&phone, at: noon + 3)
+        for _ in 0..<9 { _ = try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 3)) }
+        #expect(phone.state == ["own", "lost", "second"])
+        #expect(try watch.applySnapshot(snapshot) == .applied(phone.state))
+        #expect(watch.store.lastSequenceByPeerID == phone.store.lastSequenceByPeerID, "its order is the phone's")
+    }
+
+    @Test func `An earlier life that a peer has named counts once, so an old state of that peer is stale`() throws {
+        var (phone, watch) = try afterLoss()
+        let old = handMadeSnapshot(&watch, at: noon + 12)
+        #expect(Set(old.peerSequenceVector.keys).isSuperset(of: ["phone/1", "phone/3+3"]))
+        _ = try phone.submitLocal("third", at: noon + 13)
+        guard case .staleIgnored = try phone.applySnapshot(old) else {
+            Issue.record("three events count twice")
+            return
+        }
+        #expect(phone.store.lastSequenceByPeerID == ["phone": 3, "phone/1": 3, "phone/unordered": 0, "watch": 3])
     }
 
     @Test func `A state that lacks what the base includes changes nothing`() throws {
