@@ -194,7 +194,7 @@ let modules: [Module] = [
         "MeshWatchConnectivityTransport", "Modules/Watch/Link", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSimulatedWatch"],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery",
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshEngine", "MeshDelivery",
             "MeshSimulatedWatch", "MeshTesting", "MeshTestSupport",
         ]),
     Module(
