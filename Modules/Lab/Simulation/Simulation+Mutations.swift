@@ -29,7 +29,7 @@ extension Simulation {
     public static func setting(for mutation: String) -> SimulationSetting {
         switch mutation {
         case "unboundedNumbers", "strangersHeard", "anyStamp": .liars
-        case "duplicateWhenShown", "baseRefused", "livesUntold": .original
+        case "duplicateWhenShown", "baseRefused", "livesUntold", "carriedOnce": .original
         case "foldsReference": .late
         case "sourcesKept": .lives
         case _ where ofCompany.contains(mutation): .company
