@@ -389,7 +389,9 @@ let modules: [Module] = [
 
     // Tests, tools and examples
     Module("COneThread", "Tests/OneThread", floor: 0, form: .internalLibrary),
-    Module("MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary, uses: ["COneThread", "MeshBus"]),
+    Module(
+        "MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary,
+        uses: ["COneThread", "MeshBus", "MeshStorage"]),
     Module(
         "crash-test", "Tests/Crashes", floor: 7, form: .executable,
         uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),

@@ -3,6 +3,7 @@ import MeshEngine
 import MeshIdentity
 import MeshSession
 import MeshStorage
+import MeshTestSupport
 import MeshWire
 import Testing
 
@@ -184,14 +185,7 @@ import Testing
         let log = try #require(catalog.journals.first).name
 
         func damage(_ fill: (inout StoreBatch) -> Void) throws -> StorageError.Code? {
-            let copy = MemoryStore()
-            var batch = StoreBatch()
-            for key in catalog.keys { batch.set(try #require(try store.value(for: key)), for: key) }
-            for entry in try store.entries(of: log, from: 0, maxBytes: .max) {
-                batch.append(entry.bytes, to: log, at: entry.position)
-            }
-            fill(&batch)
-            try copy.commit(batch)
+            let copy = try store.copy(fill)
             do {
                 var archive = try ArchiveWorld.archive(in: copy)
                 _ = try archive.load()

@@ -5,6 +5,7 @@ import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
 import MeshStorage
+import MeshTestSupport
 import MeshTransport
 import MeshWire
 import Testing
@@ -81,22 +82,6 @@ import Testing
         return store
     }
 
-    private func copy(_ store: MemoryStore, _ change: (inout StoreBatch) throws -> Void) throws -> MemoryStore {
-        let copy = MemoryStore()
-        var batch = StoreBatch()
-        let catalog = try store.catalog(prefix: "")
-        for key in catalog.keys { batch.set(try #require(try store.value(for: key)), for: key) }
-        for journal in catalog.journals {
-            batch.truncate(journal.name, below: journal.positions.lowerBound)
-            for entry in try store.entries(of: journal.name, from: 0, maxBytes: .max) {
-                batch.append(entry.bytes, to: journal.name, at: entry.position)
-            }
-        }
-        try change(&batch)
-        try copy.commit(batch)
-        return copy
-    }
-
     /// Opens it, goes on a little and writes. Errors are fine.
     private func live(_ store: MemoryStore) throws {
         do {
@@ -132,18 +117,18 @@ import Testing
         var count = 0
         try Self.forEachVariant(of: head) { head, subject in
             count += 1
-            try live(try copy(store) { $0.set(try codec.encode(head), for: headKey) })
+            try live(try store.copy { $0.set(try codec.encode(head), for: headKey) })
         }
         try Self.forEachVariant(of: base.vector) { vector, subject in
             var base = base
             base.vector = vector
             count += 1
-            try live(try copy(store) { $0.set(try codec.encode(base), for: baseKey) })
+            try live(try store.copy { $0.set(try codec.encode(base), for: baseKey) })
         }
         for extreme in Self.extremes {
             var base = base
             base.count = extreme
-            try live(try copy(store) { $0.set(try codec.encode(base), for: baseKey) })
+            try live(try store.copy { $0.set(try codec.encode(base), for: baseKey) })
         }
         #expect(count > 100)
     }

@@ -20,7 +20,7 @@ import Testing
         await ends.expect([1, 2, 3])
         ends.kill("right")
         try await ends.send(4...4)
-        let copy = try copy(of: ends.stores["left"])
+        let copy = try #require(ends.stores["left"]).copy()
         try ends.launch("right")
         try await ends.send(5...8)
         await ends.expect(Array(1...8))
@@ -104,7 +104,7 @@ import Testing
         try ends.launch("right")
         try ends.launch("left")
         try await ends.left?.sendSnapshot(snapshot(1), mode: .latestSnapshot, to: nil)
-        let copy = try copy(of: ends.stores["left"])
+        let copy = try #require(ends.stores["left"]).copy()
         for revision in 2...5 as ClosedRange<UInt64> {
             try await ends.left?.sendSnapshot(snapshot(revision), mode: .latestSnapshot, to: nil)
         }
@@ -289,20 +289,4 @@ private final class Ends {
 /// Time is virtual: what is to come needs other tasks' turns only.
 private func turns(_ condition: () -> Bool) async {
     for _ in 0..<1000 where !condition() { await Task.yield() }
-}
-
-/// What a backup of a store has.
-private func copy(of store: MemoryStore?) throws -> MemoryStore {
-    let (store, copy) = (try #require(store), MemoryStore())
-    var batch = StoreBatch()
-    let catalog = try store.catalog(prefix: "")
-    for key in catalog.keys { batch.set(try #require(try store.value(for: key)), for: key) }
-    for journal in catalog.journals {
-        batch.truncate(journal.name, below: journal.positions.lowerBound)
-        for entry in try store.entries(of: journal.name, from: 0, maxBytes: .max) {
-            batch.append(entry.bytes, to: journal.name, at: entry.position)
-        }
-    }
-    try copy.commit(batch)
-    return copy
 }
