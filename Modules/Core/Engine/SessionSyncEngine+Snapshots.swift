@@ -123,10 +123,22 @@ extension SessionSyncEngine {
             included[tag.latest.description] = sequence
             return 0
         }
+        // A peer names every life but the latest that it knows.
+        if isClassic, let name = onlyLifeUnnamed(in: included) {
+            included[localPeerID] = nil
+            included[name] = sequence
+            return 0
+        }
         let isFromBefore = isClassic && shownOfEarlierLife > 0 && !included.keys.contains { isEarlierLife($0) }
         guard sequence > sources[0].held || isFromBefore else { return 0 }
         included[localPeerID] = nil
         return sequence
+    }
+
+    /// The one earlier life that the base includes by its name, and the peer doesn't name.
+    private func onlyLifeUnnamed(in included: [String: UInt64]) -> String? {
+        guard let lives = taken?.unmet.keys.filter({ isEarlierLife($0) && included[$0] == nil }) else { return nil }
+        return lives.count == 1 ? lives.first : nil
     }
 
     /// Whether the peer has found the name of the earlier life with so many events.

@@ -107,15 +107,14 @@ final class OriginalApps<Feature: SimulatedFeature> {
         }
         do throws(Violation) {
             try runDry()
-            // Apps that come to the front say what they have. Where nothing was lost, they are equal before.
-            for peer in loss == nil ? [] : [0, 1, 0] {
+            try check()
+            // Apps that come to the front say what they have.
+            for peer in [0, 1, 0] {
                 sendSnapshot(from: peer)
                 try runDry()
             }
-            if let difference {
-                outcome.unequal = loss
-                if loss == nil { throw Violation(difference) }
-            }
+            try check()
+            if difference != nil { outcome.unequal = loss }
         } catch {
             outcome.failure = "at \(now / 1_000) ms: \(error.reason)"
         }
@@ -308,7 +307,12 @@ final class OriginalApps<Feature: SimulatedFeature> {
         }
     }
 
-    /// What is not as it should be in the end.
+    /// In the end, if everything has arrived.
+    private func check() throws(Violation) {
+        if loss == nil, let difference { throw Violation(difference) }
+    }
+
+    /// What is not as it should be.
     private var difference: String? {
         outcome.confirmed = tapped.count
         for (peer, app) in apps.enumerated() {
