@@ -104,18 +104,27 @@ extension World {
         enter(.decide, atMilliseconds: schedule.healing + 1_500)
     }
 
-    /// Members let in whom they have never met. Where peers that have lost their stores have met, and there are two groups,
-    /// all look for each other.
+    /// Users invite peers that their devices have never met, and peers that were let go where only these can tell of newer
+    /// views. Where peers that have lost their stores have met, and there are two groups, all look for each other.
     private func inviteEachOther(_ line: GroupLine) {
         let members = core.filter { self.line(of: $0) != nil }
         let isOneGroup = members.allSatisfy { self.line(of: $0)?.group == line.group }
         for host in members {
             let membership = replicas[host].engine.membership
-            let known = Set(membership.open.map(\.source.peerID) + membership.closed.map(\.source.peerID))
+            let letGo = hearsNoMember(host) ? [] : membership.closed
+            let known = Set(membership.open.map(\.source.peerID) + letGo.map(\.source.peerID))
             for peer in core where peer != host && !(isOneGroup && known.contains(name(peer))) {
                 replicas[host].engine.invite(name(peer))
             }
         }
+    }
+
+    /// Whether the other members of its view are gone, while others are in a newer one.
+    private func hearsNoMember(_ host: Int) -> Bool {
+        let engine = replicas[host].engine
+        let others = core.filter { $0 != host }
+        return engine.view < newestView?.view.number ?? 0
+            && !others.contains { engine.membership.open.map(\.source).contains(replicas[$0].outline.source) }
     }
 
     /// Now and then: users let in whom they miss; and where those who are left in the newest view are no majority of it, they
