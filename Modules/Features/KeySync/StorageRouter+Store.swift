@@ -18,8 +18,8 @@ extension StorageRouter {
     static func storeKey(of name: String) -> String { bucketPrefixes[KeyDigest.bucket(of: name)] + name }
     private static let authorKey = "sessionmesh.keys/author"
     private static let recordKey = "sessionmesh.keys/record"
-    /// After which what is known of peers is written, unless something else is before.
-    private static let keepingDelay = Duration.seconds(5)
+    /// Delay before a write of what is known of peers, and the longest delay between tries while the store refuses.
+    static let (keepingDelayMin, keepingDelayMax) = (Duration.seconds(5), Duration.seconds(300))
 
     func load(_ connection: any SessionConnection) throws {
         var (entries, seen, isDamaged) = ([String: StateEntry](), StateVector(), false)
@@ -128,20 +128,28 @@ extension StorageRouter {
         replica.changedDownloads = []
     }
 
-    /// What peers have confirmed is written once for all that comes meanwhile.
+    /// Writes later what isn't written: what peers have confirmed, once for all that comes meanwhile, and what the store refused.
     func planKeeping(_ connection: any SessionConnection) {
-        guard !replica.changedPeers.isEmpty, !isKeepingPlanned, connection.store != nil else { return }
+        let isWritten = replica.changedPeers.isEmpty && replica.table.changed.isEmpty
+        guard !isWritten, !isKeepingPlanned, connection.store != nil else { return }
         isKeepingPlanned = true
-        connection.clock.wake(at: connection.clock.elapsed + Self.keepingDelay) { [weak self] in
-            Task { await self?.keepPeers() }
+        connection.clock.wake(at: connection.clock.elapsed + keepingDelay) { [weak self] in
+            Task { await self?.keep() }
         }
     }
 
-    private func keepPeers() {
+    private func keep() async {
         isKeepingPlanned = false
-        guard connection != nil else { return }
-        // A store that refuses it is asked again at the next change.
-        try? persist(includingPeers: true)
+        guard let connection else { return }
+        let wasRefused = !replica.table.changed.isEmpty
+        do {
+            try persist(includingPeers: true)
+            keepingDelay = Self.keepingDelayMin
+        } catch {
+            keepingDelay = min(keepingDelay * 2, Self.keepingDelayMax)
+            return planKeeping(connection)
+        }
+        if wasRefused { await pump() }
     }
 }
 

@@ -33,6 +33,8 @@ public actor StorageRouter {
     /// When what is unanswered is looked at next.
     var plannedRetry: Duration?
     var isKeepingPlanned = false
+    /// Doubled each time that the store refuses.
+    var keepingDelay = StorageRouter.keepingDelayMin
     /// Where the store has what is known of peers.
     var shelf = KeyShelf()
     /// The record and the author that the store has.
@@ -67,13 +69,15 @@ public actor StorageRouter {
     // MARK: - Values
 
     /// Stores a value. One that is stored already changes nothing.
-    /// - Throws: what encoding throws; `KeySyncError.Code.tooLarge`. The stored value is then unchanged.
+    /// - Throws: what encoding throws; `KeySyncError.Code.tooLarge`. The stored value is then unchanged. What the store throws: the
+    ///   router keeps the value in memory, and writes and sends it once the store takes it.
     public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
         try write([key.change(to: key.encode(value))])
     }
 
     /// Several changes at once: written in one batch, sent together.
-    /// - Throws: `KeySyncError.Code.tooLarge`, when those before the one that is too large stay; what the store throws.
+    /// - Throws: `KeySyncError.Code.tooLarge`, when those before the one that is too large stay; what the store throws, as `set`
+    ///   does.
     public func commit(_ batch: KeyBatch) throws {
         try write(batch.changes)
     }
@@ -185,8 +189,11 @@ public actor StorageRouter {
             }
             try write(change, at: place, to: &replica, connection)
         }
-        guard connection != nil else { return }
-        try persist()
+        guard let connection else { return }
+        do { try persist() } catch {
+            planKeeping(connection)
+            throw error
+        }
         Task { await pump() }
     }
 

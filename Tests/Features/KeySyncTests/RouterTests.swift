@@ -143,6 +143,22 @@ import Testing
         #expect(try await world.run { try await world["watch"].router.get(volume) == 8 })
     }
 
+    @Test func `A change that the store refused is written and sent once the store takes it`() async throws {
+        let store = FailingStore()
+        let world = try RouterWorld { $0 == "phone" ? store : MemoryStore() as any SessionStore }
+        try await world.attachAll()
+        try await world.run(for: .seconds(10))
+        store.isFailing.withLock { $0 = true }
+        await #expect(throws: StorageError.self) { try await world["phone"].router.set(7, for: volume) }
+        try await world.run(for: .seconds(20))
+        #expect(try await world["watch"].router.get(volume) == nil)
+        store.isFailing.withLock { $0 = false }
+        #expect(try await world.run { try await world["watch"].router.get(volume) == 7 })
+        world["phone"].relaunch()
+        try await world["phone"].router.attach(to: world["phone"].connection)
+        #expect(try await world["phone"].router.get(volume) == 7)
+    }
+
     @Test func `A second router of one connection is refused, and one of another shares nothing with it`() async throws
     {
         let world = try RouterWorld(["phone", "watch", "tablet"])

@@ -5,6 +5,7 @@ import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
 import MeshStorage
+import MeshTestSupport
 import MeshTransport
 import Testing
 
@@ -150,33 +151,7 @@ import Testing
     }
 }
 
-/// A store in memory that refuses to write while it is told to.
-final class FailingStore: SessionStore {
-    let isFailing = Locked(false)
-    /// After it has written.
-    let failsAfterwards = Locked(false)
-    let count = Locked(0)
-    private let memory = MemoryStore()
-
-    var durability: StoreDurability { .memory }
-
-    func commit(_ batch: StoreBatch) throws {
-        let error = isFailing.withLock { $0 } ? StorageError(.full, "no room") : nil
-        if let error, !failsAfterwards.withLock({ $0 }) { throw error }
-        try memory.commit(batch)
-        if let error { throw error }
-        count.withLock { $0 += 1 }
-    }
-
-    func value(for key: String) throws -> [UInt8]? { try memory.value(for: key) }
-    func catalog(prefix: String) throws -> StoreCatalog { try memory.catalog(prefix: prefix) }
-
-    func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
-        try memory.entries(of: journal, from: position, maxBytes: maxBytes)
-    }
-
-    func close() { memory.close() }
-
+extension FailingStore {
     func image() throws -> SessionEngineImage<Counter, Tap>? {
         var archive = try CounterArchive(store: self, sessionID: sessionID, featureID: "counter")
         return try archive.load()

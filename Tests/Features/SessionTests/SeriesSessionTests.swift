@@ -4,6 +4,7 @@ import MeshEngine
 import MeshIdentity
 import MeshScenarioTransport
 import MeshStorage
+import MeshTestSupport
 import MeshTransport
 import MeshWire
 import Testing

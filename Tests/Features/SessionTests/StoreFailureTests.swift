@@ -5,6 +5,7 @@ import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
 import MeshStorage
+import MeshTestSupport
 import MeshTransport
 import Testing
 

@@ -1,0 +1,32 @@
+package import MeshBus
+package import MeshStorage
+
+/// A store in memory that refuses to write while it is told to.
+package final class FailingStore: SessionStore {
+    package let isFailing = Locked(false)
+    /// After it has written.
+    package let failsAfterwards = Locked(false)
+    package let count = Locked(0)
+    private let memory = MemoryStore()
+
+    package init() {}
+
+    package var durability: StoreDurability { .memory }
+
+    package func commit(_ batch: StoreBatch) throws {
+        let error = isFailing.withLock { $0 } ? StorageError(.full, "no room") : nil
+        if let error, !failsAfterwards.withLock({ $0 }) { throw error }
+        try memory.commit(batch)
+        if let error { throw error }
+        count.withLock { $0 += 1 }
+    }
+
+    package func value(for key: String) throws -> [UInt8]? { try memory.value(for: key) }
+    package func catalog(prefix: String) throws -> StoreCatalog { try memory.catalog(prefix: prefix) }
+
+    package func entries(of journal: String, from position: UInt64, maxBytes: Int) throws -> [StoreEntry] {
+        try memory.entries(of: journal, from: position, maxBytes: maxBytes)
+    }
+
+    package func close() { memory.close() }
+}
