@@ -124,19 +124,24 @@ final class KeyWatchRun {
 
     private func settle() -> String? {
         let start = pair.elapsed
-        var isEqual = false
+        var (syncedAt, wasSynced) = (Duration?.none, false)
         while pair.elapsed - start < simulation.patience {
             advance(by: Self.step * 5)
             if let failure = failure.withLock({ $0 }) { return failure }
-            if let difference {
-                // To a device that lost its store, the platform delivers again what earlier launches sent. Each time
-                // the values are compared anew.
-                guard !isEqual || hasLostStore else { return "they were equal, and then \(difference)" }
-                isEqual = false
+            let views = views
+            let ofValues = differenceOfValues(views)
+            if let difference = ofValues ?? differenceOfStatuses(views) {
+                // To a device that lost its store, a platform delivers again what earlier launches sent: then the devices
+                // compare their keys again, and nothing else changes.
+                guard !wasSynced || (hasLostStore && ofValues == nil) else {
+                    return "they were equal, and then \(difference)"
+                }
+                syncedAt = nil
                 continue
             }
-            if !isEqual { (isEqual, equalAfter) = (true, pair.elapsed - start) }
-            if pair.elapsed - start - equalAfter > .seconds(5) { return nil }
+            let since = syncedAt ?? pair.elapsed
+            (syncedAt, wasSynced, equalAfter) = (since, true, since - start)
+            if pair.elapsed - since > .seconds(5) { return nil }
         }
         return difference.map { "\($0) \(simulation.patience) after the last change" }
     }
@@ -232,6 +237,10 @@ final class KeyWatchRun {
     /// What is not as it should be; nil when nothing is.
     private var difference: String? {
         let views = views
+        return differenceOfValues(views) ?? differenceOfStatuses(views)
+    }
+
+    private func differenceOfValues(_ views: [WatchKeyView?]) -> String? {
         guard let phone = views[0], let watch = views[1] else { return "an app shows nothing" }
         if let complaint = phone.complaint ?? watch.complaint { return complaint }
         for key in WatchKey.shared {
@@ -243,19 +252,21 @@ final class KeyWatchRun {
             guard allowed.contains(here) else {
                 return "\(key) is \(Self.text(here)), and \(allowed.map(Self.text).sorted()) was written last"
             }
-            for view in views where view?.statuses[key] ?? .synced != .synced {
-                return "\(key) is the same on both, and \(view?.statuses[key].map { "\($0)" } ?? "-")"
-            }
         }
-        return differenceOfKept(phone, watch)
-    }
-
-    /// What stays on a device.
-    private func differenceOfKept(_ phone: WatchKeyView, _ watch: WatchKeyView) -> String? {
         for key in WatchKey.kept {
             if let number = phone.numbers[key], number == watch.numbers[key] { return "\(key) has left its device" }
-            for status in [phone.statuses[key], watch.statuses[key]] {
-                if case .refused = status ?? .refused(reason: "") { continue }
+        }
+        return nil
+    }
+
+    private func differenceOfStatuses(_ views: [WatchKeyView?]) -> String? {
+        for view in views {
+            for key in WatchKey.shared {
+                guard let status = view?.statuses[key], status != .synced else { continue }
+                return "\(key) is the same on both, and \(status)"
+            }
+            for key in WatchKey.kept {
+                if case .refused = view?.statuses[key] ?? .refused(reason: "") { continue }
                 return "\(key) stays here, and its status does not say so"
             }
         }
