@@ -97,10 +97,12 @@ extension SessionMembership {
         try check(first, "first")
     }
 
-    /// A source is open or closed and not both, each is named once, and a peer has one open life.
+    /// A source is open or closed and not both, each is named once, a peer has one open life, and 16 are open at most.
     fileprivate func checkMembers() throws {
         let sources = open.map(\.source) + closed.map(\.source)
-        guard Set(sources).count == sources.count, Set(open.map(\.source.peerID)).count == open.count else {
+        guard open.count <= Self.openMax, Set(sources).count == sources.count,
+            Set(open.map(\.source.peerID)).count == open.count
+        else {
             throw SessionSyncError.outOfRange(field: "membership")
         }
     }

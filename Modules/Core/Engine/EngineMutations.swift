@@ -33,8 +33,6 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case policyFrozen
     /// A late event applies at the end.
     case noReplay
-    /// Founding keeps the tokens of other sources.
-    case tokensKept
     /// An unsealed founder replaces without a join floor.
     case floorlessReplace
     /// Replace on sight of an unknown incarnation.
@@ -131,6 +129,8 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case wallClockCounts
     /// Where an event was first written does not count when it is issued once more.
     case originForgotten
+    /// A member follows whoever says that members were added.
+    case additionOnHearsay
 
     package init?(name: String) {
         guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }

@@ -51,6 +51,9 @@ public struct SessionMembership: Hashable, Sendable, Codable {
     /// The first sequence of each source that does not begin at 1.
     public var first: [SourceSequence]
 
+    /// Maximum number of open members. A record with more is refused, and a group of so many takes in no other.
+    package static let openMax = 16
+
     /// A source that may author events.
     public struct Member: Hashable, Sendable, Codable {
         /// Whose events are taken.

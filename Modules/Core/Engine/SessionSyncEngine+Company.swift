@@ -166,21 +166,24 @@ extension SessionSyncEngine {
         isGone(slot) || sources[slot].statement?.isLeaving == true && holdsAll(of: slot)
     }
 
-    /// It is not heard of any more, or lives on under another name.
+    /// It is not heard of any more, or lives on under another name. Who goes on without a member also does without those that
+    /// nobody else has heard: it may have made them up.
     private func isGone(_ slot: Int) -> Bool {
         let source = sources[slot].source
         return wishes.suspected.contains(source.peerID) || wishes.overridden[source] != nil
             || wishes.newcomers.keys.contains { $0.peerID == source.peerID && $0 != source }
+            || !wishes.overridden.isEmpty && !isVouched(slot, without: Set(wishes.overridden.keys))
     }
 
     /// Whoever leaves has said how far it has come, and is let go when that is here.
     private func holdsAll(of slot: Int) -> Bool { sources[slot].acknowledged(slot) <= sources[slot].held }
 
     /// Whether this member has nothing against letting that one go.
-    func agrees(toClose closing: SessionSource) -> Bool {
+    func agrees(toClose closing: SessionSource, by change: ViewChange) -> Bool {
         guard closing != source else { return stance.isLeaving }
         guard let slot = sources.slot(of: closing), sources[slot].isOpen else { return true }
         return isUnwanted(slot) || stance.change?.quarantined.contains(closing) == true
+            || change.ballot.isForced && !isVouched(slot, without: Set(change.closing))
     }
 
     var openSlots: [Int] { sources.indices.filter { sources[$0].isOpen } }
@@ -207,6 +210,7 @@ extension SessionSyncEngine {
         homeTicks += 1
         wishes.awaited?.ticks += 1
         wishes.awaited?.silentTicks += 1
+        for slot in sources.indices.dropFirst() where sources[slot].isOpen { sources[slot].report.age() }
         guard sealed, sources[0].isOpen else { return }
         wishes.closingPause -= min(1, wishes.closingPause)
         for (source, ticks) in wishes.newcomers {
@@ -235,8 +239,10 @@ extension SessionSyncEngine {
         return ballotTicks + 4 * (rank + 1)
     }
 
-    /// Whether no earlier life of it has to go first.
-    private func mayJoinNow(_ peerID: String) -> Bool { sources.openSlot(ofPeer: peerID) == nil }
+    /// Whether there is room, and no earlier life of it has to go first.
+    private func mayJoinNow(_ peerID: String) -> Bool {
+        sources.openSlot(ofPeer: peerID) == nil && openSlots.count < SessionMembership.openMax
+    }
 
     /// Ticks after which a ballot that has come to nothing is followed by another.
     private var ballotTicks: Int { wishes.patience + 2 }

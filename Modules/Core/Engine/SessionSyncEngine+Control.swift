@@ -68,6 +68,7 @@ extension SessionSyncEngine {
         }
         measureClock(message, slot, moment)
         pending.changesMembership = true
+        if sources[slot].isOpen, message.control.group == groupName { sources[slot].report.take(message.control) }
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
         takeForks(message.control, of: message.source.peerID)
         if let group = message.control.group {

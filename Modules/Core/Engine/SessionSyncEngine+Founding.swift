@@ -82,6 +82,10 @@ extension SessionSyncEngine {
         if sealed, !isReplacedByPartner(peerID) {
             // One of another group does not adopt this one's copy.
             guard message.control.group == nil || isFoundedAlone(message) else { return false }
+            guard openSlots.count < SessionMembership.openMax || sources.openSlot(ofPeer: peerID) != nil else {
+                pending.raise(.notAdmitted(message.source))
+                return false
+            }
             guard isProvenAlive(message, slot) else {
                 pending.controls.insert(peerID)
                 return false
@@ -109,7 +113,7 @@ extension SessionSyncEngine {
         found()
         sources.open(slot)
         forgetGapsOfOthers()
-        if !mutations.contains(.tokensKept) { forgetTokens() }
+        forgetTokens()
         return true
     }
 

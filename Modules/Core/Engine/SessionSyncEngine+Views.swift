@@ -40,7 +40,7 @@ extension SessionSyncEngine {
             beFenced(by: number)
             return true
         }
-        install(record)
+        if isBelieved(record) { install(record) }
         return false
     }
 
@@ -152,7 +152,7 @@ extension SessionSyncEngine {
     private mutating func promise(_ change: ViewChange) {
         guard stance.change.map({ $0.ballot < change.ballot }) ?? true,
             isWithinStep(change.ballot.round, of: stance.change?.ballot.round ?? 0),
-            change.closing.allSatisfy({ agrees(toClose: $0) })
+            change.closing.allSatisfy({ agrees(toClose: $0, by: change) })
         else { return }
         wishes.age = 0
         enter(change.ballot, closing: change.closing)
@@ -233,7 +233,7 @@ extension SessionSyncEngine {
         if let record = decided { install(record) }
     }
 
-    private func isMajority(_ count: Int) -> Bool {
+    func isMajority(_ count: Int) -> Bool {
         count * 2 > openSlots.count || mutations.contains(.minorityDecides)
     }
 
@@ -266,7 +266,9 @@ extension SessionSyncEngine {
         membership.closed += closed
         for source in wishes.newcomers.keys.sorted() where !membership.open.contains(where: { $0.source == source }) {
             // Its earlier life has to go first.
-            guard !membership.open.contains(where: { $0.source.peerID == source.peerID }) else { continue }
+            guard membership.open.count < SessionMembership.openMax,
+                !membership.open.contains(where: { $0.source.peerID == source.peerID })
+            else { continue }
             membership.open.append(.init(source: source, floor: floor, joined: number))
         }
         membership.open.sort { $0.source < $1.source }
@@ -322,7 +324,7 @@ extension SessionSyncEngine {
         return openSlots.allSatisfy { voters.contains($0) || change.closing.contains(sources[$0].source) }
     }
 
-    private func vote(of slot: Int) -> AcceptedView? {
+    func vote(of slot: Int) -> AcceptedView? {
         guard slot != 0 else { return stance.change?.accepted }
         guard let statement = sources[slot].statement, statement.number == stance.number else { return nil }
         return statement.change?.accepted

@@ -28,6 +28,8 @@ struct SourceRecord: Sendable {
     @usableFromInline fileprivate(set) var joinedView: UInt64 = 0
     /// What it has said of views.
     var statement: ViewStatement?
+    /// What it has said of the members.
+    var report = MemberReport()
     /// It is of a version that says nothing of views.
     var knowsNoViews = false
     /// How often it has asked for a copy.

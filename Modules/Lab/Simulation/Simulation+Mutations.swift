@@ -49,7 +49,7 @@ extension Simulation {
         "originForgotten",
     ]
 
-    private static let covered = coveredOfCompany + ["tokensKept"]
+    private static let covered = coveredOfCompany
 
     /// Whether the broken rule ends the process.
     public static func traps(with mutation: String) -> Bool { mutation == "unboundedNumbers" }

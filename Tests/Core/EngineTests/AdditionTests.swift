@@ -1,0 +1,162 @@
+import Foundation
+import MeshIdentity
+import Testing
+
+@testable import MeshEngine
+
+/// Members that are added to a group: a view that a member only hears of, and members that don't exist.
+@Suite struct AdditionTests {
+    /// One control named 30 members. Nothing was confirmed again, whoever left and whoever went on.
+    @Test func `A control that adds more members than a group has room for is refused`() throws {
+        var company = EngineCompany(paired: ["phone", "tablet", "watch"])
+        try company.run(rounds: 2)
+        let lie = claim(of: &company, by: "watch", adding: ghosts(30))
+        for name in ["phone", "tablet"] {
+            #expect(throws: SessionSyncError.outOfRange(field: "membership")) {
+                try company[name].receiveControl(lie, at: company.now)
+            }
+        }
+        try expectGoesOn(&company, ["phone", "tablet", "watch"])
+    }
+
+    @Test(arguments: [1, 13])
+    func `A member that is connected to others doesn't follow one that adds members`(count: Int) throws {
+        var company = EngineCompany(paired: ["phone", "tablet", "watch"])
+        try company.run(rounds: 2)
+        // For longer than a member waits for what it can't contradict.
+        for _ in 0..<100 { try lie(to: ["phone", "tablet"], of: &company, by: "watch", adding: ghosts(count)) }
+        try expectGoesOn(&company, ["phone", "tablet", "watch"])
+    }
+
+    @Test(.breaksRules) func `Members would follow one that adds members, if its word were enough`() throws {
+        var company = EngineCompany()
+        company.mutations = [.additionOnHearsay]
+        for name in ["phone", "watch"] { company.add(name) }
+        try company.run(rounds: 4)
+        company.add("tablet", founds: false)
+        company["watch"].invite("tablet")
+        try company.run(rounds: 12)
+        try #require(company.members(of: "phone").count == 3)
+        try lie(to: ["phone"], of: &company, by: "watch", adding: ghosts(1))
+        #expect(company.members(of: "phone").count == 4, "the rule is broken, and nothing notices")
+    }
+
+    @Test func `A member that is connected to one other follows it`() throws {
+        var company = EngineCompany(paired: ["phone", "tablet", "watch"])
+        try company.run(rounds: 2)
+        company.cut("phone", "tablet")
+        company["watch"].invite("tv")
+        company.add("tv", founds: false)
+        company.cut("phone", "tv")
+        try company.run(rounds: 12)
+        #expect(company.members(of: "phone") == ["phone", "tablet", "tv", "watch"])
+        #expect(company.members(of: "tablet") == ["phone", "tablet", "tv", "watch"])
+    }
+
+    /// Of the three that decided, two stop before they have told anybody. Those who hear of it from the third can't wait for
+    /// each other.
+    @Test func `A view that two of three deciders took with them is followed in the end`() throws {
+        var company = EngineCompany(paired: ["a", "b", "c", "d", "e"])
+        try company.run(rounds: 2)
+        for one in ["a", "b"] { for other in ["c", "d", "e", "f"] { company.cut(one, other) } }
+        company.add("f", founds: false)
+        company["c"].invite("f")
+        // Nobody is suspected, so that nobody is let go.
+        try company.run(rounds: 12, suspects: false)
+        #expect(company.members(of: "c").contains("f") && !company.members(of: "a").contains("f"))
+        company.mend()
+        for name in ["d", "e"] { company.cutOff(name) }
+        try company.run(rounds: 20, suspects: false)
+        #expect(company.views == [0, 1])
+        try company.run(rounds: 120, suspects: false)
+        #expect(company.views == [1])
+        for name in ["a", "b", "c", "f"] { #expect(company.members(of: name).contains("f")) }
+    }
+
+    /// A member can have members added that don't exist by a vote in which the others take part.
+    @Test func `Who goes on without a member closes those that nobody else has heard`() throws {
+        var company = EngineCompany(paired: ["phone", "tablet", "watch"])
+        try company.run(rounds: 2)
+        for ghost in ghosts(20) { company["watch"].wishes.newcomers[ghost] = 0 }
+        try company.run(rounds: 12)
+        #expect(company.members(of: "phone").count == SessionMembership.openMax)
+        company.cutOff("watch")
+        try company.tap("phone", "waits")
+        try company.run(rounds: 20)
+        #expect(company.confirmed["phone"] ?? [] == [], "a majority of the view is not here")
+        for name in ["phone", "tablet"] { company[name].goOn(without: ["watch"]) }
+        try company.run(rounds: 12)
+        for name in ["phone", "tablet"] {
+            #expect(company.members(of: name) == ["phone", "tablet"])
+            #expect(company.confirmed[name] == ["waits"])
+        }
+    }
+
+    @Test func `Who goes on without a member keeps those that it has taken in`() throws {
+        var company = EngineCompany(paired: ["phone", "tablet", "watch"])
+        company.add("tv", founds: false)
+        company["watch"].invite("tv")
+        try company.run(rounds: 12)
+        #expect(company.members(of: "phone").contains("tv"))
+        company.cutOff("watch")
+        for name in ["phone", "tablet", "tv"] { company[name].goOn(without: ["watch"]) }
+        try company.run(rounds: 12)
+        for name in ["phone", "tablet", "tv"] { #expect(company.members(of: name) == ["phone", "tablet", "tv"]) }
+    }
+
+    @Test func `A group of sixteen takes in nobody`() throws {
+        let names = (1...16).map { "member \($0)" }
+        var company = EngineCompany(paired: names)
+        try company.run(rounds: 1)
+        company.add("next", founds: false)
+        company[names[0]].invite("next")
+        try company.run(rounds: 6)
+        #expect(company.views == [0])
+        #expect(company.alarms[names[0]]?.contains { if case .notAdmitted = $0 { true } else { false } } == true)
+    }
+}
+
+extension AdditionTests {
+    private func ghosts(_ count: Int) -> [SessionSource] {
+        (1...count).map { SessionSource(peerID: "ghost \($0)", incarnation: 9) }
+    }
+
+    /// What a member says that pretends that the next view has those members too.
+    private func claim(
+        of company: inout EngineCompany, by liar: String, adding ghosts: [SessionSource]
+    ) -> SessionSyncEnvelope<SessionControl> {
+        var engine = company[liar]
+        engine.tick(at: company.now)
+        for case .control(var envelope, _) in engine.takeDirectives().outgoing {
+            var membership = engine.membership
+            let number = engine.view + 1
+            membership.open += ghosts.map {
+                .init(source: $0, floor: envelope.metadata.stamp, joined: number)
+            }
+            membership.open.sort { $0.source < $1.source }
+            envelope.payload.members = membership.open.map(\.source)
+            envelope.payload.view = ViewStatement(number: number)
+            envelope.payload.record = SessionViewRecord(number: number, membership: membership)
+            return envelope
+        }
+        preconditionFailure("a tick makes a control")
+    }
+
+    private func lie(
+        to victims: [String], of company: inout EngineCompany, by liar: String, adding ghosts: [SessionSource]
+    ) throws {
+        let lie = claim(of: &company, by: liar, adding: ghosts)
+        for name in victims { try company[name].receiveControl(lie, at: company.now) }
+        try company.run(rounds: 1)
+    }
+
+    private func expectGoesOn(_ company: inout EngineCompany, _ members: [String]) throws {
+        try company.tap("phone", "after")
+        try company.run(rounds: 3)
+        for name in members {
+            #expect(company.members(of: name) == members)
+            #expect(company[name].state == ["after"])
+        }
+        for name in ["phone", "tablet"] { #expect(company.confirmed[name] == ["after"]) }
+    }
+}
