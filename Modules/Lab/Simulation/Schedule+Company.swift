@@ -27,6 +27,31 @@ extension Schedule {
         faults.sort { $0.at < $1.at }
     }
 
+    /// A group in which all hear the first peer, and no other one. It takes the others in.
+    init(hubOf members: Int?, seed: UInt64) {
+        var random = SplitMix64(seed: seed ^ 0x0_4B8B)
+        self.seed = seed
+        peerCount = members ?? random.element([3, 4, 5])
+        isPaired = true
+        (span, healing, end) = (5_000, 8_000, 17_000)
+        conditions = Conditions(company: peerCount, random: &random)
+        taps = Self.taps(peerCount: peerCount, span: healing + 1_000, random: &random)
+        faults = Self.faults(peerCount: peerCount, span: span, random: &random)
+        setting = .hub
+        company = CompanyPlan(founders: [0, 1, 2], lease: nil)
+        for peer in stride(from: 3, to: peerCount, by: 1) {
+            add(.invitation(by: 0), peer, at: 100 + random.below(span * 2 / 3))
+        }
+        if random.happens(rate: 0.5) {
+            liar = .member(1)
+            conditions.abandoned = [1]
+            conditions.ownEventsMax = 400
+            lies = (0..<(20 + random.below(60)))
+                .map { _ in PlannedLie(at: random.below(healing), choice: random.next()) }.sorted { $0.at < $1.at }
+        }
+        faults.sort { $0.at < $1.at }
+    }
+
     private func drawPlan(random: inout SplitMix64) -> CompanyPlan {
         var plan = CompanyPlan()
         let some = 2 + random.below(peerCount - 1)

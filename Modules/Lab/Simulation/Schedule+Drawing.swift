@@ -8,6 +8,8 @@ extension Schedule {
     ) {
         if setting == .company {
             self.init(companyOf: members, seed: seed, stores: stores)
+        } else if setting == .hub {
+            self.init(hubOf: members, seed: seed)
         } else {
             self.init(seed: seed, stores: stores, of: setting)
         }
@@ -37,7 +39,7 @@ extension Schedule {
         if stores == .perfect, !self.isPaired, seed % 8 == 6 { dieAfterJoining(random: &random) }
         self.setting = setting
         switch setting {
-        case .ordinary, .lives, .company: break
+        case .ordinary, .lives, .company, .hub: break
         case .liars: bringLiar(random: &random)
         case .late: beginLate(random: &random)
         case .original: becomeOriginal(random: &random)

@@ -134,6 +134,9 @@ public enum SimulationSetting: String, CaseIterable, Sendable {
     case lives
     /// Groups of any size that members join and leave, and that go on without those that stay away.
     case company
+    /// A group whose members hear each other through one of them only, which takes others in. In half of the seeds one of the
+    /// others says that members were added that don't exist.
+    case hub
 }
 
 /// By what a report counts.
@@ -158,16 +161,20 @@ public enum FaultKind: Int, Sendable, CaseIterable {
         switch setting {
         case .original: return [.loss, .duplication, .longTail, .relaunch]
         case .lives: return [.lostStore]
-        case .ordinary, .late, .liars, .company: break
+        case .ordinary, .late, .liars, .company, .hub: break
         }
         var kinds = allCases.filter { $0 != .relaunch }
-        if setting == .company {
+        if setting == .company || setting == .hub {
             kinds.removeAll { $0 == .restoredStore }
         } else {
             kinds.removeAll { ofCompany.contains($0) }
         }
         if stores == .perfect { kinds.removeAll { [.refusedCommit, .tornCommit, .lostSync].contains($0) } }
-        if setting != .liars { kinds.removeAll { [.lie, .flood].contains($0) } }
+        if setting == .hub {
+            kinds.removeAll { [.lostStore, .bothStoresLost, .primaryLost, .leaving, .goingOn, .flood].contains($0) }
+        } else if setting != .liars {
+            kinds.removeAll { [.lie, .flood].contains($0) }
+        }
         return kinds
     }
 }

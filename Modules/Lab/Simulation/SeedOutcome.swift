@@ -99,7 +99,7 @@ public struct SimulationReport: Sendable, Encodable {
     init(_ stores: SimulatedStores, _ setting: SimulationSetting) {
         faults = Dictionary(uniqueKeysWithValues: FaultKind.kinds(with: stores, in: setting).map { ($0.name, 0) })
         faultSeeds = faults
-        if setting == .company { company = CompanyCounts() }
+        if setting == .company || setting == .hub { company = CompanyCounts() }
     }
 
     mutating func add(_ outcome: SeedOutcome) {

@@ -53,7 +53,7 @@ public struct SimulationSubject: Sendable {
                 var lives = ManyLives<Feature>(schedule, options)
                 lives.run()
                 return lives.outcome
-            case .ordinary, .liars, .late, .company:
+            case .ordinary, .liars, .late, .company, .hub:
                 let world = World<Feature>(schedule, options)
                 world.run()
                 return world.outcome

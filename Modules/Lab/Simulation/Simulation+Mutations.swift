@@ -31,6 +31,7 @@ extension Simulation {
         case "unboundedNumbers", "strangersHeard", "anyStamp": .liars
         case "duplicateWhenShown", "baseRefused", "livesUntold", "carriedOnce": .original
         case "foldsReference": .late
+        case "additionOnHearsay": .hub
         case "sourcesKept": .lives
         case _ where ofCompany.contains(mutation): .company
         default: .ordinary

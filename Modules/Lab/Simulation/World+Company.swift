@@ -81,6 +81,9 @@ extension World {
         replicas[peer].engine.suspect(Set(silent.map(name)))
     }
 
+    /// Whether there is a link between the two, whatever it does to frames.
+    func isConnected(_ one: Int, _ other: Int) -> Bool { schedule.setting != .hub || one == 0 || other == 0 }
+
     /// Whether a link takes the frame: it may prove who speaks.
     func canPass(_ frame: Frame<Feature>, from sender: Int, to receiver: Int) -> Bool {
         guard let company, company.plan.hasProvenLinks, let author = frame.author, author != name(sender) else {

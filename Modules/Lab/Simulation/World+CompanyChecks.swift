@@ -18,6 +18,9 @@ extension World {
         if isSame, let before, standing.launchCount == before.launchCount, standing.number < before.number {
             throw Violation("\(replica.name) goes back from view \(before.number) to view \(standing.number)")
         }
+        if let unreal = replica.engine.membership.open.first(where: { index(of: $0.source.peerID) == nil }) {
+            throw Violation("\(unreal.source) doesn't exist, and is a member in the view of \(replica.name)")
+        }
         let (branch, newcomers) = try ghost.views.install(
             standing.number, replica.engine.membership, in: group, from: isSame ? company.branches[peer] : nil)
         self.company?.branches[peer] = branch
@@ -79,6 +82,8 @@ extension World {
     /// Whether those who are connected go on without those who are not: they let them go unless nobody suspects.
     func isEverybodyHere(_ core: [Int]) -> Bool {
         guard let company else { return core.count == replicas.count }
+        // Members that don't hear each other confirm nothing.
+        if schedule.setting == .hub { return false }
         return company.plan.lease != nil || conditions.abandoned.isEmpty
     }
 

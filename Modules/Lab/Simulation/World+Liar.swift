@@ -40,6 +40,7 @@ extension World {
     private var liarName: String { liar?.name ?? "mallory" }
 
     func tell(_ lie: PlannedLie) throws(Violation) {
+        if schedule.setting == .hub { return try addUnreal(lie) }
         var random = SplitMix64(seed: lie.choice)
         let peer = random.element(replicas.indices.filter(isHonest))
         guard isAwake(peer) else { return }
@@ -62,6 +63,25 @@ extension World {
             case .relay(let envelope): .relay(envelope)
             }
         try handle(.lie(frame), at: peer)
+    }
+
+    /// In the liar's own control a later view of the first peer's, which has members that don't exist.
+    private func addUnreal(_ lie: PlannedLie) throws(Violation) {
+        guard isAwake(0), var engine = liar?.engine, engine.isSealed, replicas[0].outline.isSealed else { return }
+        engine.tick(at: moment(0))
+        for case .control(var envelope, nil) in engine.takeDirectives().outgoing {
+            outcome.faults[.lie] += 1
+            let number = replicas[0].engine.view + 1 + lie.choice % 2
+            var membership = replicas[0].engine.membership
+            for index in 0...(lie.choice >> 8 % 4) {
+                let unreal = SessionSource(peerID: "unreal \(index)", incarnation: UInt32(lie.choice >> 16 % 3))
+                membership.open.append(.init(source: unreal, floor: envelope.metadata.stamp, joined: number))
+            }
+            envelope.payload.members = membership.open.map(\.source)
+            envelope.payload.view = ViewStatement(number: number)
+            envelope.payload.record = SessionViewRecord(number: number, membership: membership)
+            try handle(.lie(.control(envelope)), at: 0)
+        }
     }
 
     /// One control each of more lives than a table has room for.

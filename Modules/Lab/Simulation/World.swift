@@ -167,7 +167,7 @@ extension World {
 
 extension World {
     func transmit(_ frame: Frame<Feature>, from sender: Int, to receiver: Int) {
-        guard canPass(frame, from: sender, to: receiver) else { return }
+        guard isConnected(sender, receiver), canPass(frame, from: sender, to: receiver) else { return }
         let fate = network.fate(from: sender, to: receiver, at: now)
         recordedFrames += 1
         let route = Route(sender: sender, receiver: receiver, message: recordedFrames)

@@ -15,7 +15,7 @@ struct SettingTests {
     @Test(
         "the first seeds hold",
         arguments: [
-            (SimulationSetting.liars, UInt64(30)), (.late, 16), (.lives, 1),
+            (SimulationSetting.liars, UInt64(30)), (.late, 16), (.lives, 1), (.hub, 16),
         ])
     func firstSeeds(setting: SimulationSetting, count: UInt64) {
         let report = simulation(setting).run(0..<count)
@@ -47,6 +47,7 @@ struct SettingTests {
         "a broken rule is noticed in its setting", .enabled(if: Simulation.canBreakRules),
         arguments: [
             ("strangersHeard", UInt64(40)), ("foldsReference", 40), ("sourcesKept", 1), ("deadGapKept", 40),
+            ("additionOnHearsay", 4),
         ])
     func brokenRule(name: String, count: UInt64) {
         let report = simulation(Simulation.setting(for: name), mutation: name).run(0..<count) { !$0.failures.isEmpty }

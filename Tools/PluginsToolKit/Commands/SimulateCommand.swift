@@ -62,7 +62,8 @@
                 """
                 What to look for: ordinary faults; liars among the peers; late peers, which use only the reference's calls \
                 for a while; original, two apps that use nothing else over WatchConnectivity; lives, a peer without a store, a \
-                thousand times; company, groups that members join and leave, and that let go whoever stays away.
+                thousand times; company, groups that members join and leave, and that let go whoever stays away; hub, a group \
+                whose members hear each other through one of them only, and one of which may add members that don't exist.
                 """, valueName: "kind"),
             transform: settings)
         var setting: SimulationSetting?
@@ -70,7 +71,7 @@
         @Option(
             help: ArgumentHelp(
                 """
-                With --setting company: of so many peers, 2 to 16. With --model: how many found the group; else 3. With \
+                With --setting company: of so many peers, 2 to 16; hub: 3 to 16. With --model: how many found the group; else 3. With \
                 --lobby: so many devices, 2 to 5; two, three and five take turns otherwise.
                 """,
                 valueName: "count"))
@@ -198,9 +199,11 @@
             if trace, seed == nil { throw ValidationError("--trace needs --seed") }
             if inspect || record != nil { try validateRecording() }
             if lobby { return try validateLobby() }
-            if let members, !(2...16).contains(members) || setting != .company && !model {
-                throw ValidationError("--members is from 2 to 16, and for --setting company, --model and --lobby")
+            if let members, !(2...16).contains(members) || setting != .company && setting != .hub && !model {
+                throw ValidationError(
+                    "--members is from 2 to 16, and for --setting company and hub, --model and --lobby")
             }
+            if setting == .hub, members == 2 { throw ValidationError("--setting hub has 3 members at least") }
             if model { return try validateModel() }
             if resume { return try validateResume() }
             if mailboxes { return try validateMailboxes() }
