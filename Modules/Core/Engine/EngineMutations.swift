@@ -129,7 +129,7 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case wallClockCounts
     /// Where an event was first written does not count when it is issued once more.
     case originForgotten
-    /// A member follows whoever says that members were added.
+    /// One member's report of an addition is enough.
     case additionOnHearsay
 
     package init?(name: String) {

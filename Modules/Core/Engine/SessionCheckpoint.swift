@@ -51,7 +51,7 @@ public struct SessionMembership: Hashable, Sendable, Codable {
     /// The first sequence of each source that does not begin at 1.
     public var first: [SourceSequence]
 
-    /// Maximum number of open members. A record with more is refused, and a group of so many takes in no other.
+    /// Maximum number of open members. An engine refuses a record with more, and a full group takes in no newcomer.
     package static let openMax = 16
 
     /// A source that may author events.

@@ -138,7 +138,7 @@ public enum SessionAlarm: Hashable, Sendable {
     /// of a set. What it may use instead is in its context: `uuid()`, `randomNumberGenerator` and the event's moment,
     /// `metadata.causalTimestamp`.
     case nondeterministicReducer(eventSequence: SourceSequence)
-    /// A peer that is neither a member nor follows one wants to join, and nobody has invited it.
+    /// A peer that is neither a member nor follows one wants to join. Nobody has invited it, or the group has 16 members.
     case notAdmitted(SessionSource)
     /// The others go on without this member: `forked` of the local source follows, and as another incarnation it joins again.
     case fenced(view: UInt64)

@@ -166,13 +166,13 @@ extension SessionSyncEngine {
         isGone(slot) || sources[slot].statement?.isLeaving == true && holdsAll(of: slot)
     }
 
-    /// It is not heard of any more, or lives on under another name. Who goes on without a member also does without those that
-    /// nobody else has heard: it may have made them up.
+    /// Whether the member is not heard any more, or lives on under another name. A user's word against a member also counts
+    /// against the members that only that one vouches for, because it may have made them up.
     private func isGone(_ slot: Int) -> Bool {
         let source = sources[slot].source
         return wishes.suspected.contains(source.peerID) || wishes.overridden[source] != nil
             || wishes.newcomers.keys.contains { $0.peerID == source.peerID && $0 != source }
-            || !wishes.overridden.isEmpty && !isVouched(slot, without: Set(wishes.overridden.keys))
+            || !wishes.overridden.isEmpty && !isVouched(slot, excluding: Set(wishes.overridden.keys))
     }
 
     /// Whoever leaves has said how far it has come, and is let go when that is here.
@@ -183,7 +183,7 @@ extension SessionSyncEngine {
         guard closing != source else { return stance.isLeaving }
         guard let slot = sources.slot(of: closing), sources[slot].isOpen else { return true }
         return isUnwanted(slot) || stance.change?.quarantined.contains(closing) == true
-            || change.ballot.isForced && !isVouched(slot, without: Set(change.closing))
+            || change.ballot.isForced && !isVouched(slot, excluding: Set(change.closing))
     }
 
     var openSlots: [Int] { sources.indices.filter { sources[$0].isOpen } }

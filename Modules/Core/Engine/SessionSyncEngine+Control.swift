@@ -68,7 +68,10 @@ extension SessionSyncEngine {
         }
         measureClock(message, slot, moment)
         pending.changesMembership = true
-        if sources[slot].isOpen, message.control.group == groupName { sources[slot].report.take(message.control) }
+        // Its next life reports for a member: it may be the only one left that knows the view by which it has joined.
+        if message.control.group == groupName, let member = sources.openSlot(ofPeer: message.source.peerID) {
+            sources[member].report.take(message.control)
+        }
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
         takeForks(message.control, of: message.source.peerID)
         if let group = message.control.group {

@@ -28,7 +28,7 @@ struct SourceRecord: Sendable {
     @usableFromInline fileprivate(set) var joinedView: UInt64 = 0
     /// What it has said of views.
     var statement: ViewStatement?
-    /// What it has said of the members.
+    /// The members as it reports them.
     var report = MemberReport()
     /// It is of a version that says nothing of views.
     var knowsNoViews = false

@@ -7,7 +7,8 @@ import MeshEngine
 /// store, and lets go whoever has not been heard for `letsGoAfter`. All of that happens by itself; these calls are for what
 /// only a person can say.
 extension SyncedSession {
-    /// Lets that peer, which has the session open too, become a member. Who was one before may come back without.
+    /// Lets that peer, which has the session open too, become a member. Who was one before may come back without. A group has
+    /// 16 members at most; the next device raises `notAdmitted`.
     ///
     /// One member's word is enough, on any device; the peer itself is best configured with `joins`. It is remembered with
     /// the session.
@@ -24,7 +25,8 @@ extension SyncedSession {
     }
 
     /// Does not wait for that peer any more, even where no majority is here: of two devices, each may go on without the
-    /// other. What is unconfirmed for want of its answer is confirmed, as soon as all other members have agreed.
+    /// other. What is unconfirmed for want of its answer is confirmed, as soon as all other members have agreed. Members that
+    /// only that peer has heard are let go with it.
     ///
     /// The peer comes back when it can, and what it tapped meanwhile is issued again after what happened here. Should its
     /// user have gone on without this device as well, one side's order is kept, and each side's taps.

@@ -31,7 +31,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// 32 random bits that name the store of a new session; nil draws them.
     public var incarnation: UInt32?
     /// Sources that were paired beforehand, the local one among them: three and more devices, or two that need no
-    /// founding. Empty lets the first two that meet found a group.
+    /// founding; at most 16. Empty lets the first two that meet found a group.
     public var members: [SessionSource] = []
     /// The session has begun elsewhere: this device waits to be taken in (`invite`) and founds no group of its own.
     public var joins = false

@@ -27,7 +27,7 @@ extension Schedule {
         faults.sort { $0.at < $1.at }
     }
 
-    /// A group in which all hear the first peer, and no other one. It takes the others in.
+    /// A star: the other peers hear only the first one, which invites them.
     init(hubOf members: Int?, seed: UInt64) {
         var random = SplitMix64(seed: seed ^ 0x0_4B8B)
         self.seed = seed

@@ -134,8 +134,8 @@ public enum SimulationSetting: String, CaseIterable, Sendable {
     case lives
     /// Groups of any size that members join and leave, and that go on without those that stay away.
     case company
-    /// A group whose members hear each other through one of them only, which takes others in. In half of the seeds one of the
-    /// others says that members were added that don't exist.
+    /// Groups whose members hear only the first one, which invites them. In half of the seeds another one reports members that
+    /// don't exist.
     case hub
 }
 

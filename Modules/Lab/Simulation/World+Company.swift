@@ -81,7 +81,7 @@ extension World {
         replicas[peer].engine.suspect(Set(silent.map(name)))
     }
 
-    /// Whether there is a link between the two, whatever it does to frames.
+    /// Whether a link joins the two peers. It may still lose frames.
     func isConnected(_ one: Int, _ other: Int) -> Bool { schedule.setting != .hub || one == 0 || other == 0 }
 
     /// Whether a link takes the frame: it may prove who speaks.

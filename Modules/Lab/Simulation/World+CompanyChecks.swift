@@ -82,7 +82,7 @@ extension World {
     /// Whether those who are connected go on without those who are not: they let them go unless nobody suspects.
     func isEverybodyHere(_ core: [Int]) -> Bool {
         guard let company else { return core.count == replicas.count }
-        // Members that don't hear each other confirm nothing.
+        // The leaves of a star don't hear each other, so nothing is confirmed.
         if schedule.setting == .hub { return false }
         return company.plan.lease != nil || conditions.abandoned.isEmpty
     }

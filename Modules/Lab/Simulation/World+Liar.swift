@@ -65,7 +65,7 @@ extension World {
         try handle(.lie(frame), at: peer)
     }
 
-    /// In the liar's own control a later view of the first peer's, which has members that don't exist.
+    /// Hands the first peer a control of the liar that reports a later view with members that don't exist.
     private func addUnreal(_ lie: PlannedLie) throws(Violation) {
         guard isAwake(0), var engine = liar?.engine, engine.isSealed, replicas[0].outline.isSealed else { return }
         engine.tick(at: moment(0))

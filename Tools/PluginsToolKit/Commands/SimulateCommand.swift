@@ -62,8 +62,8 @@
                 """
                 What to look for: ordinary faults; liars among the peers; late peers, which use only the reference's calls \
                 for a while; original, two apps that use nothing else over WatchConnectivity; lives, a peer without a store, a \
-                thousand times; company, groups that members join and leave, and that let go whoever stays away; hub, a group \
-                whose members hear each other through one of them only, and one of which may add members that don't exist.
+                thousand times; company, groups that members join and leave, and that let go whoever stays away; hub, groups \
+                whose members hear only the first one, and one of which may report members that don't exist.
                 """, valueName: "kind"),
             transform: settings)
         var setting: SimulationSetting?
