@@ -38,16 +38,26 @@ struct MemberReport: Sendable {
 /// Otherwise one member could add members that don't exist, and the group would wait for them for ever. Waiting is safe: a
 /// member that waits is like one that has not heard of the view yet.
 extension SessionSyncEngine {
-    /// Whether this member installs a view of which it hears: the view adds no member, this one has accepted it, or a majority
-    /// of the members in reach report its additions. This member doesn't count, so it follows the only other one in reach.
+    /// Takes what a source says of the members. The next life of a member reports for it, as does an invited peer that says it
+    /// has joined: either may be the only one left that knows the view.
+    mutating func takeReport(_ message: EngineMessage<State, Event>, of slot: Int) {
+        guard message.control.group == groupName else { return }
+        let peerID = message.source.peerID
+        guard let witness = sources.openSlot(ofPeer: peerID) ?? (wishes.invited.contains(peerID) ? slot : nil) else {
+            return
+        }
+        sources[witness].report.take(message.control)
+    }
+
+    /// Whether this member installs a view of which it hears: it has accepted the additions, or a majority of those in reach
+    /// report them. This member doesn't count, so it follows the only other one in reach.
     func isBelieved(_ record: SessionViewRecord) -> Bool {
+        let accepted = stance.change?.accepted?.record.membership.open.map(\.source) ?? []
         let added = record.membership.open.map(\.source).filter { source in
-            sources.slot(of: source).map { !sources[$0].isOpen } ?? true
+            !accepted.contains(source) && sources.slot(of: source).map { !sources[$0].isOpen } ?? true
         }
-        if added.isEmpty || stance.change?.accepted?.record == record || mutations.contains(.additionOnHearsay) {
-            return true
-        }
-        let inReach = openSlots.dropFirst().filter(isInReach)
+        if added.isEmpty || mutations.contains(.additionOnHearsay) { return true }
+        let inReach = sources.indices.dropFirst().filter { isWitness($0) && isInReach($0) }
         let reporters = inReach.filter { Set(sources[$0].report.members).isSuperset(of: added) }
         if 2 * reporters.count > inReach.count { return true }
         // Members that hear of the view from the same one would wait for each other, if the rest of those that decided it is
@@ -57,7 +67,11 @@ extension SessionSyncEngine {
         return isMajority(deciders.count)
     }
 
-    private func isInReach(_ slot: Int) -> Bool {
+    private func isWitness(_ slot: Int) -> Bool {
+        sources[slot].isOpen || !sources[slot].isClosed && !sources[slot].report.members.isEmpty
+    }
+
+    func isInReach(_ slot: Int) -> Bool {
         !wishes.suspected.contains(sources[slot].source.peerID)
             && sources[slot].report.silentTicks <= MemberReport.ticksMax
     }

@@ -196,9 +196,13 @@ extension SessionSyncEngine {
         return present * 2 > openSlots.count || !wishes.overridden.isEmpty
     }
 
+    /// Whether enough members tell this one themselves what they have promised. Where members reach each other through one of
+    /// them, the others' ballots come to nothing.
+    private var hearsMajority: Bool { isMajority(openSlots.count { $0 == 0 || isInReach($0) }) }
+
     /// How many members begin before this one does.
     private var rank: Int {
-        if stance.isLeaving { return openSlots.count }
+        if stance.isLeaving || !hearsMajority { return openSlots.count }
         return openSlots.count { slot in
             slot != 0 && !isUnwanted(slot) && sources[slot].source < source
         }
@@ -210,7 +214,7 @@ extension SessionSyncEngine {
         homeTicks += 1
         wishes.awaited?.ticks += 1
         wishes.awaited?.silentTicks += 1
-        for slot in sources.indices.dropFirst() where sources[slot].isOpen { sources[slot].report.age() }
+        for slot in sources.indices.dropFirst() { sources[slot].report.age() }
         guard sealed, sources[0].isOpen else { return }
         wishes.closingPause -= min(1, wishes.closingPause)
         for (source, ticks) in wishes.newcomers {
@@ -233,7 +237,7 @@ extension SessionSyncEngine {
 
     private var ticksBeforePreparing: Int {
         guard let ballot = stance.change?.ballot else { return 3 * rank }
-        if ballot.proposer == source { return ballotTicks }
+        if ballot.proposer == source, hearsMajority { return ballotTicks }
         // Where the user has a word, no majority is to be expected.
         if !wishes.overridden.isEmpty, !ballot.isForced { return 2 }
         return ballotTicks + 4 * (rank + 1)

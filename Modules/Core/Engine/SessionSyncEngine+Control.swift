@@ -68,10 +68,7 @@ extension SessionSyncEngine {
         }
         measureClock(message, slot, moment)
         pending.changesMembership = true
-        // Its next life reports for a member: it may be the only one left that knows the view by which it has joined.
-        if message.control.group == groupName, let member = sources.openSlot(ofPeer: message.source.peerID) {
-            sources[member].report.take(message.control)
-        }
+        takeReport(message, of: slot)
         if let ask = message.control.asks.first(where: { $0.source == source }) { sources[slot].echo = ask.value }
         takeForks(message.control, of: message.source.peerID)
         if let group = message.control.group {

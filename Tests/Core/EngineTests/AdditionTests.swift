@@ -92,6 +92,27 @@ import Testing
         }
     }
 
+    /// The liar is all that one member hears, so that one follows it, and the next follows that one.
+    @Test(arguments: [["phone"], ["phone", "tablet"]])
+    func `Who followed a liar goes on without it, and without those that it made up`(users: [String]) throws {
+        var company = EngineCompany(paired: ["phone", "tablet", "watch"])
+        try company.run(rounds: 2)
+        company.cut("phone", "tablet")
+        try company.run(rounds: 2)
+        try lie(to: ["phone"], of: &company, by: "watch", adding: ghosts(13))
+        #expect(company.members(of: "phone").count == SessionMembership.openMax)
+        company.mend()
+        company.cutOff("watch")
+        try company.run(rounds: 80)
+        try company.tap("phone", "waits")
+        for name in users { company[name].goOn(without: ["watch"]) }
+        try company.run(rounds: 12)
+        for name in ["phone", "tablet"] {
+            #expect(company.members(of: name) == ["phone", "tablet"])
+            #expect(company.confirmed[name] == ["waits"])
+        }
+    }
+
     @Test func `Who goes on without a member keeps those that it has taken in`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         company.add("tv", founds: false)
@@ -102,6 +123,45 @@ import Testing
         for name in ["phone", "tablet", "tv"] { company[name].goOn(without: ["watch"]) }
         try company.run(rounds: 12)
         for name in ["phone", "tablet", "tv"] { #expect(company.members(of: name) == ["phone", "tablet", "tv"]) }
+    }
+
+    /// Of those that decided, one stops and the other has only accepted. The newcomer is no member yet of the view that this
+    /// one is in, and the third member hasn't heard of it.
+    @Test func `Who has accepted an addition installs it when it hears of it from the newcomer`() throws {
+        var company = EngineCompany(paired: ["a", "b", "c"])
+        try company.run(rounds: 2)
+        company.cutOff("c")
+        company.add("t", founds: false)
+        company["b"].invite("t")
+        for _ in 0..<12 where company["a"].view == 0 {
+            for name in ["a", "b", "t"] { company[name].tick(at: company.now) }
+            while company["a"].view == 0, try company.step() {}
+            company.now += 1
+        }
+        try #require(company["a"].view == 1 && company["b"].view == 0)
+        for name in ["a", "t"] { company.cut("b", name) }
+        try company.run(rounds: 6, suspects: false)
+        try #require(company["t"].view == 1 && company["b"].view == 0)
+        company.mend()
+        company.cutOff("a")
+        company.cut("c", "t")
+        try company.run(rounds: 12)
+        #expect(company.members(of: "b").contains("t") && company.members(of: "c").contains("t"))
+    }
+
+    /// Those that decided are gone. The newcomer, whom the user of the member that is left has invited too, is all it hears.
+    @Test func `Who has invited a newcomer believes it that it was added`() throws {
+        var company = EngineCompany(paired: ["a", "b", "c"])
+        try company.run(rounds: 2)
+        company.cutOff("c")
+        company.add("t", founds: false)
+        for name in ["a", "c"] { company[name].invite("t") }
+        try company.run(rounds: 6, suspects: false)
+        try #require(company["t"].view == 1)
+        for name in ["a", "b"] { company.cutOff(name) }
+        company.connect("c")
+        try company.run(rounds: 12)
+        #expect(company.members(of: "c").contains("t"))
     }
 
     @Test func `A group of sixteen takes in nobody`() throws {

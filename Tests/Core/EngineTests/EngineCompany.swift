@@ -90,12 +90,20 @@ struct EngineCompany {
                 self[name].suspect(suspects ? Set(names.filter { $0 != name && !hears(name, $0) }) : [])
                 self[name].tick(at: now)
             }
-            for _ in 0..<8 { for name in names { try carryOut(name) } }
+            for _ in 0..<8 { try step() }
             now += 1
         }
     }
 
-    private mutating func carryOut(_ name: String) throws {
+    /// Each sends once what it has to say.
+    /// - Returns: whether any had.
+    @discardableResult
+    mutating func step() throws -> Bool {
+        try names.reduce(false) { try carryOut($1) || $0 }
+    }
+
+    @discardableResult
+    private mutating func carryOut(_ name: String) throws -> Bool {
         let directives = self[name].takeDirectives()
         confirmed[name, default: []] += directives.confirmed.map(\.envelope.payload)
         alarms[name, default: []] += directives.alarms
@@ -110,6 +118,7 @@ struct EngineCompany {
             incarnations += 1
             self[name] = try self[name].reincarnated(as: incarnations, seed: UInt64(incarnations))
         }
+        return !directives.outgoing.isEmpty
     }
 }
 
