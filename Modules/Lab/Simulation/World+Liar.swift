@@ -65,9 +65,20 @@ extension World {
         try handle(.lie(frame), at: peer)
     }
 
+    /// Whether a member that is honest is in the first peer's reach. Otherwise that peer follows the liar (rule 24).
+    private var hasHonestCompany: Bool {
+        guard let company else { return false }
+        let patience = min(UInt64(company.plan.lease ?? .max), 2_000) * 1_000
+        let members = Set(replicas[0].engine.membership.open.map(\.source.peerID))
+        return replicas.indices.dropFirst().contains { peer in
+            isHonest(peer) && members.contains(name(peer)) && now - min(now, company.heard[0][peer]) < patience
+        }
+    }
+
     /// Hands the first peer a control of the liar that reports a later view with members that don't exist.
     private func addUnreal(_ lie: PlannedLie) throws(Violation) {
-        guard isAwake(0), var engine = liar?.engine, engine.isSealed, replicas[0].outline.isSealed else { return }
+        guard isAwake(0), var engine = liar?.engine, engine.isSealed, replicas[0].outline.isSealed, hasHonestCompany
+        else { return }
         engine.tick(at: moment(0))
         for case .control(var envelope, nil) in engine.takeDirectives().outgoing {
             outcome.faults[.lie] += 1
