@@ -132,16 +132,18 @@ final class DeliveryArchive: Sendable {
     /// So many changes have been noted.
     var notedCount: UInt64 { state.withLock { $0.notedCount } }
 
-    /// Returns when everything that has been noted is written.
-    /// - Throws: `StorageError` when something that was noted after `count` was not.
+    /// Returns when everything that has been noted is written, or something that was noted after `count` was refused.
+    /// - Throws: `StorageError` when something that was noted after `count` was not written.
     func flush(since count: UInt64) async throws {
         await withCheckedContinuation { continuation in
-            let isWritten: Bool = state.withLock { state in
-                guard state.writtenCount < state.notedCount else { return true }
+            let isDone: Bool = state.withLock { state in
+                // What is tried again after a failure waits for the next write, which nobody may ask for.
+                let hasFailed = state.failure.map { $0.count > count } ?? false
+                guard state.writtenCount < state.notedCount, !hasFailed else { return true }
                 state.waiters.append((state.notedCount, continuation))
                 return false
             }
-            if isWritten { continuation.resume() }
+            if isDone { continuation.resume() }
         }
         if let failure = state.withLock({ $0.failure }), failure.count > count { throw failure.error }
     }

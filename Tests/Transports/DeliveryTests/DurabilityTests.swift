@@ -176,6 +176,21 @@ import Testing
         #expect(await log.sequences(2) == [1, 3])
     }
 
+    /// The receipt of the first one is written again after a failure. The second waited for that, and nothing else came.
+    @Test(.timeLimit(.minutes(1)))
+    func `A store that fails makes a send throw, whatever else is to be written again`() async throws {
+        let store = FailingStore()
+        let pair = try Pair(leftStore: store)
+        pair.wire.connect()
+        pair.settle()
+        try await pair.left.send(envelope(1), mode: .reliableEventually, to: nil)
+        store.fails = true
+        pair.settle(.seconds(2))
+        await #expect(throws: StorageError.self) {
+            try await pair.left.send(envelope(2), mode: .reliableEventually, to: nil)
+        }
+    }
+
     @Test func `What waits for the first peer waits on while the store fails, and goes before what comes later`()
         async throws
     {
