@@ -5,7 +5,7 @@ enum KeyMutation: String, CaseIterable, Sendable {
     case noAnswer, noRetry, noWants
     case forgetsPeers, forgetsPieces
     case noRecord, recordTooSoon, recordUnasked, keepsAuthor, marksAreKept
-    case equalSetsCount, defaultIsStrong, looseKeysWait
+    case equalSetsCount, defaultIsStrong, looseKeysWait, repeatsUndelivered
 }
 
 extension StorageRouter {

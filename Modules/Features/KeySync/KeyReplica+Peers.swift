@@ -27,14 +27,17 @@ extension KeyReplica {
     }
 
     /// What waits too long is asked and sent again: after 2 s, 4 s, … 5 min.
-    mutating func tick(at now: Duration) {
+    /// - Parameter isUndelivered: whether what a peer was sent last has yet to arrive. Then it is only waited for.
+    mutating func tick(at now: Duration, isUndelivered: (String) -> Bool = { _ in false }) {
         planRetries(at: now)
         for (id, var peer) in peers {
             guard let retryAt = peer.retryAt, retryAt <= now else { continue }
             peer.retryDelay = min(peer.retryDelay * 2, .seconds(300))
             peer.retryAt = now + peer.retryDelay
-            peer.takeBack()
-            if peer.isAsked || hasLooseKeys(of: peer) { (peer.isAsked, peer.isToBeAsked) = (false, true) }
+            if !isUndelivered(id) || breaks(.repeatsUndelivered) {
+                peer.takeBack()
+                if peer.isAsked || hasLooseKeys(of: peer) { (peer.isAsked, peer.isToBeAsked) = (false, true) }
+            }
             peers[id] = peer
         }
     }

@@ -41,7 +41,7 @@ extension StorageRouter {
         listeners.cancel()
         // What is not written is pending until it has been compared.
         try? persist(includingPeers: true)
-        (connection, route, replica.peers, shelf, plannedRetry) = (nil, nil, [:], KeyShelf(), nil)
+        (connection, route, replica.peers, shelf, plannedRetry, sent) = (nil, nil, [:], KeyShelf(), nil, [:])
         showStatuses()
     }
 
@@ -50,6 +50,7 @@ extension StorageRouter {
     /// - Throws: what the store throws.
     public func forget(peerID: String) throws {
         replica.forget(peerID)
+        sent[peerID] = nil
         try persist(includingPeers: true)
         showStatuses()
     }
@@ -115,6 +116,7 @@ extension StorageRouter {
                     let envelope = SessionSyncEnvelope(metadata: metadata, payload: message)
                     try await connection.transport.send(
                         AnySessionSyncEnvelope(envelope), mode: .reliableEventually, to: peer)
+                    sent[peer.id] = metadata.eventID
                 } catch {
                     replica.takeBack(message, from: peer.id)
                     connection.diagnostics.publish(
@@ -136,7 +138,13 @@ extension StorageRouter {
 
     private func retry(_ planned: Duration) async {
         if plannedRetry == planned { plannedRetry = nil }
-        if let connection { replica.tick(at: connection.clock.elapsed) }
+        if let connection {
+            replica.tick(at: connection.clock.elapsed) { peerID in
+                sent[peerID].map {
+                    connection.transport.isWaiting(eventID: $0, featureID: KeyMessage.featureID)
+                } ?? false
+            }
+        }
         await pump()
     }
 }

@@ -32,6 +32,8 @@ public actor StorageRouter {
     var isPumpAsked = false
     /// When what is unanswered is looked at next.
     var plannedRetry: Duration?
+    /// Of each peer the envelope that it was sent last.
+    var sent: [String: UUID] = [:]
     var isKeepingPlanned = false
     /// Doubled each time that the store refuses.
     var keepingDelay = StorageRouter.keepingDelayMin

@@ -50,6 +50,9 @@ public protocol SessionSyncTransport: Sendable {
     /// - Returns: whether there was one. It may arrive all the same, if it was under way.
     @discardableResult
     func cancel(eventID: UUID, featureID: String) -> Bool
+    /// Whether a reliable envelope waits for a peer to acknowledge it. Who repeats what was not answered asks first: what
+    /// waits arrives by itself, and every repetition would wait beside it. By default false, for whoever doesn't know.
+    func isWaiting(eventID: UUID, featureID: String) -> Bool
     /// Lets those peers in for that session alone, beside the peers that this one knows by itself: a member of the session
     /// has introduced them. Nothing of any other session or feature may pass to or from such a guest. Each call replaces
     /// what was said of that session and feature; the empty set ends it. What was said is forgotten with the process. A call
@@ -92,6 +95,7 @@ extension SessionSyncTransport {
     public func close() async {}
     @discardableResult
     public func cancel(eventID: UUID, featureID: String) -> Bool { false }
+    public func isWaiting(eventID: UUID, featureID: String) -> Bool { false }
     public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {}
 
     public func send(

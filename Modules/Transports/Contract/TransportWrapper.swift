@@ -56,6 +56,9 @@ extension TransportWrapper {
     public func cancel(eventID: UUID, featureID: String) -> Bool {
         wrapped.cancel(eventID: eventID, featureID: featureID)
     }
+    public func isWaiting(eventID: UUID, featureID: String) -> Bool {
+        wrapped.isWaiting(eventID: eventID, featureID: featureID)
+    }
     public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
         wrapped.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
     }

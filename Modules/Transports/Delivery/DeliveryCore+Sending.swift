@@ -230,6 +230,16 @@ extension DeliveryCore {
         return isCancelled
     }
 
+    func isWaiting(_ id: MessageID) -> Bool {
+        pending.holds(eventID: id.eventID, featureID: id.featureID)
+            || peers.contains { peer in
+                peer.channels.contains { channel in
+                    channel.key.featureID == id.featureID
+                        && channel.isWaiting { $0.message.metadata.map(MessageID.init) == id }
+                }
+            }
+    }
+
     // MARK: Before anybody is known
 
     private mutating func keepPending(_ item: Item, _ now: DeliveryTime) throws(SessionSyncError) {

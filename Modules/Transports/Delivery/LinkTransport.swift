@@ -218,6 +218,11 @@ extension LinkTransport {
         shell.perform { state, _ in state.core.cancel(MessageID(featureID: featureID, eventID: eventID)) }
     }
 
+    /// Whether a peer has not acknowledged a reliable message that was accepted for it. Complexity: O(messages that wait).
+    public func isWaiting(eventID: UUID, featureID: String) -> Bool {
+        shell.perform { state, _ in state.core.isWaiting(MessageID(featureID: featureID, eventID: eventID)) }
+    }
+
     /// Who is let in as a guest, where the link proves who is there and trusts only some (`GuestAdmittingLink`); elsewhere
     /// nothing happens. Between this side and one that the link knows as a guest only, nothing passes in either direction but
     /// envelopes, snapshots and requests for them of the sessions that name it: what is sent to all passes it by, what is sent

@@ -216,6 +216,16 @@ struct OutgoingChannel: Sendable {
         return gone
     }
 
+    /// Whether there is such an entry that the peer is not known to have.
+    func isWaiting(where isWanted: (Entry) -> Bool) -> Bool {
+        (entries.first..<entries.next).contains { number in
+            switch flights[number].progress {
+            case .void, .held: false
+            case .unstored, .ready, .underWay: isWanted(entries[number])
+            }
+        }
+    }
+
     // MARK: - Withdrawing
 
     /// Makes void what is unwanted.

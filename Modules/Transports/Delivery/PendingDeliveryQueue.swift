@@ -102,9 +102,11 @@ public struct PendingDeliveryQueue: Sendable {
     /// - Returns: whether it was here.
     public mutating func cancel(eventID: UUID, featureID: String) -> Bool {
         let before = entries.count
-        entries.removeAll { $0.latest == nil && $0.metadata.eventID == eventID && $0.metadata.featureID == featureID }
+        entries.removeAll { $0.is(eventID, featureID) }
         return entries.count < before
     }
+
+    func holds(eventID: UUID, featureID: String) -> Bool { entries.contains { $0.is(eventID, featureID) } }
 
     private var queuedCount: Int { entries.count { $0.latest == nil } }
 }
@@ -116,6 +118,10 @@ extension PendingDeliveryQueue.Entry {
     }
 
     fileprivate var metadata: SessionSyncMetadata { element.metadata }
+
+    fileprivate func `is`(_ eventID: UUID, _ featureID: String) -> Bool {
+        latest == nil && metadata.eventID == eventID && metadata.featureID == featureID
+    }
 }
 
 extension PendingDeliveryQueue.Element {

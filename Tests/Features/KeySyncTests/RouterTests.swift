@@ -1,8 +1,11 @@
 import Foundation
 import MeshBus
 import MeshConnection
+import MeshIdentity
+import MeshScenarioTransport
 import MeshStorage
 import MeshTestSupport
+import MeshTransport
 import MeshWire
 import Observation
 import Testing
@@ -157,6 +160,28 @@ import Testing
         world["phone"].relaunch()
         try await world["phone"].router.attach(to: world["phone"].connection)
         #expect(try await world["phone"].router.get(volume) == 7)
+    }
+
+    /// A watch that is switched off for days stays in reach, as the platform keeps what is for it. Keys repeated themselves every
+    /// 5 minutes, and the platform's queue took hours of them.
+    @Test(arguments: [nil, KeyMutation.repeatsUndelivered])
+    func `What waits in the transport is not repeated, and what was lost after it is`(broken: KeyMutation?) async throws
+    {
+        guard broken == nil || StorageRouter.canBreakRules else { return }
+        let world = try RouterWorld()
+        let (phone, router) = (world["phone"], StorageRouter())
+        try await world.run { !phone.connection.transport.knownPeers.isEmpty }
+        let transport = WaitingTransport(wrapped: phone.connection.transport)
+        let clock = world.network.clock(of: phone.peer)
+        if let broken { await router.breakRule(broken.rawValue) }
+        try await router.attach(to: TransportConnection(transport: transport, store: MemoryStore(), clock: clock))
+        try await router.set(7, for: volume)
+        try await world.run(for: .seconds(3600))
+        let count = transport.sent.withLock { $0.count }
+        #expect(broken == nil ? count <= 2 : count > 12)
+        transport.sent.withLock { $0 = [] }
+        try await world.run(for: .seconds(600))
+        #expect(transport.sent.withLock { $0.count } >= 2)
     }
 
     @Test func `A second router of one connection is refused, and one of another shares nothing with it`() async throws
@@ -319,4 +344,23 @@ private final class Model {
         _volume = Stored(wrappedValue: 5, StorageKey<Int>("volume"), router: router)
         _title = Stored(wrappedValue: "none", StorageKey<String>("title", codec: JSONCodec()), router: router)
     }
+}
+
+/// Delivers nothing, and says of each envelope that it waits, until `sent` is emptied.
+private struct WaitingTransport: TransportWrapper {
+    let wrapped: any SessionSyncTransport
+    let sent = Locked<Set<UUID>>([])
+
+    func send(_ envelope: AnySessionSyncEnvelope, mode: SessionDeliveryMode, to peer: SessionPeer?) async throws {
+        sent.withLock { _ = $0.insert(envelope.metadata.eventID) }
+    }
+    func send(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        for envelope in envelopes { try await send(envelope, mode: mode, to: peer) }
+    }
+    func sendAtOnce(
+        _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) throws -> Int { 0 }
+    func isWaiting(eventID: UUID, featureID: String) -> Bool { sent.withLock { $0.contains(eventID) } }
 }

@@ -81,6 +81,31 @@ import Testing
         #expect(await heard.all().sequences() == [1, 3])
     }
 
+    @Test func `A reliable envelope waits until the peer has acknowledged it`() async throws {
+        let network = ScenarioNetwork(seed: 3)
+        let (phone, watch) = (network.makeTransport(localPeer: a), network.makeTransport(localPeer: b))
+        func isWaiting(_ envelope: AnySessionSyncEnvelope) -> Bool {
+            phone.isWaiting(eventID: envelope.metadata.eventID, featureID: envelope.metadata.featureID)
+        }
+        let envelopes = (1...4 as ClosedRange<UInt64>).map { Party.envelope($0, from: "a") }
+        try await phone.send(envelopes[0], mode: .reliableEventually, to: nil)
+        #expect(isWaiting(envelopes[0]), "nobody is known yet")
+        let heard = Listener(watch)
+        network.runUntilIdle()
+        #expect(!isWaiting(envelopes[0]))
+        network.partition([a], [b])
+        for envelope in envelopes[1...2] { try await phone.send(envelope, mode: .reliableEventually, to: nil) }
+        network.advance(by: .seconds(60))
+        #expect(isWaiting(envelopes[1]) && isWaiting(envelopes[2]) && !isWaiting(envelopes[3]))
+        phone.cancel(eventID: envelopes[1].metadata.eventID, featureID: envelopes[1].metadata.featureID)
+        #expect(!isWaiting(envelopes[1]))
+        network.heal()
+        network.runUntilIdle()
+        #expect(!isWaiting(envelopes[2]))
+        for transport in [phone, watch] { await transport.close() }
+        #expect(await heard.all().sequences() == [1, 3])
+    }
+
     @Test("Reliable messages arrive once and in order on the worst of links", arguments: 0..<20 as Range<UInt64>)
     func reliableOrder(seed: UInt64) async throws {
         let choices = [ScenarioLanes.network, ScenarioLanes.datagrams, ScenarioLanes.streams, ScenarioLanes.paired]

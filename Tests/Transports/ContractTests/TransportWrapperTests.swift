@@ -18,6 +18,7 @@ import Testing
             TransportInboxTests.snapshot(1, envelope.metadata), mode: .latestSnapshot, to: nil)
         try await wrapper.requestSnapshot(sessionID: UUID(), from: nil)
         #expect(wrapper.cancel(eventID: UUID(), featureID: "workout"))
+        #expect(wrapper.isWaiting(eventID: UUID(), featureID: "workout"))
         wrapper.admitGuests(["guest"], toSession: UUID(), featureID: "workout")
         _ = (wrapper.receiveEnvelopes(), wrapper.receiveEnvelopeBatches())
         _ = (wrapper.receiveEnvelopeBatches { _ in true }, wrapper.envelopeBatches { _ in true })
@@ -85,6 +86,10 @@ private final class Spy: SessionSyncTransport {
     func requestSnapshot(sessionID: UUID, from peer: SessionPeer?) async throws { note("requestSnapshot") }
     func cancel(eventID: UUID, featureID: String) -> Bool {
         note("cancel")
+        return true
+    }
+    func isWaiting(eventID: UUID, featureID: String) -> Bool {
+        note("isWaiting")
         return true
     }
     func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) { note("admitGuests") }

@@ -16,7 +16,7 @@ public struct KeyWatchSimulation: Sendable {
     /// and `forgetsPieces`, which cost bytes and no value; `forgetsPeers`, which needs more removals than are kept and a third
     /// peer; `sameNonce`, which needs a link that drops what is as it was; `lastKeyOnly`, which healing mends; `noRecord` and
     /// `keepsAuthor`, which need more removals or other restored stores than are drawn; `recordUnasked`, which one seed in
-    /// thousands finds. No test finds `marksAreKept` yet.
+    /// thousands finds; `repeatsUndelivered`, which costs messages. No test finds `marksAreKept` yet.
     public static let mutationNames =
         StorageRouter.canBreakRules
         ? [
