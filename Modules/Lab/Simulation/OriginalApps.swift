@@ -171,7 +171,9 @@ final class OriginalApps<Feature: SimulatedFeature> {
                 case .applied(let state):
                     apps[peer].shown = state
                     sendSnapshot(from: peer)
-                case .duplicate, .ignored: break
+                // The state is the same, but now it includes the event.
+                case .ignored: sendSnapshot(from: peer)
+                case .duplicate: break
                 case .snapshotRequired: send(.request, from: peer)
                 }
             case .snapshot(let snapshot, let known):

@@ -68,7 +68,8 @@ private final class OriginalApp {
             case .applied(let state):
                 shown = state
                 publish()
-            case .duplicate, .ignored: break
+            case .ignored: publish()
+            case .duplicate: break
             case .snapshotRequired: askForSnapshot()
             }
         }
