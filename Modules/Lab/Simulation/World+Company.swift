@@ -6,6 +6,8 @@ struct WorldCompany {
     let plan: CompanyPlan
     /// By peer: virtual microseconds at which its app heard each other peer last.
     var heard: [[UInt64]]
+    /// The same of what another peer says of its group, which its other frames may outlive.
+    var reported: [[UInt64]]
     /// Who has not come yet.
     var absent: PeerSet = []
     /// Whose users have left: they tap no more. And who of them was let go.
@@ -42,6 +44,7 @@ struct WorldCompany {
     init(_ plan: CompanyPlan, peerCount: Int) {
         self.plan = plan
         heard = Array(repeating: Array(repeating: 0, count: peerCount), count: peerCount)
+        reported = heard
         standings = Array(repeating: nil, count: peerCount)
         branches = Array(repeating: 0, count: peerCount)
         for peer in 0..<peerCount where !plan.founders.contains(peer) { absent.insert(peer) }
@@ -70,7 +73,8 @@ extension World {
     /// An app that was launched has heard nobody yet, and waits for all.
     func forgetSilence(of peer: Int) {
         guard company != nil else { return }
-        for other in replicas.indices { company?.heard[peer][other] = now }
+        company?.heard[peer] = replicas.map { _ in now }
+        company?.reported[peer] = replicas.map { _ in now }
     }
 
     func suspectUnheard(_ peer: Int) {

@@ -71,7 +71,7 @@ extension World {
         let patience = min(UInt64(company.plan.lease ?? .max), 2_000) * 1_000
         let members = Set(replicas[0].engine.membership.open.map(\.source.peerID))
         return replicas.indices.dropFirst().contains { peer in
-            isHonest(peer) && members.contains(name(peer)) && now - min(now, company.heard[0][peer]) < patience
+            isHonest(peer) && members.contains(name(peer)) && now - min(now, company.reported[0][peer]) < patience
         }
     }
 

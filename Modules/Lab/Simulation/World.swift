@@ -203,7 +203,10 @@ extension World {
         record(frame, .received, route.message, from: route.sender, to: peer)
         situations[peer].busyUntil = now + situation.frameCost
         outcome.frames += 1
-        company?.heard[peer][routes[slot].sender] = now
+        company?.heard[peer][route.sender] = now
+        if case .control(let envelope) = frame, envelope.payload.group != nil {
+            company?.reported[peer][route.sender] = now
+        }
         try handle(frame, at: peer)
         recordState(of: peer)
     }

@@ -78,11 +78,8 @@ public struct LobbySimulation: Sendable {
 
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 extension LobbySimulation.Report {
-    /// What devices and users did. Not when they agreed: a recorder's tasks take turns of their own.
-    fileprivate var outcome: String {
-        "\(failure ?? "agreed"), \(taps) taps, "
-            + faults.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
-    }
+    /// What users see. Not when, and not how many faults found an app running: a recorder's tasks take turns of their own.
+    fileprivate var outcome: String { "\(failure ?? "agreed"), \(taps) taps" }
 }
 
 // MARK: - Shrinking
