@@ -76,10 +76,10 @@ extension SessionSyncEngine {
         let held = take(entry)
         var new = applied.map { $0.entry }
         applied = []
-        if entry.sequence == shown + 1, !new.contains(where: { $0.slot == entry.slot && $0.sequence == entry.sequence })
-        {
-            new.insert(entry, at: 0)
-        }
+        let isPlaced = new.contains { $0.slot == entry.slot && $0.sequence == entry.sequence }
+        // What the log refuses is not shown either.
+        let isRefused = if case .ignored = held { !isPlaced } else { false }
+        if entry.sequence == shown + 1, !isPlaced, !isRefused { new.insert(entry, at: 0) }
         var outcome: SessionEventOutcome?
         for entry in new {
             let shownOutcome = showOnTop(entry)

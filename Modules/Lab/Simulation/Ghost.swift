@@ -112,6 +112,12 @@ struct Ghost<Feature: SimulatedFeature> {
         }
     }
 
+    /// A store was restored, and what it alone had confirmed is not final: nobody else knew.
+    mutating func forgetConfirmed(beyond count: UInt64, in group: GroupLine) {
+        guard let stream = streams[group] else { return }
+        streams[group] = Array(stream.prefix(Int(clamping: count)))
+    }
+
     /// - Returns: nil when nobody has confirmed that much.
     private func place(_ position: Int, in group: GroupLine) -> Place?? {
         guard let stream = streams[group], position < stream.count else { return nil }

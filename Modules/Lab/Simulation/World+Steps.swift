@@ -427,6 +427,11 @@ extension World {
     private func goBack(_ peer: Int, to earlier: StoredMoment<Feature>) throws(Violation) {
         ghost.forgive(eventsNotIn: otherStores(than: peer) + [earlier.engine])
         ghost.expectForks()
+        if let line = line(of: peer) {
+            let others = replicas.indices.filter { $0 != peer && self.line(of: $0) == line }
+            let counts = others.map { replicas[$0].engine.confirmedCount } + [earlier.engine.confirmedCount]
+            ghost.forgetConfirmed(beyond: counts.max() ?? 0, in: line)
+        }
         let seed = random.next()
         try restoring(peer) { try $0.restore(earlier, seed: seed) }
         try runDueSideEffects(peer)
