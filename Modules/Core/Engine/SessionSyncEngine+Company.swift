@@ -196,8 +196,8 @@ extension SessionSyncEngine {
         return present * 2 > openSlots.count || !wishes.overridden.isEmpty
     }
 
-    /// Whether enough members tell this one themselves what they have promised. Where members reach each other through one of
-    /// them, the others' ballots come to nothing.
+    /// Whether a majority answers this member itself. Where all members are connected through one, only that one's ballots can
+    /// succeed.
     private var hearsMajority: Bool { isMajority(openSlots.count { $0 == 0 || isInReach($0) }) }
 
     /// How many members begin before this one does.

@@ -112,7 +112,7 @@ struct Ghost<Feature: SimulatedFeature> {
         }
     }
 
-    /// A store was restored, and what it alone had confirmed is not final: nobody else knew.
+    /// A store was restored. What only that peer had confirmed isn't final, because no other peer knew of it.
     mutating func forgetConfirmed(beyond count: UInt64, in group: GroupLine) {
         guard let stream = streams[group] else { return }
         streams[group] = Array(stream.prefix(Int(clamping: count)))

@@ -50,8 +50,8 @@ public protocol SessionSyncTransport: Sendable {
     /// - Returns: whether there was one. It may arrive all the same, if it was under way.
     @discardableResult
     func cancel(eventID: UUID, featureID: String) -> Bool
-    /// Whether a reliable envelope waits for a peer to acknowledge it. Who repeats what was not answered asks first: what
-    /// waits arrives by itself, and every repetition would wait beside it. By default false, for whoever doesn't know.
+    /// Whether a reliable envelope waits for a peer to acknowledge it. A caller asks before it repeats a message that brought no
+    /// answer, because the transport still delivers an envelope that waits. The default is false: the transport can't tell.
     func isWaiting(eventID: UUID, featureID: String) -> Bool
     /// Lets those peers in for that session alone, beside the peers that this one knows by itself: a member of the session
     /// has introduced them. Nothing of any other session or feature may pass to or from such a guest. Each call replaces

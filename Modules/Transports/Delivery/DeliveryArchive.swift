@@ -137,7 +137,7 @@ final class DeliveryArchive: Sendable {
     func flush(since count: UInt64) async throws {
         await withCheckedContinuation { continuation in
             let isDone: Bool = state.withLock { state in
-                // What is tried again after a failure waits for the next write, which nobody may ask for.
+                // After a failure some changes wait for the next write, and perhaps nothing asks for one.
                 let hasFailed = state.failure.map { $0.count > count } ?? false
                 guard state.writtenCount < state.notedCount, !hasFailed else { return true }
                 state.waiters.append((state.notedCount, continuation))

@@ -6,7 +6,7 @@ import Testing
 
 /// Members that are added to a group: a view that a member only hears of, and members that don't exist.
 @Suite struct AdditionTests {
-    /// One control named 30 members. Nothing was confirmed again, whoever left and whoever went on.
+    /// A member took over a control that named 30 members, and its group never confirmed anything again.
     @Test func `A control that adds more members than a group has room for is refused`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"])
         try company.run(rounds: 2)
@@ -53,15 +53,14 @@ import Testing
         #expect(company.members(of: "tablet") == ["phone", "tablet", "tv", "watch"])
     }
 
-    /// Of the three that decided, two stop before they have told anybody. Those who hear of it from the third can't wait for
-    /// each other.
+    /// Three members decide. Two of them stop before they tell anybody, so two others hear of the view from the third one only.
     @Test func `A view that two of three deciders took with them is followed in the end`() throws {
         var company = EngineCompany(paired: ["a", "b", "c", "d", "e"])
         try company.run(rounds: 2)
         for one in ["a", "b"] { for other in ["c", "d", "e", "f"] { company.cut(one, other) } }
         company.add("f", founds: false)
         company["c"].invite("f")
-        // Nobody is suspected, so that nobody is let go.
+        // Without suspicion the group closes no member.
         try company.run(rounds: 12, suspects: false)
         #expect(company.members(of: "c").contains("f") && !company.members(of: "a").contains("f"))
         company.mend()
@@ -149,7 +148,7 @@ import Testing
         #expect(company.members(of: "b").contains("t") && company.members(of: "c").contains("t"))
     }
 
-    /// Those that decided are gone. The newcomer, whom the user of the member that is left has invited too, is all it hears.
+    /// The members that decided are gone. The third one hears only the newcomer, which its user has invited too.
     @Test func `Who has invited a newcomer believes it that it was added`() throws {
         var company = EngineCompany(paired: ["a", "b", "c"])
         try company.run(rounds: 2)
