@@ -70,7 +70,9 @@ struct RoundTrips: Sendable {
     /// - Parameters: sent here, received there, sent there, received here; each by the clock of the place.
     /// - Returns: false when only another round trip tells which of two clocks the peer has now.
     @discardableResult
-    mutating func add(sentHere: Date, receivedThere: Date, sentThere: Date, receivedHere: Date) -> Bool {
+    mutating func add(
+        sentHere: Date, receivedThere: Date, sentThere: Date, receivedHere: Date, evenIfLate: Bool = false
+    ) -> Bool {
         // The upper bound is of the moment at which the round trip began.
         let drift = Self.driftMax * max(0, receivedHere.timeIntervalSince(sentHere))
         let new = Bounds(
@@ -80,7 +82,7 @@ struct RoundTrips: Sendable {
         let kept = remaining(at: receivedHere)
         let (lower, upper) = (max(new.lower, kept?.lower ?? new.lower), min(new.upper, kept?.upper ?? new.upper))
         if lower > upper + 2 * Self.roundingSeconds {
-            if let last = bounds.last, sentHere < last.measuredAt { return false }
+            if let last = bounds.last, sentHere < last.measuredAt, !evenIfLate { return false }
             bounds = []
             // No moment that the clock has shown before it was set.
             let shown = receivedHere.addingTimeInterval(kept?.upper ?? new.upper)

@@ -65,7 +65,7 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case baseRefused
     /// A state in which more has come since its snapshot still counts as in that snapshot.
     case carriedOnce
-    /// An engine that was launched again doesn't say that its state includes an earlier life's events.
+    /// A snapshot doesn't say which lives it counts.
     case livesUntold
     /// An event that ends a peer's shown state is a duplicate.
     case duplicateWhenShown
@@ -131,6 +131,16 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case originForgotten
     /// One member's report of an addition is enough.
     case additionOnHearsay
+    /// A member that has accepted an addition waits for reports of it all the same.
+    case acceptedUncounted
+    /// A member that few answer proposes in its turn.
+    case deafProposes
+    /// Founding keeps the tokens of other sources.
+    case tokensKept
+    /// What the log refuses is shown on top of a peer's state.
+    case refusedShown
+    /// A round trip from before a clock was set counts.
+    case lateRoundTrip
 
     package init?(name: String) {
         guard let mutation = Self.allCases.first(where: { "\($0)" == name }) else { return nil }

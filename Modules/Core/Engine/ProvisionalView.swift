@@ -19,12 +19,7 @@ extension SessionSyncEngine {
     /// What the shown state includes, and what peers are to know of it.
     var visibleVector: [String: UInt64] {
         var vector = shownVector
-        if let tag = livesTag { vector[tag.key] = 0 }
-        if let tag = peersLivesTag, let slot = sources.slot(of: tag.latest),
-            sources.vectorKey(slot) == tag.latest.peerID
-        {
-            vector[tag.key] = 0
-        }
+        for tag in livesTags(for: vector) { vector[tag.key] = 0 }
         if isClassic, !isOrdered { vector[SnapshotCarrier.mark(of: localPeerID)] = 0 }
         return vector
     }
@@ -78,7 +73,7 @@ extension SessionSyncEngine {
         applied = []
         let isPlaced = new.contains { $0.slot == entry.slot && $0.sequence == entry.sequence }
         // What the log refuses is not shown either.
-        let isRefused = if case .ignored = held { !isPlaced } else { false }
+        let isRefused = if case .ignored = held { !mutations.contains(.refusedShown) } else { false }
         if entry.sequence == shown + 1, !isPlaced, !isRefused { new.insert(entry, at: 0) }
         var outcome: SessionEventOutcome?
         for entry in new {

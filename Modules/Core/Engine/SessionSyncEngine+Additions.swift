@@ -52,7 +52,8 @@ extension SessionSyncEngine {
     /// Whether this member installs a view of which it hears: it has accepted the additions, or a majority of those in reach
     /// report them. This member doesn't count, so it follows the only other one in reach.
     func isBelieved(_ record: SessionViewRecord) -> Bool {
-        let accepted = stance.change?.accepted?.record.membership.open.map(\.source) ?? []
+        let change = mutations.contains(.acceptedUncounted) ? nil : stance.change
+        let accepted = change?.accepted?.record.membership.open.map(\.source) ?? []
         let added = record.membership.open.map(\.source).filter { source in
             !accepted.contains(source) && sources.slot(of: source).map { !sources[$0].isOpen } ?? true
         }

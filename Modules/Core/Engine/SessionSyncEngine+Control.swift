@@ -129,7 +129,8 @@ extension SessionSyncEngine {
         else { return }
         var trips = sources.roundTrips(with: message.source.peerID)
         let isConclusive = trips.add(
-            sentHere: echo.sentAt, receivedThere: echo.receivedAt, sentThere: message.sentAt, receivedHere: moment)
+            sentHere: echo.sentAt, receivedThere: echo.receivedAt, sentThere: message.sentAt, receivedHere: moment,
+            evenIfLate: mutations.contains(.lateRoundTrip))
         guard isConclusive else {
             pending.controls.insert(message.source.peerID)
             return

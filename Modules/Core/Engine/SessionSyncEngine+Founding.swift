@@ -113,7 +113,7 @@ extension SessionSyncEngine {
         found()
         sources.open(slot)
         forgetGapsOfOthers()
-        forgetTokens()
+        if !mutations.contains(.tokensKept) { forgetTokens() }
         return true
     }
 

@@ -31,6 +31,7 @@ extension SessionSyncEngine {
         let isOrdered = included.removeValue(forKey: SnapshotCarrier.mark(of: metadata.sourcePeerID)) == nil
         let ownTag = LivesTag.take(of: localPeerID, outOf: &included)
         let authorsTag = LivesTag.take(of: metadata.sourcePeerID, outOf: &included)
+        included = included.filter { $0.value > 0 }
         if isClassic, try !nameLives(in: &included, by: authorsTag) {
             return .staleIgnored(state: state, currentRevision: snapshotRevision)
         }
@@ -116,29 +117,18 @@ extension SessionSyncEngine {
     /// name this one doesn't know. So it is if the peer names none of the earlier lives that this one knows of.
     /// - Returns: how many events of it the state includes.
     private func takeEarlierLife(outOf included: inout [String: UInt64], _ tag: LivesTag?) -> UInt64 {
-        guard incarnation != 0, let sequence = included[localPeerID] else { return 0 }
+        guard incarnation != 0 else { return 0 }
         if let tag, isClassic {
-            if tag.latest == source { return namesEarlierLife(of: tag.earlier, included) ? 0 : tag.earlier }
-            included[localPeerID] = nil
-            included[tag.latest.description] = sequence
-            return 0
+            if tag.latest != source, let sequence = included.removeValue(forKey: localPeerID) {
+                included[tag.latest.description] = sequence
+            }
+            return namesEarlierLife(of: tag.earlier, included) ? 0 : tag.earlier
         }
-        // A peer names every life but the latest that it knows.
-        if isClassic, let name = onlyLifeUnnamed(in: included) {
-            included[localPeerID] = nil
-            included[name] = sequence
-            return 0
-        }
+        guard let sequence = included[localPeerID] else { return 0 }
         let isFromBefore = isClassic && shownOfEarlierLife > 0 && !included.keys.contains { isEarlierLife($0) }
         guard sequence > sources[0].held || isFromBefore else { return 0 }
         included[localPeerID] = nil
         return sequence
-    }
-
-    /// The one earlier life that the base includes by its name, and the peer doesn't name.
-    private func onlyLifeUnnamed(in included: [String: UInt64]) -> String? {
-        guard let lives = taken?.unmet.keys.filter({ isEarlierLife($0) && included[$0] == nil }) else { return nil }
-        return lives.count == 1 ? lives.first : nil
     }
 
     /// Whether the peer has found the name of the earlier life with so many events.

@@ -64,8 +64,12 @@ extension SessionSyncEngine {
     /// How many events the shown state includes. The vector only grows, so two equal counts mean one vector.
     var countOfShown: UInt64 { shownVector.values.reduce(shownOfEarlierLife, &+) }
 
-    /// Whether a peer can't know the order of the shown state's events: the caller is to publish it.
-    @usableFromInline var isUntold: Bool { taken != nil && isClassic && carrier == nil }
+    /// Whether the caller hasn't published the shown state: the launch that did may be gone.
+    @usableFromInline var isUntold: Bool {
+        guard let taken, isClassic else { return false }
+        let isOfEarlierLife = taken.earlierLife > 0 || taken.unmet.keys.contains { isEarlierLife($0) }
+        return carrier == nil || isOfEarlierLife && carrier?.peerID != localPeerID
+    }
 
     /// Whether the state includes all that can't be put on top of it: what the base includes, and the events of its author's
     /// earlier lives. An author that has been launched again may include these without knowing that life's name.
@@ -126,10 +130,16 @@ extension SessionSyncEngine {
         taken?.earlierLife = 0
     }
 
-    /// What this engine's snapshots say of its lives while it can't name the earlier one.
-    var livesTag: LivesTag? {
-        let count = shownOfEarlierLife
-        return count > 0 && !mutations.contains(.livesUntold) ? LivesTag(latest: source, earlier: count) : nil
+    /// What snapshots say of the bare ids in a vector, because metadata that the caller makes name no life.
+    func livesTags(for vector: [String: UInt64]) -> [LivesTag] {
+        guard isClassic || shownOfEarlierLife > 0, !mutations.contains(.livesUntold) else { return [] }
+        return sources.indices.compactMap { slot in
+            let source = sources[slot].source
+            guard source.incarnation != 0, sources.vectorKey(slot) == source.peerID else { return nil }
+            let earlier =
+                slot == 0 ? shownOfEarlierLife : peersLivesTag?.latest == source ? peersLivesTag?.earlier ?? 0 : 0
+            return earlier > 0 || vector[source.peerID] ?? 0 > 0 ? LivesTag(latest: source, earlier: earlier) : nil
+        }
     }
 
     /// Gives lives the names by which they are known here.
@@ -139,14 +149,16 @@ extension SessionSyncEngine {
             let isShownOnly = taken == nil && provisional?.vector[tag.latest.peerID] != nil
             if isShownOnly, sources.lives(of: tag.latest.peerID) == 0 { return false }
             if sources.slot(of: tag.latest) == nil {
-                setApart(tag.latest)
+                if tag.earlier > 0 { setApart(tag.latest) }
                 try meet(tag.latest)
             }
             let earlier = sources.indices.last { slot in
                 let source = sources[slot].source
                 return source.peerID == tag.latest.peerID && source != tag.latest && sources[slot].held >= tag.earlier
             }
-            if let key = earlier.map(sources.vectorKey) { included[key] = max(included[key] ?? 0, tag.earlier) }
+            if tag.earlier > 0, let key = earlier.map(sources.vectorKey) {
+                included[key] = max(included[key] ?? 0, tag.earlier)
+            }
         }
         // The author knows of a later life, and has a name for the one that is the latest here.
         for slot in sources.indices.dropFirst() {
@@ -192,8 +204,8 @@ struct SnapshotCarrier: Sendable {
     static func mark(of peerID: String) -> String { "\(peerID)/unordered" }
 }
 
-/// What an engine that was launched again says in its vector: which life its bare id means, and how many events of an earlier
-/// life its state includes, whose name it doesn't know. The key's value is 0, so versions that can't read it take no notice.
+/// What a vector says of a bare id: which life it means, and how many events of an earlier life the state includes whose name
+/// isn't known. The key's value is 0, so versions that can't read it take no notice.
 struct LivesTag: Sendable {
     let latest: SessionSource
     let earlier: UInt64

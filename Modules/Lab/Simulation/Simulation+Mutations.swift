@@ -20,7 +20,8 @@ extension Simulation {
 
     /// The rules of sessions: `SessionWatchSimulation` finds them broken where the power goes.
     public static var sessionMutationNames: [String] {
-        canBreakRules ? ["copyOfAnother", "statesUncompared", "reducesOriginal", "wallClockCounts"] : []
+        canBreakRules
+            ? ["copyOfAnother", "statesUncompared", "reducesOriginal", "wallClockCounts", "lateRoundTrip"] : []
     }
 }
 
@@ -28,13 +29,24 @@ extension Simulation {
     /// Where a broken rule shows.
     public static func setting(for mutation: String) -> SimulationSetting {
         switch mutation {
-        case "unboundedNumbers", "strangersHeard", "anyStamp": .liars
+        case "unboundedNumbers", "strangersHeard", "anyStamp", "refusedShown": .liars
         case "duplicateWhenShown", "baseRefused", "livesUntold", "carriedOnce": .original
         case "foldsReference": .late
-        case "additionOnHearsay": .hub
+        case "additionOnHearsay", "deafProposes": .hub
         case "sourcesKept": .lives
         case _ where ofCompany.contains(mutation): .company
         default: .ordinary
+        }
+    }
+
+    /// A seed in whose neighbourhood it shows, where others rarely do.
+    public static func knownSeed(for mutation: String) -> UInt64? {
+        switch mutation {
+        case "refusedShown": 261_127_102_551_000_885
+        case "deafProposes": 261_127_090_755_000_380
+        case "livesUntold": 261_127_123_744_001_964
+        case "lateRoundTrip": 2_611_262_300_000_390
+        default: nil
         }
     }
 
@@ -47,10 +59,10 @@ extension Simulation {
 
     private static let coveredOfCompany = [
         "newerViewCounts", "floorEarly", "forgetsAccepted", "relayByQuarantined", "reissueByOthers", "loneStays",
-        "originForgotten",
+        "originForgotten", "acceptedUncounted",
     ]
 
-    private static let covered = coveredOfCompany
+    private static let covered = coveredOfCompany + ["tokensKept"]
 
     /// Whether the broken rule ends the process.
     public static func traps(with mutation: String) -> Bool { mutation == "unboundedNumbers" }

@@ -40,10 +40,11 @@ func makeEngine(
 
 /// A snapshot as adapters written for the reference build it by hand.
 func handMadeSnapshot(
-    _ engine: inout ListEngine, listsItself: Bool = true, at moment: Date = noon
+    _ engine: inout ListEngine, listsItself: Bool = true, namesLives: Bool = true, at moment: Date = noon
 ) -> SessionSyncSnapshot<[String]> {
     var vector = engine.store.lastSequenceByPeerID
     if !listsItself { vector[engine.localPeerID] = nil }
+    if !namesLives { vector = vector.filter { $0.value > 0 } }
     return SessionSyncSnapshot(
         metadata: SessionSyncMetadata(
             sessionID: engine.sessionID, featureID: "list", sourcePeerID: engine.localPeerID,

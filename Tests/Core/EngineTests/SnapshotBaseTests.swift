@@ -16,14 +16,16 @@ import Testing
     }
 
     /// The phone and the watch hold each other's laps; then the phone is launched again and has the watch's state.
-    private func relaunched(mutations: EngineMutations = []) throws -> (phone: ListEngine, watch: ListEngine) {
+    private func relaunched(
+        namesLives: Bool = true, mutations: EngineMutations = []
+    ) throws -> (phone: ListEngine, watch: ListEngine) {
         var (phone, watch) = (launch("phone", 1), launch("watch", 2))
         for lap in 0..<3 {
             _ = try watch.receive(phone.submitLocal("p\(lap)", at: noon + Double(lap)))
             _ = try phone.receive(watch.submitLocal("w\(lap)", at: noon + Double(lap) + 0.5))
         }
         phone = launch("phone", 3, mutations: mutations)
-        _ = try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 5))
+        _ = try phone.applySnapshot(handMadeSnapshot(&watch, namesLives: namesLives, at: noon + 5))
         return (phone, watch)
     }
 
@@ -69,9 +71,10 @@ import Testing
         #expect(try watch.receive(phone.submitLocal("third", at: noon + 2)) == .applied(["lost", "second", "third"]))
     }
 
-    /// The phone was launched again and doesn't know the name of its earlier life. The watch misses its first event.
+    /// The phone was launched again, and the watch, of an earlier version, has not told it the name of its earlier life. Then the
+    /// watch misses its first event.
     private func afterLoss(mutations: EngineMutations = []) throws -> (phone: ListEngine, watch: ListEngine) {
-        var (phone, watch) = try relaunched(mutations: mutations)
+        var (phone, watch) = try relaunched(namesLives: false, mutations: mutations)
         _ = try phone.submitLocal("lost", at: noon + 10)
         let second = try phone.submitLocal("second", at: noon + 11)
         #expect(try watch.receive(second) == .snapshotRequired(expectedSequence: 1, receivedSequence: 2))
@@ -90,6 +93,30 @@ import Testing
         let (phone, watch) = try afterLoss(mutations: [.livesUntold])
         #expect(watch.state.count == 6)
         #expect(watch.state != phone.state)
+    }
+
+    /// The watch has the second of two taps when the phone is launched again. The new launch has one tap, like its state.
+    private func afterUntoldLaunch(mutations: EngineMutations = []) throws -> (phone: ListEngine, watch: ListEngine) {
+        var (phone, watch) = (launch("phone", 1), launch("watch", 2))
+        let first = try phone.submitLocal("first", at: noon)
+        _ = try watch.receive(phone.submitLocal("second", at: noon + 1))
+        phone = launch("phone", 3, mutations: mutations)
+        let third = try phone.submitLocal("third", at: noon + 2)
+        _ = try watch.applySnapshot(handMadeSnapshot(&phone, listsItself: false, at: noon + 2))
+        _ = try watch.receive(third)
+        _ = try watch.receive(first)
+        return (phone, watch)
+    }
+
+    @Test func `A state says whose launch it counts, also before any of its events has come`() throws {
+        var (phone, watch) = try afterUntoldLaunch()
+        #expect(watch.state == ["first", "second", "third"])
+        #expect(try phone.applySnapshot(handMadeSnapshot(&watch, at: noon + 3)) == .applied(watch.state))
+    }
+
+    @Test(.breaksRules) func `Untold, it would count for the launch before`() throws {
+        let (_, watch) = try afterUntoldLaunch(mutations: [.livesUntold])
+        #expect(watch.state != ["first", "second", "third"])
     }
 
     @Test func `An own tap that the state lacks stays on top of it, under its name and once`() throws {
@@ -169,7 +196,10 @@ import Testing
             Issue.record("three events count twice")
             return
         }
-        #expect(phone.store.lastSequenceByPeerID == ["phone": 3, "phone/1": 3, "phone/unordered": 0, "watch": 3])
+        #expect(
+            phone.store.lastSequenceByPeerID == [
+                "phone": 3, "phone/3+0": 0, "phone/1": 3, "phone/unordered": 0, "watch": 3, "watch/2+0": 0,
+            ])
     }
 
     @Test func `A state that lacks what the base includes changes nothing`() throws {

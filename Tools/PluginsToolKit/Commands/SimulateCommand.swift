@@ -322,16 +322,22 @@
             let simulation = Simulation(
                 subjects: subjects,
                 options: SimulationOptions(mutation: name, stores: store, setting: setting, members: members))
-            return MutationRow(name, simulation.run(from..<(from + seeds)) { !$0.failures.isEmpty })
+            return MutationRow(name, simulation.run(range(for: name)) { !$0.failures.isEmpty })
         }
 
         private func sessionRow(_ name: String) throws -> MutationRow {
             guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else {
                 throw ToolError("rules of sessions need a newer system")
             }
-            var simulation = SessionWatchSimulation(losesPower: true)
+            // Which rules show only with power cuts, and which without, is a matter of seeds.
+            var simulation = SessionWatchSimulation(losesPower: Simulation.knownSeed(for: name) == nil)
             simulation.mutation = name
-            return MutationRow(name, simulation.run(from..<(from + seeds), stopsAtFailure: true))
+            return MutationRow(name, simulation.run(range(for: name), stopsAtFailure: true))
+        }
+
+        private func range(for mutation: String) -> Range<UInt64> {
+            let first = Simulation.knownSeed(for: mutation) ?? from
+            return first..<(first + seeds)
         }
 
         /// A broken rule that ends the process gets one of its own.

@@ -185,9 +185,10 @@ final class LobbyRun {
         configuration.seed = random.next()
         do {
             let plain = try network.makeTransport(localPeer: peer, configuration: configuration, store: store)
-            let transport: any SessionSyncTransport = isRecorded ? DiagnosticsSession(wrapping: plain) : plain
+            var transport: any SessionSyncTransport = isRecorded ? DiagnosticsSession(wrapping: plain) : plain
+            if mutation == .staleByStamp { transport = StampComparingTransport(wrapped: transport) }
             let made = Locked<LobbyApp?>(nil)
-            onMain { [ledger, log, network, schedule, mutation] in
+            onMain { [ledger, log, network, schedule, mutation, transport] in
                 let app = LobbyApp(
                     device: device, transport: transport, clock: network.clock(of: peer), store: store,
                     membersMax: schedule.membersMax, mutation: mutation, seed: seed, ledger: ledger,

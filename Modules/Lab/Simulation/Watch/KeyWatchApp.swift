@@ -28,7 +28,7 @@ final class KeyWatchApp: Sendable {
         self.clock = clock
         self.isOld = isOld
         var configuration = DeliveryConfiguration.watchConnectivity
-        configuration.seed = seed
+        configuration.seed = mutation == KeyWatchSimulation.reusesOutbox ? UInt64(device) : seed
         transport = try WatchConnectivitySessionSyncTransport(
             localPeer: WatchApp.peer(device), session: session, store: store, configuration: configuration,
             clock: clock)

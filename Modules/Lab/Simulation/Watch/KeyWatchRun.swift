@@ -350,7 +350,7 @@ final class KeyWatchRun {
         backups[index] = nil
         note("restored store", index, time) {
             devices[index].kill()
-            disks.withLock { $0[index].contents = backup.withoutDelivery }
+            disks.withLock { $0[index].contents = backup }
         }
     }
 
@@ -358,17 +358,5 @@ final class KeyWatchRun {
         faults[kind, default: 0] += 1
         body()
         if let time { returns[index] = pair.elapsed + time }
-    }
-}
-
-extension StoreContents {
-    /// Delivery numbers what it sends, and doesn't notice that its own part of a store has gone back (Docs/Reliability.md).
-    fileprivate var withoutDelivery: StoreContents {
-        var (rest, batch) = (self, StoreBatch())
-        let catalog = catalog(prefix: "delivery/")
-        for key in catalog.keys { batch.removeValue(for: key) }
-        for journal in catalog.journals { batch.erase(journal.name) }
-        try? rest.commit(batch)
-        return rest
     }
 }

@@ -22,8 +22,11 @@ public struct KeyWatchSimulation: Sendable {
         ? [
             "oneWay", "noTombstones", "arrivalOrder", "largeBlocks", "silentErrors", "manualIsAutomatic",
             "onlyAppAsks", "securedLeaves", "noAnswer", "noRetry", "noWants", "recordTooSoon", "equalSetsCount",
-            "looseKeysWait",
+            "looseKeysWait", reusesOutbox,
         ] : []
+
+    /// Every launch of a transport numbers its messages in the outbox of the launch before, which a restored store gives again.
+    static let reusesOutbox = "reusesOutbox"
 
     /// Batches, on both devices.
     public var changes: UInt32 = 40

@@ -1,0 +1,27 @@
+import MeshBus
+import MeshIdentity
+import MeshTransport
+
+/// The failing twin of delivery's rule for states of two sessions: it compares their stamps, which follow the clocks of
+/// different peers, and doesn't send what seems to be late.
+final class StampComparingTransport: TransportWrapper {
+    let wrapped: any SessionSyncTransport
+    private let latest = Locked<[String: SessionSyncMetadata]>([:])
+
+    init(wrapped: any SessionSyncTransport) { self.wrapped = wrapped }
+
+    func sendSnapshot(
+        _ snapshot: AnySessionSyncSnapshot, mode: SessionDeliveryMode, to peer: SessionPeer?
+    ) async throws {
+        let metadata = snapshot.metadata
+        let isLate = latest.withLock { latest in
+            if let sent = latest[metadata.featureID], sent.sessionID != metadata.sessionID, sent.stamp > metadata.stamp
+            {
+                return true
+            }
+            latest[metadata.featureID] = metadata
+            return false
+        }
+        if !isLate { try await wrapped.sendSnapshot(snapshot, mode: mode, to: peer) }
+    }
+}
