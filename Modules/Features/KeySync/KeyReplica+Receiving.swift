@@ -157,7 +157,8 @@ extension KeyReplica {
         if piece.offset == download.bytes.count { download.bytes.append(piece.bytes) }
         peer.pieceMark = .init(name: name, count: download.bytes.count)
         guard download.bytes.count == piece.total else {
-            peer.download = download
+            // The beginning is still to come.
+            peer.download = download.bytes.isEmpty ? nil : download
             return nil
         }
         peer.download = nil

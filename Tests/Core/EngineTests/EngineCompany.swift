@@ -21,16 +21,13 @@ struct EngineCompany {
     init() {}
 
     /// Members from the beginning.
-    init(paired names: [String], mutations: EngineMutations = []) {
-        self.mutations = mutations
-        var options = SessionEngineOptions<[String], String>()
-        options.mutations = mutations
+    init(paired names: [String]) {
         let members = names.enumerated().map { SessionSource(peerID: $1, incarnation: UInt32($0 + 1)) }
         for member in members {
             engines[member.peerID] = ListEngine(
                 sessionID: session, featureID: "list", localPeerID: member.peerID, payloadType: "list.event",
                 snapshotPayloadType: "list.state", initialState: [], reducer: ListReducer(),
-                conflictPolicy: NoRepeatPolicy(), seed: UInt64(member.incarnation), members: members, options: options)
+                conflictPolicy: NoRepeatPolicy(), seed: UInt64(member.incarnation), members: members)
         }
     }
 
