@@ -131,13 +131,13 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case originForgotten
     /// One member's report of an addition is enough.
     case additionOnHearsay
-    /// A member that has accepted an addition waits for reports of it all the same.
+    /// A member that has accepted an addition still waits for reports of it.
     case acceptedUncounted
-    /// A member that few answer proposes in its turn.
+    /// A member that hears no majority proposes in its turn.
     case deafProposes
     /// Founding keeps the tokens of other sources.
     case tokensKept
-    /// What the log refuses is shown on top of a peer's state.
+    /// An event that the log refuses is shown on top of a peer's state.
     case refusedShown
     /// A round trip from before a clock was set counts.
     case lateRoundTrip

@@ -64,7 +64,8 @@ extension SessionSyncEngine {
     /// How many events the shown state includes. The vector only grows, so two equal counts mean one vector.
     var countOfShown: UInt64 { shownVector.values.reduce(shownOfEarlierLife, &+) }
 
-    /// Whether the caller hasn't published the shown state: the launch that did may be gone.
+    /// Whether the caller has to publish the shown state: no snapshot carries it, or only one of the peer, which may have been
+    /// launched again since, as this app was.
     @usableFromInline var isUntold: Bool {
         guard let taken, isClassic else { return false }
         let isOfEarlierLife = taken.earlierLife > 0 || taken.unmet.keys.contains { isEarlierLife($0) }
@@ -130,7 +131,7 @@ extension SessionSyncEngine {
         taken?.earlierLife = 0
     }
 
-    /// What snapshots say of the bare ids in a vector, because metadata that the caller makes name no life.
+    /// Tags that name the life of each bare id in a vector, because metadata that the caller makes don't.
     func livesTags(for vector: [String: UInt64]) -> [LivesTag] {
         guard isClassic || shownOfEarlierLife > 0, !mutations.contains(.livesUntold) else { return [] }
         return sources.indices.compactMap { slot in

@@ -157,7 +157,7 @@ extension KeyReplica {
         if piece.offset == download.bytes.count { download.bytes.append(piece.bytes) }
         peer.pieceMark = .init(name: name, count: download.bytes.count)
         guard download.bytes.count == piece.total else {
-            // The beginning is still to come.
+            // A store can't read an empty one back, and the mark above asks for the beginning.
             peer.download = download.bytes.isEmpty ? nil : download
             return nil
         }

@@ -19,8 +19,8 @@ import MeshVirtualTime
 /// has. Once all has arrived, both show the same, and each tap once.
 ///
 /// A seed may end otherwise, and is counted by its cause, if an event was lost, with a message or with the processes that held
-/// it, or if a message was under way during two launches: whoever receives it can't tell whose life it speaks of.
-/// One that comes from a dead launch, after its successor was answered, may leave them unequal until an app publishes again.
+/// it, or if a message was under way during two launches: the receiver can't tell which life it counts. A message that a dead
+/// launch had sent may arrive after its successor was answered: then the apps may differ until one publishes again.
 final class OriginalApps<Feature: SimulatedFeature> {
     private typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>
 
@@ -33,7 +33,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
         var life = 0
         /// Numbers of the events that its engine has had, as events or in a state.
         var known: Set<UInt32> = []
-        /// Which life of the other app it has last sent its state when asked.
+        /// The life of the other app whose question this app has answered last.
         var answered: Int?
         /// What the system keeps for it until it runs.
         var waiting: [Int] = []
@@ -44,7 +44,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
     private struct Passage {
         let message: Message
         let sender: Int
-        /// By peer: which lives the apps had when it was sent.
+        /// The life of each app when the message was sent, by peer.
         let lives: [Int]
         var lane: Lane
     }

@@ -39,7 +39,7 @@ extension Simulation {
         }
     }
 
-    /// A seed in whose neighbourhood it shows, where others rarely do.
+    /// The first of a few seeds among which one notices the broken rule, for rules that few seeds notice.
     public static func knownSeed(for mutation: String) -> UInt64? {
         switch mutation {
         case "refusedShown": 261_127_102_551_000_885

@@ -53,7 +53,7 @@ import Testing
         #expect(company.members(of: "tablet") == ["phone", "tablet", "tv", "watch"])
     }
 
-    /// Three members decide. Two of them stop before they tell anybody, so two others hear of the view from the third one only.
+    /// Three members decide on a view. Two of them stop before they send it, so the other two hear of it from the third only.
     @Test func `A view that two of three deciders took with them is followed in the end`() throws {
         var company = EngineCompany(paired: ["a", "b", "c", "d", "e"])
         try company.run(rounds: 2)

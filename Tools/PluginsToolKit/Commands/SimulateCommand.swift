@@ -329,7 +329,7 @@
             guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else {
                 throw ToolError("rules of sessions need a newer system")
             }
-            // Which rules show only with power cuts, and which without, is a matter of seeds.
+            // The known seeds are of runs without power cuts.
             var simulation = SessionWatchSimulation(losesPower: Simulation.knownSeed(for: name) == nil)
             simulation.mutation = name
             return MutationRow(name, simulation.run(range(for: name), stopsAtFailure: true))

@@ -12,7 +12,7 @@ package enum LobbyMutation: String, CaseIterable, Sendable {
     case notKept
     /// A session that was left goes on beside the next.
     case leftRunning
-    /// The transport takes the next session's state for late if its stamp is earlier (`StampComparingTransport`).
+    /// The transport drops the next session's state if its stamp is earlier (`StampComparingTransport`).
     case staleByStamp
 
     /// Whether rules can be broken: whether the environment of the build said `MESH_MUTATIONS=1` (Package.swift).

@@ -149,7 +149,7 @@ extension TransportConformance {
             defer { sending.cancel() }
             for _ in 0..<5 { await bench.settle() }
             let received = bench.record(unread)
-            // Each wait is for one more, so that patience isn't spent by how many there are.
+            // Each envelope gets the whole patience.
             var count = 0
             while count < sequences.count {
                 try await bench.wait(for: "envelope \(count + 1)") { received.count > count }

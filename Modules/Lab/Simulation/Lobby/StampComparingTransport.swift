@@ -2,8 +2,8 @@ import MeshBus
 import MeshIdentity
 import MeshTransport
 
-/// The failing twin of delivery's rule for states of two sessions: it compares their stamps, which follow the clocks of
-/// different peers, and doesn't send what seems to be late.
+/// The failing twin of delivery's rule for states of two sessions. It compares their stamps, which follow the clocks of
+/// different peers, and drops a state whose stamp is earlier.
 final class StampComparingTransport: TransportWrapper {
     let wrapped: any SessionSyncTransport
     private let latest = Locked<[String: SessionSyncMetadata]>([:])

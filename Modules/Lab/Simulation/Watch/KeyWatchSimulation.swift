@@ -25,7 +25,7 @@ public struct KeyWatchSimulation: Sendable {
             "looseKeysWait", reusesOutbox,
         ] : []
 
-    /// Every launch of a transport numbers its messages in the outbox of the launch before, which a restored store gives again.
+    /// A fault of delivery: each launch of a transport draws the same outbox.
     static let reusesOutbox = "reusesOutbox"
 
     /// Batches, on both devices.
