@@ -34,6 +34,9 @@ public final class ScenarioLink: TransportLink {
         if let refusal = core.withLock({ $0.accept(packet, from: peerID, linkID: id, to: address) }) { throw refusal }
     }
 
+    /// A scenario is of one user's devices.
+    public func isOwn(_ peerID: String) -> Bool { true }
+
     /// What was taken before still arrives. A second later the two are connected anew.
     public func disconnect(_ address: LinkAddress) {
         core.withLock { $0.disconnect(peerID, linkID: id, from: address) }

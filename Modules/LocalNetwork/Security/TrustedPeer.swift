@@ -13,10 +13,14 @@
         public let name: String
         /// When it was paired, by this device's clock, to the second.
         public let since: Date
+        /// Whether it is a device of the same user, as the user has said while pairing. Sessions let such a device in without an
+        /// invitation.
+        public let isOwn: Bool
 
         /// - Parameter name: what must not be shown is taken out, and what is too long is cut.
-        public init(id: PeerID, name: String, since: Date = Date()) {
+        public init(id: PeerID, name: String, since: Date = Date(), isOwn: Bool = false) {
             self.id = id
+            self.isOwn = isOwn
             self.name = DeviceName.sanitized(name)
             let seconds = since.timeIntervalSince1970.rounded(.down)
             self.since = Date(timeIntervalSince1970: seconds.isFinite ? seconds : 0)
@@ -27,7 +31,9 @@
             self.init(
                 id: try container.decode(PeerID.self, forKey: .id),
                 name: try container.decode(String.self, forKey: .name),
-                since: try container.decode(Date.self, forKey: .since))
+                since: try container.decode(Date.self, forKey: .since),
+                // Written by a version that didn't ask.
+                isOwn: try container.decodeIfPresent(Bool.self, forKey: .isOwn) ?? false)
         }
     }
 #endif

@@ -45,6 +45,9 @@
         /// Whether that peer may come in. Looks at memory only; O(1).
         public func contains(_ id: PeerID) -> Bool { self[id] != nil }
 
+        /// Whether the peer of that id was paired as a device of this user. Looks at memory only; O(1).
+        public func isOwn(_ peerID: String) -> Bool { PeerID(peerID).flatMap { self[$0] }?.isOwn ?? false }
+
         /// Lets that peer in from now on; in the place of what was known of it.
         /// - Throws: `SecurityError`: `full` beyond `countMax`, and what `init(file:)` throws. Nothing has changed then.
         public func trust(_ peer: TrustedPeer) throws(SecurityError) {

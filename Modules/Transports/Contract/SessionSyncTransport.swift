@@ -62,6 +62,10 @@ public protocol SessionSyncTransport: Sendable {
     /// Called from any thread. Must bound what it remembers; whoever finds no room is not let in.
     func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String)
 
+    /// Whether the peer of that id is a device of the same user. Sessions let such peers in without an invitation (`admits`).
+    /// Called from any thread; looks at memory only. The default is false: the transport can't tell.
+    func isOwn(_ peerID: String) -> Bool
+
     /// Envelopes from now on, each once, in the order of their arrival.
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope>
     /// The same as `receiveEnvelopes`, in turns: everything that has gathered since the last one, at most 256 envelopes.
@@ -97,6 +101,7 @@ extension SessionSyncTransport {
     public func cancel(eventID: UUID, featureID: String) -> Bool { false }
     public func isWaiting(eventID: UUID, featureID: String) -> Bool { false }
     public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {}
+    public func isOwn(_ peerID: String) -> Bool { false }
 
     public func send(
         _ envelopes: [AnySessionSyncEnvelope], mode: SessionDeliveryMode, to peer: SessionPeer?

@@ -62,6 +62,7 @@ extension TransportWrapper {
     public func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) {
         wrapped.admitGuests(peerIDs, toSession: sessionID, featureID: featureID)
     }
+    public func isOwn(_ peerID: String) -> Bool { wrapped.isOwn(peerID) }
 
     public func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> { wrapped.receiveEnvelopes() }
     public func receiveEnvelopeBatches() -> AsyncStream<[AnySessionSyncEnvelope]> { wrapped.receiveEnvelopeBatches() }

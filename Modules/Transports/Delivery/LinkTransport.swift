@@ -236,6 +236,9 @@ extension LinkTransport {
         shell.admit(guests: peerIDs, to: Guests.Scope(sessionID: sessionID, featureID: featureID))
     }
 
+    /// Whether the link says that the peer is a device of the same user.
+    public func isOwn(_ peerID: String) -> Bool { shell.link.isOwn(peerID) }
+
     /// Gives up what a peer that will not come back was to get, and forgets that it is known.
     public func forget(_ peer: SessionPeer) {
         shell.perform { state, _ in state.core.forget(peer.id) }

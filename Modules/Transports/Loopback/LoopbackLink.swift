@@ -46,5 +46,8 @@ public final class LoopbackLink: TransportLink {
         observer.received(packet.bytes, on: packet.lane, from: address)
     }
 
+    /// Both ends are in this process.
+    public func isOwn(_ peerID: String) -> Bool { true }
+
     public func close() async { phase.withLock { $0 = .closed } }
 }

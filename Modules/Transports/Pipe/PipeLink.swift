@@ -84,6 +84,9 @@ public final class PipeLink: TransportLink {
     /// there, or a folder that others may write. Ends with `close`; 64 wait for a slow reader, then the oldest make room.
     public func refusals() -> AsyncStream<PipeError> { strangers.subscribe() }
 
+    /// Only processes of one user meet here.
+    public func isOwn(_ peerID: String) -> Bool { true }
+
     /// Where it throws because of a path, it may be tried again.
     /// - Throws: `LinkError.closed`; `PipeError` with `alreadyStarted`, `addressInUse`, `otherUser`, `notPrivate`,
     ///   `invalidPath` or `systemCallFailed`.

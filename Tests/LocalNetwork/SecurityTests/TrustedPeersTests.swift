@@ -44,6 +44,18 @@
             #expect(try !peers.reload())
         }
 
+        @Test func `A peer is own if it was paired so`() throws {
+            let path = folder.file("peers")
+            let peers = try TrustedPeers(file: path)
+            try peers.trust(TrustedPeer(id: .sample(1), name: "watch", isOwn: true))
+            try peers.trust(TrustedPeer(id: .sample(2), name: "friend"))
+            let found = try TrustedPeers(file: path)
+            #expect(found.isOwn(PeerID.sample(1).description) && !found.isOwn(PeerID.sample(2).description))
+            #expect(!found.isOwn("watch") && !found.isOwn(PeerID.sample(3).description))
+            let earlier = "{ \"id\": \"\(PeerID.sample(1))\", \"name\": \"watch\", \"since\": 7 }"
+            #expect(try !JSONDecoder().decode(TrustedPeer.self, from: Data(earlier.utf8)).isOwn, "by an earlier version")
+        }
+
         @Test func `One more peer than there is room for is refused and changes nothing`() throws {
             let path = folder.file("peers")
             let peers = try TrustedPeers(file: path)

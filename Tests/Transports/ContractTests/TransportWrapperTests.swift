@@ -20,6 +20,7 @@ import Testing
         #expect(wrapper.cancel(eventID: UUID(), featureID: "workout"))
         #expect(wrapper.isWaiting(eventID: UUID(), featureID: "workout"))
         wrapper.admitGuests(["guest"], toSession: UUID(), featureID: "workout")
+        #expect(wrapper.isOwn("watch"))
         _ = (wrapper.receiveEnvelopes(), wrapper.receiveEnvelopeBatches())
         _ = (wrapper.receiveEnvelopeBatches { _ in true }, wrapper.envelopeBatches { _ in true })
         _ = (wrapper.receiveSnapshots(), wrapper.receiveSnapshotRequests(), wrapper.reachabilityChanges())
@@ -93,6 +94,10 @@ private final class Spy: SessionSyncTransport {
         return true
     }
     func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String) { note("admitGuests") }
+    func isOwn(_ peerID: String) -> Bool {
+        note("isOwn")
+        return true
+    }
     func receiveEnvelopes() -> AsyncStream<AnySessionSyncEnvelope> {
         note("receiveEnvelopes")
         return AsyncStream { $0.finish() }

@@ -152,6 +152,7 @@
         }
 
         func admit(guests peerIDs: Set<String>) { (link as? any GuestAdmittingLink)?.admit(guests: peerIDs) }
+        func isOwn(_ peerID: String) -> Bool { link.isOwn(peerID) }
         func disconnect(_ address: LinkAddress) { link.disconnect(address) }
         func close() async { await link.close() }
     }

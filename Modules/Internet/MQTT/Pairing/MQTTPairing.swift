@@ -28,19 +28,22 @@
 
         private let client: any RelayClient
         private let trustedPeers: TrustedPeers
+        private let isOwn: Bool
         private let state: Locked<State>
         private let start = ContinuousClock.now
 
         /// - Parameters:
         ///   - trustedPeers: where the peer goes when all is well.
         ///   - name: what the other person sees this device called.
+        ///   - isOwn: whether the other device is this user's own. Ask the user: sessions let such a device in without an
+        ///     invitation.
         ///   - makeClient: another client than libmosquitto's; its session should end with its connection.
         /// - Throws: `MQTTError` with `invalidArgument`, and what `makeClient` throws.
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, secret: PairingSecret, broker: MQTTBroker,
-            makeClient: (@Sendable () throws -> any RelayClient)? = nil
+            isOwn: Bool = false, makeClient: (@Sendable () throws -> any RelayClient)? = nil
         ) throws {
-            self.trustedPeers = trustedPeers
+            (self.trustedPeers, self.isOwn) = (trustedPeers, isOwn)
             let clientID = "sessionmesh-pairing-\(UInt64.random(in: 0 ... .max))"
             client =
                 try makeClient?() ?? MosquittoClient(broker: broker, clientID: clientID, sessionExpiry: .zero)
@@ -73,7 +76,8 @@
             timer.cancel()
             // Hands over the last word.
             await client.close()
-            let peer = try outcome.get()
+            let paired = try outcome.get()
+            let peer = TrustedPeer(id: paired.id, name: paired.name, since: paired.since, isOwn: isOwn)
             try trustedPeers.trust(peer)
             return peer
         }

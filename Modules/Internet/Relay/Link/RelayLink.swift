@@ -95,6 +95,9 @@
             try client.publish(try sealed.get())
         }
 
+        /// Whether the peer was paired as the user's own (`TrustedPeer.isOwn`).
+        public func isOwn(_ peerID: String) -> Bool { trustedPeers.isOwn(peerID) }
+
         public func disconnect(_ address: LinkAddress) {
             guard let id = PeerID(address.rawValue) else { return }
             perform { core, _ in core.disconnect(id) }

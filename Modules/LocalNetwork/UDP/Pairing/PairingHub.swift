@@ -269,7 +269,7 @@
 
         private func paired(_ name: String, _ connection: PairingConnection) {
             guard let id = connection.peer else { return }
-            let peer = TrustedPeer(id: id, name: name)
+            let peer = TrustedPeer(id: id, name: name, isOwn: configuration.isOwn)
             do {
                 try configuration.trustedPeers.trust(peer)
                 finish(.success(peer))

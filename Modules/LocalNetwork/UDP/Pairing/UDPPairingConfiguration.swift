@@ -20,6 +20,8 @@
         public var port: UInt16
         /// The own address to listen at, without a name; nil for every one.
         public var address: String?
+        /// Whether the other device is this user's own. Ask the user: sessions let such a device in without an invitation.
+        public var isOwn: Bool
         /// How long it stays open.
         public var window = PairingExchange.lifetime
         /// For a connection to prove its key and to say something.
@@ -29,7 +31,7 @@
         public init(
             identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, method: PairingExchange.Method,
             discovery: (any ServiceDiscovery)? = nil, manualPeer: UDPManualPeer? = nil, port: UInt16 = 0,
-            address: String? = nil
+            address: String? = nil, isOwn: Bool = false
         ) {
             self.identity = identity
             self.trustedPeers = trustedPeers
@@ -39,6 +41,7 @@
             self.manualPeer = manualPeer
             self.port = port
             self.address = address
+            self.isOwn = isOwn
         }
     }
 

@@ -193,6 +193,9 @@ extension WatchConnectivityLink: WatchSessionListener {
         }
     }
 
+    /// The counterpart is the user's own watch or phone.
+    public func isOwn(_ peerID: String) -> Bool { true }
+
     public func disconnect(_ address: LinkAddress) {
         let delay: Duration? = state.withLock { state in
             guard state.address == address, state.isConnected else { return nil }

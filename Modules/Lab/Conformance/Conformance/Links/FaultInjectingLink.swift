@@ -21,6 +21,7 @@ final class FaultInjectingLink: TransportLink, LinkObserver {
     func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError) {
         try faults.send(packet, from: index, to: address)
     }
+    func isOwn(_ peerID: String) -> Bool { base.isOwn(peerID) }
     /// Ends the connections of all; `mend` connects them anew.
     func disconnect(_ address: LinkAddress) { faults.disconnect(address, at: index) }
     func close() async {
