@@ -127,6 +127,8 @@ package enum EngineMutation: UInt8, CaseIterable, Sendable {
     case loneStays
     /// A session goes by the wall clock, which may be set.
     case wallClockCounts
+    /// The word of one of the user's own devices makes a group give way to another.
+    case ownUncounted
     /// Where an event was first written does not count when it is issued once more.
     case originForgotten
     /// One member's report of an addition is enough.

@@ -43,7 +43,7 @@ extension SessionSyncEngine {
     mutating func takeReport(_ message: EngineMessage<State, Event>, of slot: Int) {
         guard message.control.group == groupName else { return }
         let peerID = message.source.peerID
-        guard let witness = sources.openSlot(ofPeer: peerID) ?? (wishes.invited.contains(peerID) ? slot : nil) else {
+        guard let witness = sources.openSlot(ofPeer: peerID) ?? (isTrusted(peerID) ? slot : nil) else {
             return
         }
         sources[witness].report.take(message.control)

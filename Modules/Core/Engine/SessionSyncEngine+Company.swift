@@ -2,11 +2,15 @@ import MeshIdentity
 
 /// What one device wants of the group: whom to let in, whom to let go.
 ///
-/// It is forgotten with the process, but for invitations: whoever wants to join says so again, and who is away is found to be
-/// away again.
+/// It is forgotten with the process, except for invitations: a peer that wants to join says so again, and a peer that is away is
+/// found to be away again.
 struct CompanyWishes: Sendable {
     /// Peers that may join.
     var invited: Set<String> = []
+    /// Devices of this user, by the word of the link: they may join without an invitation.
+    var own: Set<String> = []
+    /// The groups in which peers say they are.
+    var groups = PeerGroups()
     /// Peers that the caller has not heard of for long.
     var suspected: Set<String> = []
     /// Members that the user does not wait for, since when: one that says something after that is waited for again.
@@ -69,6 +73,46 @@ struct AwaitedGroup: Sendable {
     var isGivenUp: Bool { ticks > 60 || silentTicks > 10 }
 }
 
+/// The groups in which peers say they are, each in its own controls.
+struct PeerGroups: Sendable {
+    struct Entry: Sendable {
+        let group: SessionSource?
+        /// The moment of the control, by its sender's clock.
+        let saidAt: HybridTimestamp
+        /// Number of ticks for which the peer has said so, and since it said so last.
+        var ticks = 0
+        var silentTicks = 0
+    }
+
+    private var entries: [String: Entry] = [:]
+
+    /// Number of ticks after which a silent peer is forgotten.
+    static let silentTicksMax = 60
+    /// Number of ticks for which members of another group are heard before the group of higher rank gives way.
+    static let patience = 20
+    static let countMax = 64
+
+    subscript(_ peerID: String) -> Entry? { entries[peerID] }
+
+    func peers(in group: SessionSource) -> [Entry] { entries.values.filter { $0.group == group } }
+
+    /// A control that comes late from a queue changes nothing.
+    mutating func hear(_ control: SessionControl, of peerID: String, at saidAt: HybridTimestamp) {
+        let known = entries[peerID]
+        guard known.map({ $0.saidAt <= saidAt }) ?? (entries.count < Self.countMax) else { return }
+        let ticks = known?.group == control.group ? known?.ticks ?? 0 : 0
+        entries[peerID] = Entry(group: control.group, saidAt: saidAt, ticks: ticks)
+    }
+
+    mutating func age() {
+        for (peerID, var entry) in entries {
+            entry.ticks += 1
+            entry.silentTicks += 1
+            entries[peerID] = entry.silentTicks <= Self.silentTicksMax ? entry : nil
+        }
+    }
+}
+
 extension SessionSyncEngine {
     /// The number of the view in which this engine is: it counts the changes of membership of a group of two and more.
     public var view: UInt64 { stance.number }
@@ -117,9 +161,29 @@ extension SessionSyncEngine {
         pending.isDigestDue = true
     }
 
+    /// Says whether that peer is a device of this user. The user's own devices join as if this device had invited them. The
+    /// caller asks the link each time, and at most 64 are remembered until the process ends.
+    package mutating func regard(_ peerID: String, asOwn isOwn: Bool) {
+        if !isOwn {
+            wishes.own.remove(peerID)
+        } else if wishes.own.count < CompanyWishes.invitedMax {
+            wishes.own.insert(peerID)
+        }
+    }
+
     /// Whether that peer may have a say in who joins: it asks to be the next to.
     func mayJoin(_ peerID: String) -> Bool {
-        wishes.invited.contains(peerID) || sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
+        wishes.invited.contains(peerID) || wishes.own.contains(peerID) || wasMember(peerID)
+    }
+
+    /// Whether this device believes what a peer that isn't a member says of the group's views. The user's own device loses that
+    /// with its membership, because a user may have let it go for its lies; an invitation gives it back.
+    func isTrusted(_ peerID: String) -> Bool {
+        wishes.invited.contains(peerID) || wishes.own.contains(peerID) && !wasMember(peerID)
+    }
+
+    private func wasMember(_ peerID: String) -> Bool {
+        sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
     }
 
     /// It waits to be taken in by the members of a group that exists, and founds none. Of a group that is not heard of any more
@@ -134,6 +198,10 @@ extension SessionSyncEngine {
         if wishes.awaited == nil { wishes.awaited = AwaitedGroup(group) }
         guard wishes.awaited?.group == group else { return }
         wishes.awaited?.hear(of: message.control.members, saidAt: message.saidAt)
+        let members = message.control.members
+        if members.count >= SessionMembership.openMax, !members.contains(where: { $0.peerID == localPeerID }) {
+            pending.raise(.notAdmitted(source))
+        }
     }
 
     /// Whether that is a group of two which is being founded while another one is there.
@@ -216,6 +284,7 @@ extension SessionSyncEngine {
         homeTicks += 1
         wishes.awaited?.ticks += 1
         wishes.awaited?.silentTicks += 1
+        wishes.groups.age()
         for slot in sources.indices.dropFirst() { sources[slot].report.age() }
         guard sealed, sources[0].isOpen else { return }
         wishes.closingPause -= min(1, wishes.closingPause)

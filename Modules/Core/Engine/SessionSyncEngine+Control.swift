@@ -76,10 +76,10 @@ extension SessionSyncEngine {
             hear(of: group, in: message)
         }
         if hearsClosing(message.control) { return false }
-        if isMember(message.source.peerID) || wishes.invited.contains(message.source.peerID), hearNewerView(message) {
+        if isMember(message.source.peerID) || isTrusted(message.source.peerID), hearNewerView(message) {
             return false
         }
-        if yields(to: message.control, of: message.source.peerID) { return false }
+        if yields(to: message) { return false }
         let isMember = message.control.group != nil && message.control.group == groupName && sources[slot].isOpen
         if isMember, message.control.members.contains(source) {
             takeFromMember(message, slot)

@@ -96,18 +96,40 @@ extension SessionSyncEngine {
         raiseFork(0, sources[0].held)
     }
 
-    /// Leaves this group for another one of the same session, if that has changed more often or is larger. Two groups come to be
-    /// when a peer founds one, for the first time or after it lost its store, while another exists. Only a member, or a peer
-    /// that a user of this one has invited, can make it leave. A sealed group of one yields too: its others have left.
-    mutating func yields(to control: SessionControl, of peerID: String) -> Bool {
+    /// Leaves this group for another one of the same session (rule 21 of Docs/Convergence.md). Two groups come to be when a peer
+    /// founds one, for the first time or after it lost its store, while another exists. A member or an invited peer is believed;
+    /// the word of the user's own devices is counted, but for the partner in a group of two, of which one has lost its store
+    /// (rule 8). A sealed group of one yields too: its others have left.
+    mutating func yields(to message: EngineMessage<State, Event>) -> Bool {
+        let (control, peerID) = (message.control, message.source.peerID)
+        if isMember(peerID) || wishes.own.contains(peerID) {
+            wishes.groups.hear(control, of: peerID, at: message.saidAt)
+        }
         guard groupName != nil, let group = control.group, group != groupName,
-            openSlots.count > 1 || sealed && !mutations.contains(.loneStays),
-            wishes.invited.contains(peerID)
-                || isMember(peerID) && control.members.contains(where: { $0.peerID == localPeerID }),
-            isOutranked(by: control, isInvited: wishes.invited.contains(peerID))
+            openSlots.count > 1 || sealed && !mutations.contains(.loneStays)
         else { return false }
-        beFenced(by: control.view?.number ?? 0, in: group)
-        return true
+        let isMemberOfBoth = isMember(peerID) && control.members.contains { $0.peerID == localPeerID }
+        let isYielding =
+            wishes.invited.contains(peerID) && isOutranked(by: control, isInvited: true)
+            || isMemberOfBoth && isOutranked(by: control, isInvited: false)
+            || wishes.own.contains(peerID) && !(isMemberOfBoth && openSlots.count == 2)
+            && yieldsToOwn(control, in: group)
+        if isYielding { beFenced(by: control.view?.number ?? 0, in: group) }
+        return isYielding
+    }
+
+    /// Whether this member leaves its group for one of the user's other devices. It has heard at least as many members of that
+    /// group as are left in its own, so no single device can talk it out of a group. The group that would go on by rank gives way
+    /// after a while too: the members of the other one may not be connected to enough of this one.
+    private func yieldsToOwn(_ control: SessionControl, in group: SessionSource) -> Bool {
+        let others = wishes.groups.peers(in: group)
+        let left = openSlots.count { slot in
+            slot == 0 || wishes.groups[sources[slot].source.peerID]?.group ?? groupName == groupName
+        }
+        guard others.count >= left || mutations.contains(.ownUncounted),
+            control.members.count < SessionMembership.openMax
+        else { return false }
+        return isOutranked(by: control, isInvited: true) || others.allSatisfy { $0.ticks > PeerGroups.patience }
     }
 
     private func isOutranked(by control: SessionControl, isInvited: Bool) -> Bool {

@@ -18,10 +18,14 @@ struct EngineCompany {
     /// Rules that peers to be added break.
     var mutations: EngineMutations = []
 
-    init() {}
+    /// Whether all are devices of one user.
+    var isOwn = false
+
+    init(isOwn: Bool = false) { self.isOwn = isOwn }
 
     /// Members from the beginning.
-    init(paired names: [String]) {
+    init(paired names: [String], isOwn: Bool = false) {
+        self.isOwn = isOwn
         let members = names.enumerated().map { SessionSource(peerID: $1, incarnation: UInt32($0 + 1)) }
         for member in members {
             engines[member.peerID] = ListEngine(
@@ -109,6 +113,7 @@ struct EngineCompany {
         alarms[name, default: []] += directives.alarms
         for message in directives.outgoing {
             for other in names where hears(other, name) && message.isFor(other) {
+                if isOwn { self[other].regard(name, asOwn: true) }
                 try EnginePair.deliver(message, to: &self[other], at: now)
             }
         }

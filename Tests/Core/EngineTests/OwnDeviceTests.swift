@@ -1,0 +1,192 @@
+import Foundation
+import MeshIdentity
+import Testing
+
+@testable import MeshEngine
+
+/// Devices of one user, which invite each other by opening the same session.
+@Suite struct OwnDeviceTests {
+    /// Without an invitation the third device showed all items, and its own edits never left it.
+    @Test(arguments: [3, 5, 16])
+    func `Devices that open a session at once are one group`(count: Int) throws {
+        var company = EngineCompany(isOwn: true)
+        let names = (0..<count).map { "device \($0)" }
+        for name in names { company.add(name) }
+        for name in names { try company.tap(name, "of \(name)") }
+        try company.run(rounds: 80)
+        for name in names {
+            #expect(company.members(of: name).count == count)
+            #expect(company[name].confirmedCount == count)
+        }
+        #expect(company.states.count == 1)
+    }
+
+    @Test func `A device that comes late is let in, and what it tapped alone counts`() throws {
+        var company = EngineCompany(isOwn: true)
+        for name in ["phone", "watch"] { company.add(name) }
+        try company.run(rounds: 4)
+        try company.tap("phone", "start")
+        company.add("tablet")
+        try company.tap("tablet", "mine")
+        try company.run(rounds: 12)
+        for name in company.names {
+            #expect(company.members(of: name) == ["phone", "tablet", "watch"])
+            #expect(company[name].state.sorted() == ["mine", "start"])
+        }
+    }
+
+    @Test func `A device of another user is not let in`() throws {
+        var company = EngineCompany(isOwn: true)
+        for name in ["phone", "watch"] { company.add(name) }
+        try company.run(rounds: 4)
+        company.isOwn = false
+        for name in ["phone", "watch"] { company[name].regard("tablet", asOwn: false) }
+        company.add("tablet")
+        try company.run(rounds: 12)
+        #expect(company.members(of: "phone") == ["phone", "watch"])
+    }
+
+    @Test(arguments: ["a", "z"])
+    func `Two groups that meet become one`(lowest: String) throws {
+        var company = try twoGroups(["\(lowest)1", "\(lowest)2"], ["m1", "m2", "m3"])
+        company.mend()
+        try company.run(rounds: 30)
+        for name in company.names {
+            #expect(company.members(of: name).count == 5)
+            #expect(company[name].state.sorted() == ["of m1", "of \(lowest)1"].sorted())
+        }
+    }
+
+    /// Each is connected to one device of the other group only, but for the phone. Its group would go on by rank.
+    @Test func `Two groups that one device connects become one`() throws {
+        var company = try twoGroups(["a phone", "watch"], ["mac", "tablet"])
+        company.mend()
+        for name in ["mac", "tablet"] { company.cut("watch", name) }
+        try company.run(rounds: 15)
+        #expect(company.members(of: "a phone") == ["a phone", "watch"], "the other group hears one member of this one")
+        try company.run(rounds: 60)
+        for name in company.names {
+            #expect(company.members(of: name).count == 4)
+            #expect(company[name].state.sorted() == ["of a phone", "of mac"])
+        }
+    }
+
+    @Test func `Two groups of which one device each is connected wait for the others`() throws {
+        var company = try twoGroups(["a1", "a2"], ["b1", "b2"])
+        company.mend()
+        for (one, other) in [("a1", "b2"), ("a2", "b1"), ("a2", "b2")] { company.cut(one, other) }
+        try company.run(rounds: 100)
+        #expect(company.members(of: "a1") == ["a1", "a2"] && company.members(of: "b1") == ["b1", "b2"])
+        company.mend()
+        try company.run(rounds: 30)
+        #expect(company.states.count == 1 && company.views.count == 1)
+    }
+
+    // MARK: - A device that lies
+
+    @Test(arguments: [1, 14], [0, 1_000])
+    func `A device that says it is in a larger group moves nobody`(count: Int, view: UInt64) throws {
+        var company = EngineCompany(paired: ["phone", "tablet", "watch"], isOwn: true)
+        try company.run(rounds: 2)
+        try lieOfAnotherGroup(of: "watch", with: count, view, &company)
+        for name in ["phone", "tablet"] {
+            #expect(company[name].group == company["watch"].group)
+            #expect(company.alarms[name]?.contains { if case .fenced = $0 { true } else { false } } != true)
+        }
+    }
+
+    @Test(.breaksRules) func `One device would move a group, if its word were not counted`() throws {
+        var company = EngineCompany(isOwn: true)
+        company.mutations = [.ownUncounted]
+        for name in ["phone", "tablet", "watch"] { company.add(name) }
+        try company.run(rounds: 20)
+        try #require(company.members(of: "phone").count == 3)
+        try lieOfAnotherGroup(of: "watch", with: 1, 1_000, &company)
+        #expect(company.alarms["phone"]?.contains(.fenced(view: 1_000)) == true, "the rule is broken, and nothing notices")
+    }
+
+    /// It is let go for its lies, and says more of the group.
+    @Test func `A device that was let go adds no members`() throws {
+        var company = EngineCompany(paired: ["phone", "tablet", "watch"], isOwn: true)
+        try company.run(rounds: 2)
+        let watch = company["watch"]
+        company.cutOff("watch")
+        try company.run(rounds: 12)
+        #expect(company.members(of: "phone") == ["phone", "tablet"])
+        company.cutOff("tablet")
+        var liar = watch
+        liar.tick(at: company.now)
+        let view = company["phone"].view + 1
+        for case .control(var envelope, _) in liar.takeDirectives().outgoing {
+            var membership = company["phone"].membership
+            let ghost = SessionSource(peerID: "ghost", incarnation: 9)
+            membership.open.append(.init(source: ghost, floor: envelope.metadata.stamp, joined: view))
+            membership.open.sort { $0.source < $1.source }
+            envelope.metadata.incarnation = 77
+            envelope.payload.members = membership.open.map(\.source)
+            envelope.payload.view = ViewStatement(number: view)
+            envelope.payload.record = SessionViewRecord(number: view, membership: membership)
+            for _ in 0..<100 {
+                company["phone"].regard("watch", asOwn: true)
+                try company["phone"].receiveControl(envelope, at: company.now)
+                company["phone"].tick(at: company.now)
+            }
+        }
+        #expect(company.members(of: "phone") == ["phone", "tablet"])
+    }
+
+    // MARK: - Bounds
+
+    @Test func `The seventeenth device is told so`() throws {
+        var company = EngineCompany(paired: (1...16).map { "member \($0)" }, isOwn: true)
+        try company.run(rounds: 1)
+        company.add("next")
+        try company.run(rounds: 3)
+        #expect(company.alarms["next"]?.contains(.notAdmitted(company["next"].source)) == true)
+        #expect(company.views == [0])
+    }
+
+    @Test func `At most 64 devices are remembered as own`() {
+        var engine = makeEngine("phone")
+        for number in 0..<100 { engine.regard("device \(number)", asOwn: true) }
+        #expect(engine.wishes.own.count == 64)
+        engine.regard("device 0", asOwn: false)
+        #expect(engine.wishes.own.count == 63)
+    }
+}
+
+extension OwnDeviceTests {
+    /// Groups that were founded out of each other's reach.
+    private func twoGroups(_ one: [String], _ other: [String]) throws -> EngineCompany {
+        var company = EngineCompany(isOwn: true)
+        for name in one + other { company.add(name) }
+        for name in one { for stranger in other { company.cut(name, stranger) } }
+        for group in [one, other] { try company.tap(group[0], "of \(group[0])") }
+        try company.run(rounds: 12)
+        #expect(company.members(of: one[0]) == one.sorted() && company.members(of: other[0]) == other.sorted())
+        return company
+    }
+
+    /// Says so once a second for longer than a device waits for anything, with members that don't exist.
+    private func lieOfAnotherGroup(
+        of liar: String, with count: Int, _ view: UInt64, _ company: inout EngineCompany
+    ) throws {
+        var engine = company[liar]
+        for _ in 0..<100 {
+            engine.tick(at: company.now)
+            for case .control(var envelope, _) in engine.takeDirectives().outgoing {
+                let group = SessionSource(peerID: "another", incarnation: 9)
+                envelope.metadata.epoch = group.groupTag &+ UInt32(view)
+                envelope.payload.group = group
+                envelope.payload.members = [engine.source]
+                    + (0..<count).map { SessionSource(peerID: "a ghost \($0)", incarnation: 9) }
+                envelope.payload.view = ViewStatement(number: view)
+                for name in company.names where name != liar {
+                    company[name].regard(liar, asOwn: true)
+                    try company[name].receiveControl(envelope, at: company.now)
+                }
+            }
+            try company.run(rounds: 1)
+        }
+    }
+}
