@@ -13,6 +13,8 @@ public struct Schedule: Sendable, Equatable {
     public var faults: [PlannedFault]
     public var stores = SimulatedStores.perfect
     public var setting = SimulationSetting.ordinary
+    /// Whether all peers are devices of one user, who invites none of them.
+    public var isOwn = false
     /// Who lies, and when.
     var liar: Liar?
     public var lies: [PlannedLie] = []

@@ -29,7 +29,7 @@ extension Simulation {
     /// Where a broken rule shows.
     public static func setting(for mutation: String) -> SimulationSetting {
         switch mutation {
-        case "unboundedNumbers", "strangersHeard", "anyStamp", "refusedShown": .liars
+        case "unboundedNumbers", "strangersHeard", "anyStamp", "refusedShown", "ownUncounted": .liars
         case "duplicateWhenShown", "baseRefused", "livesUntold", "carriedOnce": .original
         case "foldsReference": .late
         case "additionOnHearsay", "deafProposes": .hub
@@ -38,6 +38,9 @@ extension Simulation {
         default: .ordinary
         }
     }
+
+    /// Whether the rule is about devices of one user.
+    public static func isOwn(for mutation: String) -> Bool { mutation == "ownUncounted" }
 
     /// The first of a few seeds among which one notices the broken rule, for rules that few seeds notice.
     public static func knownSeed(for mutation: String) -> UInt64? {

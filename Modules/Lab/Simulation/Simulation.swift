@@ -8,6 +8,8 @@ public struct SimulationOptions: Sendable {
     public var setting = SimulationSetting.ordinary
     /// How many peers there are in company; nil lets each seed draw.
     public var members: Int?
+    /// Whether all peers are devices of one user, who invites none of them.
+    public var isOwn = false
     /// Is told of every step when one seed is looked at.
     public var trace: (@Sendable (String) -> Void)?
     /// Is told what passes and how peers stand, for an inspector; of the settings that have a `World`.
@@ -15,13 +17,14 @@ public struct SimulationOptions: Sendable {
 
     public init(
         mutation: String? = nil, stores: SimulatedStores = .perfect, setting: SimulationSetting = .ordinary,
-        members: Int? = nil, trace: (@Sendable (String) -> Void)? = nil,
+        members: Int? = nil, isOwn: Bool = false, trace: (@Sendable (String) -> Void)? = nil,
         record: (@Sendable (DiagnosticsEntry) -> Void)? = nil
     ) {
         self.mutation = mutation
         self.stores = stores
         self.setting = setting
         self.members = members
+        self.isOwn = isOwn
         self.trace = trace
         self.record = record
     }
@@ -47,7 +50,10 @@ public struct Simulation: Sendable {
     }
 
     public func schedule(of seed: UInt64) -> Schedule {
-        Schedule(seed: seed, stores: options.stores, setting: options.setting, members: options.members)
+        var schedule = Schedule(
+            seed: seed, stores: options.stores, setting: options.setting, members: options.members)
+        schedule.isOwn = options.isOwn
+        return schedule
     }
 
     public func outcome(of schedule: Schedule) -> SeedOutcome {

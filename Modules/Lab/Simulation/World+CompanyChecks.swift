@@ -93,7 +93,8 @@ extension World {
         for peer in replicas.indices where !core.contains(peer) { ghost.expectCuts(of: name(peer)) }
         guard let final = newestView?.line else { return }
         for left in company?.leftBehind ?? [] {
-            let goesOn = left.line == final || left.line == ghost.formerLines[final.group]
+            // A group of one user's devices also gives way to one that a former member has founded since.
+            let goesOn = left.line == final || left.line == ghost.formerLines[final.group] && !schedule.isOwn
             if ghost.views.mayBranch || !goesOn { ghost.forgive(left.folded, of: name(left.peer)) }
         }
     }

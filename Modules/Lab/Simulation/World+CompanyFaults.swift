@@ -17,14 +17,17 @@ extension World {
     /// The peer comes as soon as a member can be asked to let it in, and is asked again until then.
     private func invite(_ peer: Int, _ host: Int, _ index: Int32) throws(Violation) {
         let hosts = replicas.indices.map { ($0 + host) % replicas.count }
-        guard let host = hosts.first(where: { $0 != peer && isAwake($0) && replicas[$0].outline.isSealed }) else {
+        guard let host = hosts.first(where: { $0 != peer && isAwake($0) && (schedule.isOwn || replicas[$0].outline.isSealed) })
+        else {
             return agenda.enter(.fault(index), at: now + 100_000)
         }
         outcome.faults[.invitation] += 1
-        trace(host) { "lets \(name(peer)) in" }
+        trace(peer) { "comes" }
         company?.absent.remove(peer)
         situations[peer] = Situation(clockOffset: situations[peer].clockOffset)
         forgetSilence(of: peer)
+        guard !schedule.isOwn else { return }
+        trace(host) { "lets \(name(peer)) in" }
         replicas[host].engine.invite(name(peer))
         try settle(host)
     }
@@ -113,6 +116,7 @@ extension World {
             let membership = replicas[host].engine.membership
             let letGo = hearsNoMember(host) ? [] : membership.closed
             let known = Set(membership.open.map(\.source.peerID) + letGo.map(\.source.peerID))
+            if schedule.isOwn, !hearsNoMember(host) { continue }
             for peer in core where peer != host && !(isOneGroup && known.contains(name(peer))) {
                 replicas[host].engine.invite(name(peer))
             }

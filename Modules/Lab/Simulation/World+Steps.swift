@@ -164,6 +164,9 @@ extension World {
         var hasAdopted = false
         var content = frame
         if case .lie(let told) = frame { content = told }
+        if schedule.isOwn, let author = content.author, author != replica.name, index(of: author) != nil {
+            replica.engine.regard(author, asOwn: true)
+        }
         do {
             switch content {
             case .lie: return

@@ -7,9 +7,11 @@ import Testing
 struct SettingTests {
     private static let subjects = [SimulationSubject(ListFeature.self), SimulationSubject(TextFeature.self)]
 
-    private func simulation(_ setting: SimulationSetting, mutation: String? = nil) -> Simulation {
+    private func simulation(
+        _ setting: SimulationSetting, mutation: String? = nil, isOwn: Bool = false
+    ) -> Simulation {
         Simulation(
-            subjects: Self.subjects, options: SimulationOptions(mutation: mutation, setting: setting))
+            subjects: Self.subjects, options: SimulationOptions(mutation: mutation, setting: setting, isOwn: isOwn))
     }
 
     @Test(
@@ -20,6 +22,12 @@ struct SettingTests {
     func firstSeeds(setting: SimulationSetting, count: UInt64) {
         let report = simulation(setting).run(0..<count)
         #expect(report.failures.map { "--setting \(setting) --seed \($0.seed): \($0.reason)" } == [])
+    }
+
+    @Test(arguments: [(SimulationSetting.company, UInt64(12)), (.liars, 30), (.hub, 12)])
+    func `Devices of one user need no invitation`(setting: SimulationSetting, count: UInt64) {
+        let report = simulation(setting, isOwn: true).run(0..<count)
+        #expect(report.failures.map { "--setting \(setting) --own --seed \($0.seed): \($0.reason)" } == [])
     }
 
     @Test("liars of every kind speak, alone and in floods")

@@ -35,7 +35,7 @@
             let simulation = Simulation(
                 subjects: subjects,
                 options: SimulationOptions(
-                    mutation: mutate, stores: store, setting: setting ?? .ordinary, members: members,
+                    mutation: mutate, stores: store, setting: setting ?? .ordinary, members: members, isOwn: own,
                     record: { entry in
                         entries.withLock { entries in
                             guard entries.count < DiagnosticsRecording.entriesMax else { return }

@@ -77,6 +77,9 @@
                 valueName: "count"))
         var members: Int?
 
+        @Flag(help: "All peers are devices of one user, who invites none of them.")
+        var own = false
+
         @Flag(help: "Stop at the first failing seed.")
         var first = false
 
@@ -237,7 +240,8 @@
             let simulation = Simulation(
                 subjects: subjects,
                 options: SimulationOptions(
-                    mutation: mutate, stores: store, setting: setting ?? .ordinary, members: members, trace: tracer))
+                    mutation: mutate, stores: store, setting: setting ?? .ordinary, members: members, isOwn: own,
+                    trace: tracer))
             let progress = ProgressLine()
             let range = seed.map { $0..<($0 + 1) } ?? from..<(from + seeds)
             let report = simulation.run(range) {
@@ -321,7 +325,9 @@
             let setting = setting ?? Simulation.setting(for: name)
             let simulation = Simulation(
                 subjects: subjects,
-                options: SimulationOptions(mutation: name, stores: store, setting: setting, members: members))
+                options: SimulationOptions(
+                    mutation: name, stores: store, setting: setting, members: members,
+                    isOwn: own || Simulation.isOwn(for: name)))
             return MutationRow(name, simulation.run(range(for: name)) { !$0.failures.isEmpty })
         }
 
@@ -524,6 +530,7 @@
             var words = ["plugins-tool simulate --seed \(seed)"]
             if let setting { words.append("--setting \(setting)") }
             if let members { words.append("--members \(members)") }
+            if own { words.append("--own") }
             if store != .perfect { words.append("--store \(store)") }
             if let mutate { words.append("--mutate \(mutate)") }
             if let feature { words.append("--feature \(feature)") }
