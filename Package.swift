@@ -391,7 +391,7 @@ let modules: [Module] = [
     Module("COneThread", "Tests/OneThread", floor: 0, form: .internalLibrary),
     Module(
         "MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary,
-        uses: ["COneThread", "MeshBus", "MeshStorage"]),
+        uses: ["COneThread", "MeshBus", "MeshStorage", "MeshTransport", "MeshEngine", "MeshSession"]),
     Module(
         "crash-test", "Tests/Crashes", floor: 7, form: .executable,
         uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),

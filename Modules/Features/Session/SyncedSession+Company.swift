@@ -7,8 +7,8 @@ import MeshEngine
 /// store, and lets go whoever has not been heard for `letsGoAfter`. All of that happens by itself; these calls are for what
 /// only a person can say.
 extension SyncedSession {
-    /// Lets that peer, which has the session open too, become a member. Who was one before may come back without. A group has
-    /// 16 members at most; the next device raises `notAdmitted`.
+    /// Lets that peer, which has the session open too, become a member. Former members and, by default, the user's own devices
+    /// need no invitation (`admits`). A group has 16 members at most; the next device raises `notAdmitted`.
     ///
     /// One member's word is enough, on any device; the peer itself is best configured with `joins`. It is remembered with
     /// the session.

@@ -158,7 +158,8 @@ where
         guests = SessionGuests(transport, sessionID: engine.sessionID, featureID: engine.featureID)
         heldCore = Core(
             engine: engine, configuration: configuration,
-            at: Core.Moment(now: steadyClock.now, knownPeers: transport.knownPeers), hotPath: hotPath)
+            at: Core.Moment(now: steadyClock.now, knownPeers: transport.knownPeers), hotPath: hotPath,
+            isOwn: { transport.isOwn($0) })
         shown = ShownValues(state: engine.state)
         showStatus()
     }

@@ -22,6 +22,14 @@ public enum SessionAudience: Hashable, Sendable {
     case everyPeer
 }
 
+/// Which devices a member lets in when they open the same session.
+public enum SessionAdmission: Hashable, Sendable {
+    /// The user's own devices, as the link proves (``SessionSyncTransport/isOwn(_:)``), and the devices that this one has invited.
+    case paired
+    /// Only the devices that a member has invited: for apps in which several users share a session.
+    case invited
+}
+
 /// How a `SyncedSession` behaves. Every default is right for a feature with taps and a few samples a second.
 public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codable & Sendable>: Sendable {
     /// Name of the event type on the wire; nil is the feature id and `.event`.
@@ -33,6 +41,8 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Sources that were paired beforehand, the local one among them: three and more devices, or two that need no
     /// founding; at most 16. Empty lets the first two that meet found a group.
     public var members: [SessionSource] = []
+    /// Which devices this one lets in. A group has 16 members at most; the next device raises `notAdmitted`.
+    public var admits = SessionAdmission.paired
     /// The session has begun elsewhere: this device waits to be taken in (`invite`) and founds no group of its own.
     public var joins = false
     /// How long a member of three and more may be unheard before the others let it go, if they are a majority: it comes back

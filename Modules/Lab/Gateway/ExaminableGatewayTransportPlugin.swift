@@ -87,7 +87,7 @@
             try identities.map { identity in
                 let trusted = TrustedPeers()
                 for other in identities where other.peerID != identity.peerID {
-                    try trusted.trust(TrustedPeer(id: other.peerID, name: "fixture"))
+                    try trusted.trust(TrustedPeer(id: other.peerID, name: "fixture", isOwn: true))
                 }
                 return GatewayLinkConfiguration(
                     identity: identity, trustedPeers: trusted, url: url, token: { "anna" })

@@ -28,7 +28,7 @@
             try identities.map { identity in
                 let trusted = TrustedPeers()
                 for other in identities where other.peerID != identity.peerID {
-                    try trusted.trust(TrustedPeer(id: other.peerID, name: "fixture"))
+                    try trusted.trust(TrustedPeer(id: other.peerID, name: "fixture", isOwn: true))
                 }
                 return UDPLinkConfiguration(
                     identity: identity, trustedPeers: trusted, discovery: makeDiscovery(), address: "127.0.0.1")

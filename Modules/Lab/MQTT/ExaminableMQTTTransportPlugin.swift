@@ -57,7 +57,7 @@
             try identities.map { identity in
                 let trusted = TrustedPeers()
                 for other in identities where other.peerID != identity.peerID {
-                    try trusted.trust(TrustedPeer(id: other.peerID, name: "fixture"))
+                    try trusted.trust(TrustedPeer(id: other.peerID, name: "fixture", isOwn: true))
                 }
                 return MQTTLinkConfiguration(identity: identity, trustedPeers: trusted, broker: broker)
             }

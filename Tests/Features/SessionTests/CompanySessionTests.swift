@@ -67,9 +67,11 @@ import Testing
     @Test(arguments: 0..<4 as Range<UInt64>)
     func `a third device is invited, and a fourth is not`(seed: UInt64) async throws {
         let world = Self.world(seed)
-        let (phone, watch) = await world.pair()
+        let (phone, watch) = await world.pair { $0.admits = .invited }
         try phone.submit(.add(1), at: world.now)
-        let tablet = world.session(world.transport(Self.peer("tablet")), incarnation: 3) { $0.joins = true }
+        let tablet = world.session(world.transport(Self.peer("tablet")), incarnation: 3) {
+            ($0.joins, $0.admits) = (true, .invited)
+        }
         let guest = world.session(world.transport(Self.peer("guest")), incarnation: 4) { $0.joins = true }
         for session in [tablet, guest] { session.start() }
         try tablet.submit(.add(2), at: world.now)

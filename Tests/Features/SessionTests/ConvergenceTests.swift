@@ -128,7 +128,7 @@ import Testing
 
     @Test func `a third peer that was not paired is told apart and disturbs nobody`() async throws {
         let world = VirtualWorld(seed: 6)
-        let (here, there) = await world.pair()
+        let (here, there) = await world.pair { $0.admits = .invited }
         let alarms = here.alarms()
         let third = world.session(world.transport(tablet), incarnation: 3)
         third.start()

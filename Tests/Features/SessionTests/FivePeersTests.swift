@@ -18,10 +18,18 @@ import Testing
         #expect(Set(sessions.map(\.state.amounts)).count == 1, "seed \(seed)")
     }
 
-    /// Why `members` is needed: pairs of them found groups, and what the others tap stays theirs.
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func `five of one user end with one state, and nobody invites them`(seed: UInt64) async throws {
+        let (world, sessions) = await five(seed: seed, arePaired: false)
+        await tapEach(sessions, in: world)
+        await world.settle(until: { sessions.allSatisfy { $0.memberIDs.count == 5 && $0.state.amounts.count == 25 } })
+        #expect(Set(sessions.map(\.state.amounts)).count == 1, "seed \(seed)")
+    }
+
+    /// Pairs of them found groups, and what the others tap stays theirs.
     @Test(arguments: 0..<6 as Range<UInt64>)
     func `five that nobody paired do not end with one state`(seed: UInt64) async throws {
-        let (world, sessions) = await five(seed: seed, arePaired: false)
+        let (world, sessions) = await five(seed: seed, arePaired: false, admits: .invited)
         await tapEach(sessions, in: world)
         await world.run(.seconds(30))
         #expect(sessions.contains { !$0.isMember }, "seed \(seed)")
@@ -30,13 +38,16 @@ import Testing
         #expect(refused, "seed \(seed): nobody was told")
     }
 
-    private func five(seed: UInt64, arePaired: Bool) async -> (VirtualWorld, [CounterSession]) {
+    private func five(
+        seed: UInt64, arePaired: Bool, admits: SessionAdmission = .paired
+    ) async -> (VirtualWorld, [CounterSession]) {
         let world = VirtualWorld(seed: seed, conditions: .rough)
         let members = Self.names.enumerated().map {
             SessionSource(peerID: $0.element, incarnation: UInt32($0.offset + 1))
         }
         let sessions = Self.names.enumerated().map { index, name in
             world.session(world.transport(peer(name)), incarnation: UInt32(index + 1)) {
+                $0.admits = admits
                 if arePaired { $0.members = members }
             }
         }

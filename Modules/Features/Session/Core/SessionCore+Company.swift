@@ -25,6 +25,12 @@ extension SessionCore {
         configuration.letsGoAfter.map { max($0.seconds, 30 * configuration.exchangeInterval.seconds) }
     }
 
+    /// Asks the link about a peer before the engine reads what that says of groups.
+    mutating func regard(_ peerID: String) {
+        guard configuration.admits == .paired else { return }
+        engine.regard(peerID, asOwn: isOwn(peerID))
+    }
+
     mutating func invite(_ peerID: String) {
         engine.invite(peerID)
         heard[peerID]?.isNotAdmitted = false

@@ -164,6 +164,7 @@ extension SessionCore {
             metadata: erased.metadata, payload: try erased.decodePayload(as: SessionControl.self))
         guard envelope.metadata.sourcePeerID != engine.localPeerID else { return }
         let isNew = heard[envelope.metadata.sourcePeerID] == nil
+        regard(envelope.metadata.sourcePeerID)
         try engine.receiveControl(envelope, at: moment.now)
         if let statement = envelope.payload.view {
             let metadata = envelope.metadata

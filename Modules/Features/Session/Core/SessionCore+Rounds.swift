@@ -209,7 +209,7 @@ extension SessionCore {
 
     private mutating func heed(_ alarms: [SessionAlarm]) {
         for alarm in alarms {
-            if case .notAdmitted(let source) = alarm {
+            if case .notAdmitted(let source) = alarm, source != engine.source {
                 // Said with every control of that peer; told once.
                 guard heard[source.peerID]?.isNotAdmitted != true else { continue }
                 remember(source.peerID) { $0.isNotAdmitted = true }

@@ -44,6 +44,7 @@ extension SessionCore {
         _ checkpoint: SessionCheckpoint<State, Event>, from metadata: SessionSyncMetadata, revision: UInt64
     ) throws -> Bool {
         let wasProvisional = engine.isProvisional
+        regard(metadata.sourcePeerID)
         guard try engine.adopt(checkpoint, from: metadata, at: moment.now) else {
             announceApplied()
             if engine.isProvisional != wasProvisional { directives.showsState = true }

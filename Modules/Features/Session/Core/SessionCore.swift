@@ -60,6 +60,8 @@ where
     let configuration: SyncedSessionConfiguration<State, Event>
     let checkpoints: CheckpointCoding
     let hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy>
+    /// Whether the link says that a peer is the user's own.
+    let isOwn: @Sendable (String) -> Bool
     var engine: Engine
     /// Of the turn that is under way or was the last.
     var moment: Moment
@@ -132,8 +134,10 @@ where
 
     init(
         engine: Engine, configuration: SyncedSessionConfiguration<State, Event>, at moment: Moment,
-        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy> = .init()
+        hotPath: SessionHotPath<State, Event, Reducer, ConflictPolicy> = .init(),
+        isOwn: @escaping @Sendable (String) -> Bool = { _ in false }
     ) {
+        self.isOwn = isOwn
         self.engine = engine
         self.hotPath = hotPath
         self.configuration = configuration
