@@ -213,8 +213,14 @@ extension SessionSyncEngine {
         return !awaited.isLeft(by: message.source.peerID, and: localPeerID, at: message.saidAt)
     }
 
-    /// Until then it takes no other group's copy either.
+    /// It founds no other group until then.
     var waitsForHome: Bool { home != nil && homeTicks <= CompanyWishes.homeTicksMax }
+
+    /// Whether it takes a copy of that group. Another group than the one that it waits for may have it after a while: the members of
+    /// that one that are left may be too few to let it in.
+    func adopts(from group: SessionSource?) -> Bool {
+        home == group || !waitsForHome || homeWaitTicks > CompanyWishes.homeTicksMax
+    }
 
     /// The source lives, and wants to be a member.
     mutating func wish(toAdmit slot: Int) {
@@ -282,6 +288,7 @@ extension SessionSyncEngine {
     @usableFromInline
     mutating func tickViews() {
         homeTicks += 1
+        homeWaitTicks += 1
         wishes.awaited?.ticks += 1
         wishes.awaited?.silentTicks += 1
         wishes.groups.age()

@@ -91,7 +91,7 @@ extension SessionSyncEngine {
     /// The others go on without this member. It takes another name, and joins anew.
     mutating func beFenced(by number: UInt64, in group: SessionSource? = nil) {
         guard !sources[0].isForked else { return }
-        home = group ?? groupName
+        (home, homeWaitTicks) = (group ?? groupName, 0)
         pending.raise(.fenced(view: number))
         raiseFork(0, sources[0].held)
     }
@@ -113,7 +113,7 @@ extension SessionSyncEngine {
             wishes.invited.contains(peerID) && isOutranked(by: control, isInvited: true)
             || isMemberOfBoth && isOutranked(by: control, isInvited: false)
             || wishes.own.contains(peerID) && !(isMemberOfBoth && openSlots.count == 2)
-            && yieldsToOwn(control, in: group)
+                && yieldsToOwn(control, in: group)
         if isYielding { beFenced(by: control.view?.number ?? 0, in: group) }
         return isYielding
     }

@@ -124,6 +124,8 @@ where
     var home: SessionSource?
     /// Since somebody of it was heard.
     var homeTicks = 0
+    /// Number of ticks for which this member has waited for that group, also while it is heard.
+    var homeWaitTicks = 0
     /// The caller uses nothing but the reference's calls.
     @usableFromInline var isReferenceOnly = true
     /// The time of the last call that had one.

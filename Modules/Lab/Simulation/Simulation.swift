@@ -53,6 +53,8 @@ public struct Simulation: Sendable {
         var schedule = Schedule(
             seed: seed, stores: options.stores, setting: options.setting, members: options.members)
         schedule.isOwn = options.isOwn
+        // Groups of many that merge take as long again as members that are let in.
+        if options.isOwn, schedule.peerCount > 5 { schedule.end += 10_000 }
         return schedule
     }
 

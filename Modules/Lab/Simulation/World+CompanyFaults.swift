@@ -17,7 +17,10 @@ extension World {
     /// The peer comes as soon as a member can be asked to let it in, and is asked again until then.
     private func invite(_ peer: Int, _ host: Int, _ index: Int32) throws(Violation) {
         let hosts = replicas.indices.map { ($0 + host) % replicas.count }
-        guard let host = hosts.first(where: { $0 != peer && isAwake($0) && (schedule.isOwn || replicas[$0].outline.isSealed) })
+        guard
+            let host = hosts.first(where: {
+                $0 != peer && isAwake($0) && (schedule.isOwn || replicas[$0].outline.isSealed)
+            })
         else {
             return agenda.enter(.fault(index), at: now + 100_000)
         }

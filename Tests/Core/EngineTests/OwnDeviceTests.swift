@@ -82,6 +82,26 @@ import Testing
         #expect(company.states.count == 1 && company.views.count == 1)
     }
 
+    /// The members that are left of its group are too few to let it in. Seed 261127174337001892 with five members.
+    @Test func `A member that was let go joins another group when its own can't let it in`() throws {
+        var company = EngineCompany(paired: ["a", "b", "c", "d", "e"], isOwn: true)
+        try company.run(rounds: 2)
+        company.cutOff("c")
+        try company.run(rounds: 12)
+        #expect(company.members(of: "a") == ["a", "b", "d", "e"])
+        for name in ["d", "e"] { company.cutOff(name) }
+        company.connect("c")
+        for name in ["f", "g"] { for other in ["a", "b", "c"] { company.cut(name, other) } }
+        for name in ["f", "g"] { company.add(name) }
+        try company.run(rounds: 12)
+        company.mend()
+        for name in ["d", "e"] { company.cutOff(name) }
+        try company.run(rounds: 40)
+        #expect(!company["c"].isSealed, "it waits for its own group")
+        try company.run(rounds: 30)
+        #expect(company.members(of: "c") == ["c", "f", "g"])
+    }
+
     // MARK: - A device that lies
 
     @Test(arguments: [1, 14], [0, 1_000])
@@ -102,7 +122,8 @@ import Testing
         try company.run(rounds: 20)
         try #require(company.members(of: "phone").count == 3)
         try lieOfAnotherGroup(of: "watch", with: 1, 1_000, &company)
-        #expect(company.alarms["phone"]?.contains(.fenced(view: 1_000)) == true, "the rule is broken, and nothing notices")
+        #expect(
+            company.alarms["phone"]?.contains(.fenced(view: 1_000)) == true, "the rule is broken, and nothing notices")
     }
 
     /// It is let go for its lies, and says more of the group.
@@ -178,7 +199,8 @@ extension OwnDeviceTests {
                 let group = SessionSource(peerID: "another", incarnation: 9)
                 envelope.metadata.epoch = group.groupTag &+ UInt32(view)
                 envelope.payload.group = group
-                envelope.payload.members = [engine.source]
+                envelope.payload.members =
+                    [engine.source]
                     + (0..<count).map { SessionSource(peerID: "a ghost \($0)", incarnation: 9) }
                 envelope.payload.view = ViewStatement(number: view)
                 for name in company.names where name != liar {

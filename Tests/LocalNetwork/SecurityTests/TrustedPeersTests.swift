@@ -53,7 +53,8 @@
             #expect(found.isOwn(PeerID.sample(1).description) && !found.isOwn(PeerID.sample(2).description))
             #expect(!found.isOwn("watch") && !found.isOwn(PeerID.sample(3).description))
             let earlier = "{ \"id\": \"\(PeerID.sample(1))\", \"name\": \"watch\", \"since\": 7 }"
-            #expect(try !JSONDecoder().decode(TrustedPeer.self, from: Data(earlier.utf8)).isOwn, "by an earlier version")
+            #expect(
+                try !JSONDecoder().decode(TrustedPeer.self, from: Data(earlier.utf8)).isOwn, "by an earlier version")
         }
 
         @Test func `One more peer than there is room for is refused and changes nothing`() throws {

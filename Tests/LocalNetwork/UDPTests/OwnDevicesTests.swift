@@ -7,7 +7,8 @@
     import Testing
 
     @MainActor struct OwnDevicesTests {
-        @Test func `Three devices that were paired as one user's need no invitation on the local network`() async throws {
+        @Test func `Three devices that were paired as one user's need no invitation on the local network`() async throws
+        {
             let network = InMemoryNetwork()
             let transports = try network.configurations((0..<3).map { _ in PeerIdentity() })
                 .map { try UDPSessionSyncTransport(configuration: $0) }
