@@ -96,6 +96,7 @@ import Testing
         try company.run(rounds: 12)
         company.mend()
         for name in ["d", "e"] { company.cutOff(name) }
+        for name in ["f", "g"] { for other in ["a", "b"] { company.cut(name, other) } }
         try company.run(rounds: 40)
         #expect(!company["c"].isSealed, "it waits for its own group")
         try company.run(rounds: 30)
