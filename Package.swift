@@ -114,89 +114,69 @@ let modules: [Module] = [
     Module(
         "MeshWire", "Modules/Core/Wire", floor: 2,
         uses: ["CZlib", "MeshBus", "MeshIdentity"],
-        tests: ["MeshBus", "MeshIdentity", "MeshTesting", "MeshTestSupport"]),
+        tests: ["MeshTesting", "MeshTestSupport"]),
     Module(
         "MeshEngine", "Modules/Core/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
-        tests: ["MeshBus", "MeshIdentity", "MeshTimerAnchor"]),
+        tests: ["MeshTimerAnchor"]),
     Module(
         "MeshLibdeflate", "Modules/Core/Libdeflate", floor: 5,
         uses: ["MeshBus", "MeshWire"], needs: [libdeflate],
-        tests: ["MeshBus", "MeshIdentity", "MeshWire", "MeshTesting"]),
+        tests: ["MeshIdentity", "MeshTesting"]),
 
     // Storage: what outlives a process
-    Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBus"], tests: ["MeshBus"]),
+    Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBus"], tests: []),
     Module(
         "MeshSQLiteStorage", "Modules/Storage/SQLite", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage"], needs: [grdb, sqlite],
-        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTesting", "MeshTestSupport"]),
+        tests: ["MeshTesting", "MeshTestSupport"]),
 
     // Transports: from a link to a dependable transport
     Module(
         "MeshTransport", "Modules/Transports/Contract", floor: 3,
-        uses: ["MeshBus", "MeshIdentity"], tests: ["MeshBus", "MeshIdentity"]),
+        uses: ["MeshBus", "MeshIdentity"], tests: []),
     Module(
         "MeshDelivery", "Modules/Transports/Delivery", floor: 4,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshTestSupport", "MeshTesting",
-            "MeshVirtualTime",
-        ]),
+        tests: ["MeshTestSupport", "MeshTesting", "MeshVirtualTime"]),
     Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"],
-        tests: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"]),
+        tests: []),
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshConnection",
-            "MeshFileTransfer", "MeshTestSupport",
-        ]),
+        tests: ["MeshWire", "MeshConnection", "MeshFileTransfer", "MeshTestSupport"]),
+    Module(
+        "MeshScenarioTransport", "Modules/Transports/Scenario", floor: 5,
+        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshVirtualTime"],
+        tests: ["MeshTestSupport"]),
 
     // LocalNetwork: peers that find, know and reach each other
     Module(
         "MeshDiscovery", "Modules/LocalNetwork/Discovery", floor: 4, uses: ["MeshBus"], needs: [dnssd],
-        tests: ["MeshBus", "MeshTestSupport"]),
+        tests: ["MeshTestSupport"]),
     Module(
         "MeshSecurity", "Modules/LocalNetwork/Security", floor: 4, uses: ["MeshBus"], needs: [crypto, certificates],
-        tests: ["MeshBus", "MeshTestSupport"]),
+        tests: ["MeshTestSupport"]),
     Module(
         "MeshUDPTransport", "Modules/LocalNetwork/UDP", floor: 5,
         uses: [
             "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity",
         ], needs: nio + [tls],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshDiscovery",
-            "MeshSecurity", "MeshEngine", "MeshSession", "MeshConnection", "MeshRequests", "MeshFileTransfer",
+            "MeshWire", "MeshEngine", "MeshSession", "MeshConnection", "MeshRequests", "MeshFileTransfer",
             "MeshLocalNetworkLab", "MeshTesting", "MeshTestSupport",
-        ]),
-
-    // Internet: peers beyond one network
-    Module(
-        "MeshRelay", "Modules/Internet/Relay", floor: 5, uses: ["MeshBus", "MeshTransport", "MeshSecurity"],
-        needs: [crypto], tests: ["MeshBus", "MeshTransport", "MeshSecurity"]),
-    Module(
-        "MeshMQTTTransport", "Modules/Internet/MQTT", floor: 6,
-        uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
-        ], needs: [crypto, mosquitto],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshDelivery", "MeshSecurity",
-            "MeshRelay", "MeshTesting", "MeshTestSupport", "MeshMQTTLab",
         ]),
 
     // Watch: a phone and its watches
     Module(
         "MeshSimulatedWatch", "Modules/Watch/Simulated", floor: 4,
         uses: ["MeshBus", "MeshTransport", "MeshVirtualTime"],
-        tests: ["MeshBus", "MeshTransport"]),
+        tests: []),
     Module(
         "MeshWatchConnectivityTransport", "Modules/Watch/Link", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSimulatedWatch"],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshWire", "MeshEngine", "MeshDelivery",
-            "MeshSimulatedWatch", "MeshTesting", "MeshTestSupport",
-        ]),
+        tests: ["MeshWire", "MeshEngine", "MeshTesting", "MeshTestSupport"]),
     Module(
         "SessionMeshWatchConnectivity", "Modules/Watch/Face", floor: 6,
         uses: [
@@ -205,44 +185,72 @@ let modules: [Module] = [
             "MeshWatchConnectivityTransport",
         ],
         needs: [sqliteStorage],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshConnection",
-            "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshSimulatedWatch",
-            "MeshWatchConnectivityTransport", "MeshLoopbackTransport", "MeshScenarioTransport", "MeshTestSupport",
-            "MeshTesting",
-        ]),
+        tests: ["MeshWire", "MeshLoopbackTransport", "MeshScenarioTransport", "MeshTestSupport", "MeshTesting"]),
+
+    // Relay: sealed messages through brokers and gateways
+    Module(
+        "MeshRelay", "Modules/Relay/Sealing", floor: 5, uses: ["MeshBus", "MeshTransport", "MeshSecurity"],
+        needs: [crypto], tests: []),
+    Module(
+        "MeshMQTTTransport", "Modules/Relay/MQTT", floor: 6,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
+        ], needs: [crypto, mosquitto],
+        tests: ["MeshWire", "MeshTesting", "MeshTestSupport", "MeshMQTTLab"]),
+    Module(
+        "MeshMailbox", "Modules/Relay/Mailbox", floor: 3, uses: ["MeshBus", "MeshWire"], tests: []),
+    Module(
+        "MeshGatewayTransport", "Modules/Relay/Gateway", floor: 6,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
+            "MeshMailbox", "MeshWebSocket",
+        ], needs: webSocket,
+        tests: ["MeshResumeGateway", "MeshGatewayServer", "MeshGatewayLab", "MeshTesting", "MeshTestSupport"]),
+
+    // Resume: streams that clients resume, and the gateways that serve them
+    Module(
+        "MeshResume", "Modules/Resume/Client", floor: 4, uses: ["MeshBus", "MeshStorage", "MeshWire"],
+        tests: ["MeshSQLiteStorage", "MeshTestSupport"]),
+    Module(
+        "MeshResumeGateway", "Modules/Resume/Gateway", floor: 5,
+        uses: ["MeshBus", "MeshResume", "MeshWire", "MeshMailbox"],
+        tests: ["MeshVirtualTime"]),
+    Module(
+        "MeshRedisReplay", "Modules/Resume/Redis", floor: 6, uses: ["MeshBus", "MeshResumeGateway"],
+        needs: [hiredis], tests: ["MeshRedisLab"]),
+    Module(
+        "MeshWebSocket", "Modules/Resume/WebSocket", floor: 4, uses: ["MeshBus"], needs: webSocket,
+        tests: [], testsNeed: [nioEmbedded]),
+    Module(
+        "MeshGatewayServer", "Modules/Resume/Server", floor: 6,
+        uses: ["MeshBus", "MeshResume", "MeshMailbox", "MeshResumeGateway", "MeshSecurity", "MeshWebSocket"],
+        needs: webSocket,
+        tests: ["MeshResumeWebSocket", "MeshTestSupport"]),
+    Module(
+        "MeshResumeWebSocket", "Modules/Resume/ClientSocket", floor: 6,
+        uses: ["MeshBus", "MeshResume", "MeshWebSocket"], needs: webSocket),
 
     // Features: what an app uses
     Module(
         "MeshConnection", "Modules/Features/Connection", floor: 4,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshLoopbackTransport",
-            "MeshTestSupport",
-        ]),
+        tests: ["MeshLoopbackTransport", "MeshTestSupport"]),
     Module(
         "MeshSeries", "Modules/Features/Series", floor: 4,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage"],
-        tests: ["MeshBus", "MeshWire", "MeshStorage"]),
-    Module(
-        "MeshResume", "Modules/Features/Resume", floor: 4, uses: ["MeshBus", "MeshStorage", "MeshWire"],
-        tests: ["MeshBus", "MeshStorage", "MeshSQLiteStorage", "MeshTestSupport"]),
+        tests: []),
     Module(
         "MeshSession", "Modules/Features/Session", floor: 5,
         uses: [
             "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
             "MeshSeries",
         ],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
-            "MeshDelivery", "MeshSeries", "MeshScenarioTransport", "MeshTestSupport", "GroceriesExample",
-        ]),
+        tests: ["MeshDelivery", "MeshScenarioTransport", "MeshTestSupport", "GroceriesExample"]),
     Module(
         "MeshDiagnostics", "Modules/Features/Diagnostics", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog, coreMetrics],
         tests: [
-            "MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshDelivery",
-            "MeshLoopbackTransport", "MeshScenarioTransport", "MeshTesting",
+            "MeshWire", "MeshStorage", "MeshDelivery", "MeshLoopbackTransport", "MeshScenarioTransport", "MeshTesting",
         ]),
     Module("MeshRegister", "Modules/Features/Register", floor: 2, uses: ["MeshBus", "MeshIdentity"]),
     Module(
@@ -250,131 +258,29 @@ let modules: [Module] = [
         uses: [
             "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
         ],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
-            "MeshSQLiteStorage", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport",
-        ]),
+        tests: ["MeshSQLiteStorage", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport"]),
     Module(
         "MeshSharedState", "Modules/Features/SharedState", floor: 5,
         uses: [
             "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
         ],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
-            "MeshScenarioTransport", "MeshTestSupport",
-        ]),
+        tests: ["MeshScenarioTransport", "MeshTestSupport"]),
     Module(
         "MeshRequests", "Modules/Features/Requests", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection"],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
-            "MeshTestSupport",
-        ]),
+        tests: ["MeshScenarioTransport", "MeshTestSupport"]),
     Module(
         "MeshFileTransfer", "Modules/Features/FileTransfer", floor: 5,
         uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection", "MeshScenarioTransport",
-            "MeshTestSupport",
-        ]),
-    Module(
-        "MeshMailbox", "Modules/Features/Mailbox", floor: 3, uses: ["MeshBus", "MeshWire"], tests: ["MeshBus"]),
-    Module(
-        "MeshResumeGateway", "Modules/Features/ResumeGateway", floor: 5,
-        uses: ["MeshBus", "MeshResume", "MeshWire", "MeshMailbox"],
-        tests: ["MeshBus", "MeshResume", "MeshMailbox", "MeshVirtualTime"]),
-
-    // Internet: beyond one network
-    Module(
-        "MeshRedisReplay", "Modules/Internet/RedisReplay", floor: 6, uses: ["MeshBus", "MeshResumeGateway"],
-        needs: [hiredis], tests: ["MeshBus", "MeshResumeGateway", "MeshRedisLab"]),
-    Module(
-        "MeshWebSocket", "Modules/Internet/WebSocket", floor: 4, uses: ["MeshBus"], needs: webSocket,
-        tests: ["MeshBus"], testsNeed: [nioEmbedded]),
-    Module(
-        "MeshGatewayServer", "Modules/Internet/GatewayServer", floor: 6,
-        uses: ["MeshBus", "MeshResume", "MeshMailbox", "MeshResumeGateway", "MeshSecurity", "MeshWebSocket"],
-        needs: webSocket,
-        tests: [
-            "MeshBus", "MeshResume", "MeshResumeGateway", "MeshWebSocket", "MeshResumeWebSocket", "MeshTestSupport",
-        ]),
-    Module(
-        "MeshGatewayTransport", "Modules/Internet/GatewayTransport", floor: 6,
-        uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
-            "MeshMailbox", "MeshWebSocket",
-        ], needs: webSocket,
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay", "MeshMailbox",
-            "MeshResumeGateway", "MeshGatewayServer", "MeshGatewayLab", "MeshTesting", "MeshTestSupport",
-        ]),
-    Module(
-        "MeshResumeWebSocket", "Modules/Internet/ResumeClient", floor: 6,
-        uses: ["MeshBus", "MeshResume", "MeshWebSocket"], needs: webSocket),
-
+        tests: ["MeshScenarioTransport", "MeshTestSupport"]),
     Module(
         "MeshInspector", "Modules/Features/Inspector", floor: 6,
         uses: [
             "MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshSession", "MeshDiagnostics", "MeshWebSocket",
         ],
         needs: webSocket,
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshTransport", "MeshDiagnostics", "MeshLoopbackTransport", "MeshTestSupport",
-        ],
+        tests: ["MeshLoopbackTransport", "MeshTestSupport"],
         embeds: ["Page/inspector.html", "Page/inspector.css", "Page/inspector.js"]),
-
-    // Lab: what tests, proves and measures
-    Module(
-        "MeshScenarioTransport", "Modules/Lab/Scenario", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshVirtualTime"],
-        tests: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshTestSupport"]),
-    Module(
-        "MeshVirtualTime", "Modules/Lab/VirtualTime", floor: 1, form: .internalLibrary,
-        tests: ["MeshBus"]),
-    Module(
-        "MeshPrograms", "Modules/Lab/Programs", floor: 1, form: .internalLibrary, uses: ["MeshBus"],
-        tests: ["MeshTestSupport"]),
-    Module("MeshBenchmarks", "Modules/Lab/Benchmarks", floor: 1, uses: ["MeshBus"]),
-    Module("MeshFixtures", "Modules/Lab/Fixtures", floor: 5, uses: ["MeshBus", "MeshWire"]),
-    Module(
-        "MeshTesting", "Modules/Lab/Conformance", floor: 6,
-        uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
-            "MeshDiscovery", "MeshFixtures", "MeshResume", "MeshVirtualTime",
-        ],
-        tests: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
-            "MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport",
-        ]),
-    Module(
-        "MeshLocalNetworkLab", "Modules/Lab/LocalNetwork", floor: 6, form: .internalLibrary,
-        uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshUDPTransport"]),
-    Module(
-        "MeshRedisLab", "Modules/Lab/Redis", floor: 7, form: .internalLibrary,
-        uses: ["MeshBus", "MeshPrograms", "MeshResumeGateway", "MeshRedisReplay"]),
-    Module(
-        "MeshMQTTLab", "Modules/Lab/MQTT", floor: 7, form: .internalLibrary,
-        uses: [
-            "MeshBus", "MeshBenchmarks", "MeshPrograms", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
-            "MeshMQTTTransport",
-        ]),
-    Module(
-        "MeshGatewayLab", "Modules/Lab/Gateway", floor: 7, form: .internalLibrary,
-        uses: [
-            "MeshBus", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay", "MeshResumeGateway",
-            "MeshGatewayServer", "MeshGatewayTransport",
-        ]),
-    Module(
-        "MeshSimulation", "Modules/Lab/Simulation", floor: 7, form: .internalLibrary,
-        uses: [
-            "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshTimerAnchor", "MeshStorage", "MeshWire", "MeshEngine",
-            "MeshTransport", "MeshDelivery",
-            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection", "MeshKeySync", "MeshSimulatedWatch",
-            "MeshResume", "MeshMailbox", "MeshResumeGateway",
-            "MeshWatchConnectivityTransport", "MeshDiagnostics",
-            "MeshTesting", "MeshVirtualTime",
-        ],
-        tests: ["MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshScenarioTransport", "MeshDiagnostics"]),
 
     // Umbrella: all of it in one import
     Module(
@@ -387,23 +293,71 @@ let modules: [Module] = [
             "MeshWatchConnectivityTransport",
         ], tests: []),
 
-    // Tests, tools and examples
+    // Testing: what authors of plugins test with
+    Module(
+        "MeshVirtualTime", "Modules/Testing/VirtualTime", floor: 1, form: .internalLibrary,
+        tests: ["MeshBus"]),
+    Module("MeshFixtures", "Modules/Testing/Fixtures", floor: 5, uses: ["MeshBus", "MeshWire"]),
+    Module(
+        "MeshTesting", "Modules/Testing/Conformance", floor: 6,
+        uses: [
+            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
+            "MeshDiscovery", "MeshFixtures", "MeshResume", "MeshVirtualTime",
+        ],
+        tests: ["MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport"]),
+
+    // Tests: support, simulators and labs
+    Module(
+        "MeshPrograms", "Tests/Support/Programs", floor: 1, form: .internalLibrary, uses: ["MeshBus"],
+        tests: ["MeshTestSupport"]),
+    Module(
+        "MeshLocalNetworkLab", "Tests/Support/LocalNetwork", floor: 6, form: .internalLibrary,
+        uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshUDPTransport"]),
+    Module(
+        "MeshRedisLab", "Tests/Support/Redis", floor: 7, form: .internalLibrary,
+        uses: ["MeshBus", "MeshPrograms", "MeshResumeGateway", "MeshRedisReplay"]),
+    Module(
+        "MeshMQTTLab", "Tests/Support/MQTT", floor: 7, form: .internalLibrary,
+        uses: [
+            "MeshBus", "MeshBenchmarks", "MeshPrograms", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
+            "MeshMQTTTransport",
+        ]),
+    Module(
+        "MeshGatewayLab", "Tests/Support/Gateway", floor: 7, form: .internalLibrary,
+        uses: [
+            "MeshBus", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay", "MeshResumeGateway",
+            "MeshGatewayServer", "MeshGatewayTransport",
+        ]),
+    Module(
+        "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
+        uses: [
+            "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshTimerAnchor", "MeshStorage", "MeshWire", "MeshEngine",
+            "MeshTransport", "MeshDelivery",
+            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection", "MeshKeySync", "MeshSimulatedWatch",
+            "MeshResume", "MeshMailbox", "MeshResumeGateway",
+            "MeshWatchConnectivityTransport", "MeshDiagnostics",
+            "MeshTesting", "MeshVirtualTime",
+        ],
+        tests: []),
     Module("COneThread", "Tests/OneThread", floor: 0, form: .internalLibrary),
     Module(
-        "MeshTestSupport", "Tests/Support", floor: 7, form: .internalLibrary,
+        "MeshTestSupport", "Tests/Support/Kit", floor: 7, form: .internalLibrary,
         uses: ["COneThread", "MeshBus", "MeshStorage", "MeshTransport", "MeshEngine", "MeshSession"]),
     Module(
         "crash-test", "Tests/Crashes", floor: 7, form: .executable,
         uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
+
+    // Tools: what measures and what is run
+    Module("MeshBenchmarks", "Tools/Bench/Contract", floor: 1, uses: ["MeshBus"]),
     Module("MeshGPX", "Tools/GPX", floor: 7, form: .internalLibrary, tests: []),
     Module(
         "MeshToolOutput", "Tools/Output", floor: 7, form: .internalLibrary, uses: ["MeshBus", "MeshBenchmarks"],
         needs: [textTable],
-        tests: ["MeshBus", "MeshTestSupport"]),
+        tests: ["MeshTestSupport"]),
     Module(
-        "MeshCodecBenchmark", "Tools/CodecBenchmark", floor: 7, form: .internalLibrary,
+        "MeshCodecBenchmark", "Tools/Bench/Codecs", floor: 7, form: .internalLibrary,
         uses: ["MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshWire", "MeshFixtures"],
-        tests: ["MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshWire", "MeshFixtures"]),
+        tests: []),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
@@ -415,11 +369,7 @@ let modules: [Module] = [
             "MeshSimulation", "MeshCodecBenchmark",
         ],
         needs: [argumentParser, inspector],
-        tests: [
-            "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshWire", "MeshTesting",
-            "MeshTestSupport",
-            "plugins-tool",
-        ], embeds: ["Benchmarks/Report/Report.html"]),
+        tests: ["MeshTestSupport", "plugins-tool"], embeds: ["Benchmarks/Report/Report.html"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
@@ -440,14 +390,16 @@ let modules: [Module] = [
         ],
         needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport, gatewayTransport, relay, inspector]
             + gatewayServer + webSocket,
-        tests: ["MeshBus", "MeshDiscovery", "MeshToolOutput", "MeshTestSupport"]),
+        tests: ["MeshTestSupport"]),
+
+    // Examples
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: [
             "MeshGPX", "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage",
             "MeshTransport", "MeshConnection", "MeshSeries", "MeshSession",
         ],
-        tests: ["MeshGPX", "SessionMesh", "MeshTestSupport"]),
+        tests: ["SessionMesh", "MeshTestSupport"]),
     // A package of its own too. Here for tests of what only this package sees: two versions of an app, in virtual time.
     Module(
         "GroceriesExample", "Docs/Examples/Groceries/Sources/GroceryList", floor: 7, form: .internalLibrary,
@@ -483,15 +435,16 @@ func targets(of module: Module) -> [Target] {
                 resources: module.embeds.map { .embedInCode($0) }, swiftSettings: swiftSettings)
         }
     guard let tests = module.tests else { return [target] }
-    // Tests mirror what they test: Modules/Core/Bus, Tests/Core/BusTests.
-    let folder = ["Modules/", "Docs/"].reduce(module.path) { path, wing in
+    // Tests mirror what they test (Modules/Core/Bus, Tests/Core/BusTests), and use what it uses.
+    let folder = ["Modules/", "Docs/", "Tests/"].reduce(module.path) { path, wing in
         path.hasPrefix(wing) ? String(path.dropFirst(wing.count)) : path
     }
     return [
         target,
         .testTarget(
             name: "\(module.name)Tests",
-            dependencies: ([module.name] + tests).map { .byName(name: $0) } + module.needs + module.testsNeed,
+            dependencies: ([module.name] + module.uses + tests).map { .byName(name: $0) } + module.needs
+                + module.testsNeed,
             path: "Tests/\(folder)Tests", swiftSettings: settings + [.define("FLOOR_7")]),
     ]
 }

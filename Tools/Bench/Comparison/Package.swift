@@ -12,7 +12,7 @@ let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v14)],
     dependencies: [
-        .package(name: "SessionMesh", path: "../..", traits: ["CommandLineTools"]),
+        .package(name: "SessionMesh", path: "../../..", traits: ["CommandLineTools"]),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.28.0"),
     ],
     targets: [

@@ -9,7 +9,7 @@
 //   https://github.com/apple/swift-protobuf/
 
 /// The sample payloads of MeshTesting as protobuf messages, for comparison. Times are seconds since 2001, as `Date` keeps
-/// them. Swift is generated from it by `Tools/Benchmarks/generate-protobuf` and committed.
+/// them. Swift is generated from it by `Tools/Bench/Comparison/generate-protobuf` and committed.
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
