@@ -11,11 +11,9 @@ import MeshWire
 /// A pair of which one reads what the other writes from frames.
 struct FramePair: ~Copyable {
     enum Form {
-        /// Of a connection on which identities are interned, read as erased messages.
-        case internedErased
-        /// The same, read by type.
+        /// Of a connection on which identities are interned.
         case interned
-        /// That stand on their own, read by type.
+        /// That stand on their own.
         case selfContained
     }
 
@@ -39,12 +37,11 @@ struct FramePair: ~Copyable {
         var frames: [[UInt8]] = []
         for envelope in try pair.envelopes(count: count) {
             var writer = WireWriter()
-            try encoder.append(envelope, to: &writer)
+            try encoder.append(.envelope(try AnySessionSyncEnvelope(envelope)), to: &writer)
             frames.append(writer.array())
         }
         let time =
             switch form {
-            case .internedErased: try receiveErased(frames.flatMap { $0 }, count)
             case .interned: try receiveInterned(frames.flatMap { $0 }, count)
             case .selfContained: try receiveSelfContained(frames)
             }
@@ -52,41 +49,22 @@ struct FramePair: ~Copyable {
         return time
     }
 
-    private mutating func receiveErased(_ bytes: [UInt8], _ count: Int) throws -> Duration {
-        let start = ContinuousClock.now
-        stream.append(bytes)
-        for _ in 0..<count {
-            guard case .envelope(let erased)? = try stream.next() else { throw NotApplied() }
-            let payload = try erased.decodePayload(as: Int.self)
-            try pair.receive(SessionSyncEnvelope(metadata: erased.metadata, payload: payload))
-        }
-        return ContinuousClock.now - start
-    }
-
     private mutating func receiveInterned(_ bytes: [UInt8], _ count: Int) throws -> Duration {
         let start = ContinuousClock.now
         stream.append(bytes)
-        for _ in 0..<count {
-            guard case .event(let envelope)? = try stream.next(Int.self, payloadType: Pair.payloadType) else {
-                throw NotApplied()
-            }
-            try pair.receive(envelope)
-        }
+        for _ in 0..<count { try receive(try stream.next()) }
         return ContinuousClock.now - start
     }
 
     private mutating func receiveSelfContained(_ frames: [[UInt8]]) throws -> Duration {
         let start = ContinuousClock.now
-        for index in frames.indices {
-            let envelope = try frames[index].withUnsafeBytes { try datagrams.decodeEnvelope(Int.self, from: $0) }
-            try pair.receive(envelope)
-        }
+        for frame in frames { try receive(try datagrams.decode(frame)) }
         return ContinuousClock.now - start
     }
-}
 
-extension FrameEncoder {
-    fileprivate mutating func append(_ envelope: SessionSyncEnvelope<Int>, to writer: inout WireWriter) throws {
-        try append(envelope, direct: CompactCodec(), to: &writer)
+    private mutating func receive(_ message: WireMessage?) throws {
+        guard case .envelope(let erased)? = message else { throw NotApplied() }
+        let payload = try erased.decodePayload(as: Int.self)
+        try pair.receive(SessionSyncEnvelope(metadata: erased.metadata, payload: payload))
     }
 }

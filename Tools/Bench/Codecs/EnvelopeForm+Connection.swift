@@ -9,9 +9,13 @@ extension EnvelopeForm {
     /// Through Codable. The frame measured comes a second after the first of the connection.
     static func interned(_ codec: CompactCodec) throws -> EnvelopeForm {
         let codec = CompactCodec(mode: codec.mode, depthMax: codec.depthMax, usesDirectPath: false, namesFirst: true)
+        return try interned(codec, name: codec.id.name + "+interned")
+    }
+
+    private static func interned(_ codec: CompactCodec, name: String) throws -> EnvelopeForm {
         let connection = try WarmConnection(codec)
         return EnvelopeForm(
-            name: codec.id.name + "+interned",
+            name: name,
             encode: { envelope in
                 let payload = try codec.encode(envelope.payload)
                 return try connection.encode(envelope.metadata) { metadata, encoder, writer in
@@ -30,11 +34,8 @@ extension EnvelopeForm {
 extension EnvelopeForm where Payload: WireValue {
     /// By the direct path, which has numbers instead of names.
     static func directInterned(_ codec: CompactCodec) throws -> EnvelopeForm {
-        let connection = try WarmConnection(codec)
-        return EnvelopeForm(
-            name: codec.id.name + ".direct+interned",
-            encode: { try connection.encode(direct: $0, codec) },
-            decode: { try connection.decode(direct: Payload.self, $0) })
+        let codec = CompactCodec(mode: codec.mode, depthMax: codec.depthMax, namesFirst: true)
+        return try interned(codec, name: codec.id.name + ".direct+interned")
     }
 }
 
@@ -44,25 +45,10 @@ private final class WarmConnection {
     private var decoder: FrameStreamDecoder
     private var writer = WireWriter()
     private var isWarm = false
-    /// What the frames are said to hold.
-    private var payloadType = ""
 
     init(_ codec: CompactCodec) throws {
         encoder = FrameEncoder(codec: codec, compression: .stored, interning: true, limits: .ofBenchmarks)
         decoder = FrameStreamDecoder(codecs: try CodecTable([codec]), limits: .ofBenchmarks)
-    }
-
-    func encode<Payload: WireValue>(
-        direct envelope: SessionSyncEnvelope<Payload>, _ codec: CompactCodec
-    ) throws -> [UInt8] {
-        if !isWarm {
-            isWarm = true
-            payloadType = envelope.metadata.payloadType
-            var earlier = envelope
-            earlier.metadata = envelope.metadata.aSecondEarlier
-            _ = try decode(direct: Payload.self, try encoder.encode(earlier, direct: codec))
-        }
-        return try encoder.encode(envelope, direct: codec)
     }
 
     func encode(
@@ -84,16 +70,6 @@ private final class WarmConnection {
             throw ToolError("a frame with an envelope was read as something else")
         }
         return (envelope.metadata, try envelope.encodedPayload(with: CompactCodec()).bytes)
-    }
-
-    func decode<Payload: WireValue>(
-        direct type: Payload.Type, _ bytes: [UInt8]
-    ) throws -> SessionSyncEnvelope<Payload> {
-        decoder.append(bytes)
-        guard case .event(let envelope) = try decoder.next(type, payloadType: payloadType) else {
-            throw ToolError("a frame with an event was read as something else")
-        }
-        return envelope
     }
 }
 

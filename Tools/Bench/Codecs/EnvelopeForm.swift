@@ -53,10 +53,13 @@ extension EnvelopeForm {
 
 extension EnvelopeForm {
     /// A frame of MeshWire: metadata in its fixed layout, the payload through a codec.
-    static func frame(_ codec: any PayloadCodec, isCompressed: Bool) throws -> EnvelopeForm {
+    /// - Parameter name: nil takes the codec's.
+    static func frame(
+        _ codec: any PayloadCodec, name: String? = nil, isCompressed: Bool
+    ) throws -> EnvelopeForm {
         let coder = try FrameCoder(codec, isCompressed: isCompressed)
         return EnvelopeForm(
-            name: codec.id.name + (isCompressed ? "+zlib" : ""),
+            name: (name ?? codec.id.name) + (isCompressed ? "+zlib" : ""),
             encode: { try coder.encode($0.metadata, try codec.encode($0.payload)) },
             decode: { bytes in
                 let (metadata, payload) = try coder.decode(bytes)
@@ -79,23 +82,16 @@ extension EnvelopeForm {
 }
 
 extension EnvelopeForm where Payload: WireValue {
-    /// The same frame, written and read in one go by the direct path of `compact`.
-    static func directFrame(_ codec: CompactCodec, isCompressed: Bool) throws -> EnvelopeForm {
-        let coder = try FrameCoder(codec, isCompressed: isCompressed)
-        return EnvelopeForm(
-            name: codec.id.name + ".direct" + (isCompressed ? "+zlib" : ""),
-            encode: { try coder.encode(direct: $0) },
-            decode: { try coder.decode(direct: Payload.self, $0) })
-    }
-
     /// Every form, `json` first, and the direct path after the codec that has it.
     static func allWithDirect(_ codecs: [any PayloadCodec]) throws -> [EnvelopeForm] {
         try [.json(), .compressedJSON()]
             + codecs.flatMap { codec in
                 let plain = try forms(of: codec)
                 guard let compact = codec as? CompactCodec else { return plain }
-                return try plain + [false, true].map { try .directFrame(compact, isCompressed: $0) }
-                    + [.directInterned(compact)]
+                let direct = try [false, true].map {
+                    try frame(compact, name: codec.id.name + ".direct", isCompressed: $0)
+                }
+                return try plain + direct + [.directInterned(compact)]
             }
     }
 }
@@ -119,15 +115,6 @@ private final class FrameCoder {
             try encoder.appendEnvelope(metadata, payload: bytes, codec: codec.id, to: &writer)
         }
         return writer.array()
-    }
-
-    func encode<Payload: WireValue>(direct envelope: SessionSyncEnvelope<Payload>) throws -> [UInt8] {
-        try encoder.encode(envelope)
-    }
-
-    func decode<Payload: WireValue>(direct type: Payload.Type, _ bytes: [UInt8]) throws -> SessionSyncEnvelope<Payload>
-    {
-        try bytes.withUnsafeBytes { try decoder.decodeEnvelope(type, from: $0) }
     }
 
     func decode(_ bytes: [UInt8]) throws -> (SessionSyncMetadata, [UInt8]) {

@@ -34,29 +34,8 @@ struct BodyDecoder: ~Copyable {
         return try decode(header, body: inflated.bytes)
     }
 
-    /// The parts of an envelope, its payload not copied out; a mark is passed over.
-    @inline(__always)
-    mutating func openEnvelope(
-        _ header: FrameHeader, _ frame: UnsafeRawBufferPointer
-    ) throws(WireError) -> (SessionSyncMetadata, OpenedPayload) {
-        guard header.kind == .envelope else { throw WireError(.typeMismatch, "the frame holds no envelope") }
-        try checkFlags(header)
-        forgetLargeBuffer()
-        var body = header.body(of: frame)
-        if header.flags.compression != 0 {
-            try inflate(body, header.flags)
-            body = inflated.bytes
-        }
-        var reader = WireReader(body)
-        if header.flags.contains(.marked) { _ = try reader.readMark() }
-        let metadata = try reader.readMetadata(interning: &table)
-        let payload = OpenedPayload(codec: header.codec, bytes: try reader.readRaw(reader.remaining))
-        return (metadata, payload)
-    }
-
     /// Gives a large buffer back; no payload may lie in it any more.
-    @inline(__always)
-    mutating func forgetLargeBuffer() {
+    private mutating func forgetLargeBuffer() {
         if inflated.capacity > Self.keptBytes { inflated = WireWriter(capacity: 64) }
     }
 
@@ -166,15 +145,6 @@ struct BodyDecoder: ~Copyable {
         inflater = started
         return started
     }
-}
-
-/// The payload of an envelope, in place.
-@usableFromInline
-struct OpenedPayload {
-    /// The codec's number.
-    @usableFromInline let codec: UInt8
-    /// Valid until the frame's bytes go or the decoder is used again.
-    @usableFromInline let bytes: UnsafeRawBufferPointer
 }
 
 extension WireReader {

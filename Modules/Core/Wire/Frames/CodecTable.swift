@@ -5,8 +5,6 @@ public import MeshIdentity
 public struct CodecTable: Sendable {
     /// Indices into `codecs` by number; 255 where there is none.
     private var places = [UInt8](repeating: .max, count: 256)
-    /// The number of `compact` if it is there; 0 otherwise.
-    private(set) var compact: UInt8 = 0
     /// In the order in which they were registered.
     public private(set) var codecs: [any PayloadCodec] = []
 
@@ -41,6 +39,5 @@ public struct CodecTable: Sendable {
         }
         places[Int(id.number)] = UInt8(codecs.count)
         codecs.append(codec)
-        if id == CompactCodec.id { compact = id.number }
     }
 }

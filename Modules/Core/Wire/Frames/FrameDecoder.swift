@@ -6,8 +6,6 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
     // Sendable although it holds a class that is not: the class is private to this one owner.
     var bodies: BodyDecoder
     private let limits: FrameLimits
-    /// Reads payloads of the direct path; keeps memory, and nothing of what it has read.
-    @usableFromInline var reader = CompactReader()
 
     /// - Parameter dictionaries: known beside the built-in one.
     public init(codecs: CodecTable, dictionaries: [CompressionDictionary] = [], limits: FrameLimits = FrameLimits()) {

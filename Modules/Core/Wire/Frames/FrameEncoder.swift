@@ -10,10 +10,6 @@ public struct FrameEncoder: ~Copyable, @unchecked Sendable {
     private let closing: FrameClosing
     private var table: InterningTable
     private var names: NameTable
-    /// Frames of the direct path are made in it, payload and all.
-    @usableFromInline var writer = CompactWriter(bytes: WireWriter())
-    /// Of the last frame of the direct path: the next one is likely to need the same.
-    private var lengthBytes = 1
 
     /// - Parameters:
     ///   - codec: writes payloads that are still values; encoded ones keep the codec in which they arrived.
@@ -134,48 +130,4 @@ extension WireWriter {
         write(mark)
         return (frame, .marked)
     }
-}
-
-// MARK: - The direct path
-
-extension FrameEncoder {
-    /// Opens an envelope's frame behind what `writer` holds, up to the payload.
-    ///
-    /// - Returns: what `closeEnvelope` needs.
-    @usableFromInline
-    mutating func openEnvelope(_ metadata: SessionSyncMetadata, _ codec: CompactCodec) -> OpenEnvelope {
-        let frame = writer.bytes.openFrame(lengthBytes: lengthBytes)
-        let change = writer.bytes.write(metadata, interning: &table)
-        writer.begin(mode: codec.mode, depthMax: codec.depthMax)
-        return OpenEnvelope(frame: frame, change: change)
-    }
-
-    /// - Throws: `tooDeep`, `oversized`, `compressionFailed`; then the frame is gone.
-    @usableFromInline
-    mutating func closeEnvelope(
-        _ envelope: OpenEnvelope, _ metadata: SessionSyncMetadata
-    ) throws(WireError) {
-        if let failure = writer.failure {
-            writer.bytes.position = envelope.frame.start
-            throw failure
-        }
-        let closed = try closing.close(envelope.frame, .envelope, codec: CompactCodec.id.number, &writer.bytes)
-        lengthBytes = closed.headerBytes - FrameHeader.fixedBytes
-        if let change = envelope.change { table.apply(change, from: metadata) }
-    }
-
-    /// Forgets the frames in `writer`, and their memory if it is large.
-    @usableFromInline
-    mutating func forgetFrames() {
-        if writer.bytes.capacity > Self.keptBytes { writer.bytes = WireWriter() } else { writer.bytes.reset() }
-    }
-
-    private static var keptBytes: Int { 1 << 18 }
-}
-
-/// The frame of an envelope that lacks its payload.
-@usableFromInline
-struct OpenEnvelope {
-    let frame: OpenFrame
-    let change: InterningTable.Change?
 }

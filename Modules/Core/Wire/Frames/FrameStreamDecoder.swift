@@ -26,10 +26,6 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
     private let dictionaries: [CompressionDictionary]
     /// The header of the frame that is being waited for, so that it is read once.
     private var awaited: FrameHeader?
-    /// Reads payloads of the direct path; keeps memory, and nothing of what it has read.
-    @usableFromInline var reader = CompactReader()
-    /// How deep they may nest; nil when nothing is read by the direct path.
-    private let compactDepthMax: Int?
     /// Why the stream is dead.
     public private(set) var failure: WireError?
     /// Frames of kinds that this version does not know and may skip.
@@ -41,8 +37,6 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         self.dictionaries = dictionaries
         buffer = ByteQueue()
         pieces = FrameReassembler(bytesMax: max(2 << 20, limits.frameBytes), limits: limits)
-        let compact = (try? codecs.codec(CompactCodec.id.number)) as? CompactCodec
-        compactDepthMax = compact.flatMap { $0.usesDirectPath ? $0.depthMax : nil }
         bodies = BodyDecoder(
             codecs: codecs, dictionaries: dictionaries, limits: limits,
             internedIdentities: InterningTable.capacityMax)
@@ -126,44 +120,6 @@ public struct FrameStreamDecoder: ~Copyable, @unchecked Sendable {
         buffer = ByteQueue()
         pieces = FrameReassembler()
         return error
-    }
-}
-
-// MARK: - The direct path
-
-extension FrameStreamDecoder {
-    @usableFromInline var directDepthMax: Int { compactDepthMax ?? 0 }
-
-    /// The next frame's envelope, its payload in place, to be closed; nil, and nothing taken, when `next` is to read the
-    /// frame, or to wait for it.
-    @usableFromInline
-    mutating func openEnvelope() throws(WireError) -> (SessionSyncMetadata, OpenedPayload)? {
-        guard failure == nil, compactDepthMax != nil else { return nil }
-        do throws(WireError) {
-            guard let header = try awaitedHeader(), header.kind == .envelope, header.codec == CompactCodec.id.number,
-                header.flags.isDisjoint(with: [.names, .marked]), buffer.count >= header.frameBytes
-            else { return nil }
-            let frame = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<header.frameBytes])
-            try header.verifyChecksum(frame)
-            return try bodies.openEnvelope(header, frame)
-        } catch {
-            throw failing(with: error)
-        }
-    }
-
-    /// The envelope as `next` would hand it out.
-    @usableFromInline
-    func erased(_ metadata: SessionSyncMetadata, _ payload: OpenedPayload) throws(WireError) -> WireMessage {
-        let payload = EncodedPayload(bytes: [UInt8](payload.bytes), codec: try bodies.codecs.codec(payload.codec))
-        return .envelope(AnySessionSyncEnvelope(metadata: metadata, payload: payload))
-    }
-
-    /// Takes the frame that was opened.
-    @usableFromInline
-    mutating func closeEnvelope() {
-        if let awaited { buffer.remove(awaited.frameBytes) }
-        awaited = nil
-        bodies.forgetLargeBuffer()
     }
 }
 

@@ -159,9 +159,6 @@ struct ConnectionNameTests {
             #expect(frame[4] & FrameFlags.names.rawValue != 0)
             var alone = FrameDecoder(codecs: Self.codecs)
             #expect(throws: WireError.self) { try alone.decode(frame) }
-            #expect(throws: WireError.self) {
-                try frame.withUnsafeBytes { try alone.decodeEnvelope(SampleEvent.self, from: $0) }
-            }
         }
         #expect(throws: WireError.self) { try Link.payloads(frames[1]) }
     }

@@ -80,28 +80,23 @@ extension GoldenVector {
         }
     }
 
-    /// Payloads by number, written straight into their frames, between payloads by name.
+    /// Payloads by number, between payloads by name.
     static func direct(_ compression: CompressionPolicy) throws -> [UInt8] {
         let codec = CompactCodec(mode: .deterministic)
         var encoder = FrameEncoder(codec: codec, compression: compression, interning: true)
         var writer = WireWriter()
-        func envelope<Payload: Codable & Sendable>(
-            _ payload: Payload, _ second: UInt64
-        ) -> SessionSyncEnvelope<Payload> {
+        func message(_ payload: some Codable & Sendable, _ second: UInt64) throws -> WireMessage {
             let metadata = Sample.metadata(sequence: 42 + second, advancedMilliseconds: second * 1000)
-            return SessionSyncEnvelope(metadata: metadata, payload: payload)
+            return .envelope(try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: payload)))
         }
-        func named(_ payload: Tap, _ second: UInt64) throws -> WireMessage {
-            .envelope(try AnySessionSyncEnvelope(envelope(payload, second)))
-        }
-        try encoder.append(envelope(Split(index: 1), 0), direct: codec, to: &writer)
-        try encoder.append(named(.pause(at: 12.5), 1), to: &writer)
-        try encoder.append(envelope(Split(index: 2, note: nil), 2), direct: codec, to: &writer)
-        try encoder.append(named(.pause(at: 13.5), 3), to: &writer)
+        try encoder.append(message(Split(index: 1), 0), to: &writer)
+        try encoder.append(message(.pause(at: 12.5), 1), to: &writer)
+        try encoder.append(message(Split(index: 2, note: nil), 2), to: &writer)
+        try encoder.append(message(.pause(at: 13.5), 3), to: &writer)
         // Longer than a length of one byte, with a text that repeats.
-        try encoder.append(envelope((0..<20).map { Split(index: $0) }, 4), direct: codec, to: &writer)
-        try encoder.append(named(.lap(index: 3, note: "uphill"), 5), to: &writer)
-        try encoder.append(envelope(Split(index: 3), 6), direct: codec, to: &writer)
+        try encoder.append(message((0..<20).map { Split(index: $0) }, 4), to: &writer)
+        try encoder.append(message(.lap(index: 3, note: "uphill"), 5), to: &writer)
+        try encoder.append(message(Split(index: 3), 6), to: &writer)
         return writer.array()
     }
 }

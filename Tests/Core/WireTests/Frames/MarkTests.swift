@@ -71,24 +71,23 @@ struct MarkTests {
         var alone = FrameEncoder(codec: codec)
         let frame = try alone.encode(message, mark: Sample.marks[2])
         var decoder = FrameDecoder(codecs: try CodecTable([codec]))
-        let read = try frame.withUnsafeBytes { try decoder.decodeEnvelope([Double].self, from: $0) }
-        #expect(read == event)
+        guard case .envelope(let read)? = try decoder.decode(frame) else {
+            Issue.record("no envelope was read")
+            return
+        }
+        #expect(try read.metadata == event.metadata && read.decodePayload(as: [Double].self) == event.payload)
 
         var encoder = FrameEncoder(codec: codec, interning: true)
         var stream = FrameStreamDecoder(codecs: try CodecTable([codec]))
         stream.append(try encoder.encode(message, mark: Sample.marks[0]))
         stream.append(try encoder.encode(message))
-        let type = event.metadata.payloadType
-        guard case .other(.envelope(let erased))? = try stream.next([Double].self, payloadType: type) else {
-            Issue.record("a marked frame was read in place")
-            return
+        for _ in 0..<2 {
+            guard case .envelope(let erased)? = try stream.next() else {
+                Issue.record("no envelope was read")
+                return
+            }
+            #expect(try erased.decodePayload(as: [Double].self) == event.payload)
         }
-        #expect(try erased.decodePayload(as: [Double].self) == event.payload)
-        guard case .event(let typed)? = try stream.next([Double].self, payloadType: type) else {
-            Issue.record("the frame behind a marked one was not read in place")
-            return
-        }
-        #expect(typed == event)
     }
 
     @Test("a latest snapshot is first and last of its kind")
