@@ -83,7 +83,7 @@ let mqttTransport = Target.Dependency.target(name: "MeshMQTTTransport", conditio
 let relay = Target.Dependency.target(name: "MeshRelay", condition: .when(traits: ["MQTT", "WebSocket"]))
 let sqliteStorage = Target.Dependency.target(name: "MeshSQLiteStorage", condition: .when(traits: ["SQLite"]))
 
-// `tests` lists what the module's tests import beside the module itself; nil means that it has no test target.
+// `tests` lists what the tests import beyond the module and what it uses; nil means that there are none.
 let modules: [Module] = [
     // System: libraries of the system
     Module(
