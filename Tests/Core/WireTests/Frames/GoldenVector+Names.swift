@@ -90,12 +90,12 @@ extension GoldenVector {
             return .envelope(try AnySessionSyncEnvelope(SessionSyncEnvelope(metadata: metadata, payload: payload)))
         }
         try encoder.append(message(Split(index: 1), 0), to: &writer)
-        try encoder.append(message(.pause(at: 12.5), 1), to: &writer)
+        try encoder.append(message(Tap.pause(at: 12.5), 1), to: &writer)
         try encoder.append(message(Split(index: 2, note: nil), 2), to: &writer)
-        try encoder.append(message(.pause(at: 13.5), 3), to: &writer)
+        try encoder.append(message(Tap.pause(at: 13.5), 3), to: &writer)
         // Longer than a length of one byte, with a text that repeats.
         try encoder.append(message((0..<20).map { Split(index: $0) }, 4), to: &writer)
-        try encoder.append(message(.lap(index: 3, note: "uphill"), 5), to: &writer)
+        try encoder.append(message(Tap.lap(index: 3, note: "uphill"), 5), to: &writer)
         try encoder.append(message(Split(index: 3), 6), to: &writer)
         return writer.array()
     }
