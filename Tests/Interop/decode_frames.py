@@ -206,8 +206,6 @@ class Connection:
         self.stands_alone = stands_alone
         self.slots = []
         self.names = []
-        self.inflater = None
-        self.part = 0
         self.dictionaries = {murmur3(d)[0] & 0xFFFFFFFF: d for d in dictionaries}
 
     # Compression
@@ -224,30 +222,21 @@ class Connection:
                 raise WireError("unknownDictionary", f"{identifier}")
             dictionary = self.dictionaries[identifier]
         if method == 3:
-            part = reader.u8()
-            if self.stands_alone:
-                raise WireError("corrupted", "part of no connection")
-            if frame.flags & 4:
-                self.inflater, self.part = zlib.decompressobj(-15), 0
-            if self.inflater is None or part != self.part:
-                raise WireError("corrupted", f"part {part} out of turn")
-            self.part = (part + 1) & 0xFF
+            raise WireError("unsupportedVersion", "compression 3 is reserved")
         length = reader.varint()
         deflated = reader.rest()
         if length > INFLATED_BYTES_MAX or length > RATIO_MAX * len(deflated):
             raise WireError("oversized", f"{len(deflated)} bytes inflate to {length}")
         try:
-            if method == 3:
-                return self.exactly(self.inflater, deflated + b"\0\0\xFF\xFF", length, False)
             one = zlib.decompressobj(-15, zdict=dictionary) if dictionary else zlib.decompressobj(-15)
-            return self.exactly(one, deflated, length, True)
+            return self.exactly(one, deflated, length)
         except zlib.error as error:
             raise WireError("corrupted", f"{error}") from None
 
     @staticmethod
-    def exactly(inflater, deflated, length, ends):
+    def exactly(inflater, deflated, length):
         inflated = inflater.decompress(deflated, length + 1)
-        if len(inflated) != length or inflater.unconsumed_tail or inflater.eof != ends:
+        if len(inflated) != length or inflater.unconsumed_tail or not inflater.eof:
             raise WireError("corrupted", "inflates to another length")
         if inflater.unused_data:
             raise WireError("trailingBytes", "after the deflate stream")

@@ -8,26 +8,22 @@ struct BodyDecoder: ~Copyable {
     private var table: InterningTable
     private var names: NameTable
     private var inflater: ZlibInflater?
-    /// The connection's compressed stream has begun.
-    private var isStreaming = false
-    /// The number of its next part.
-    private var nextPart: UInt8 = 0
     private var inflated = WireWriter(capacity: 64)
-    private let mayStream: Bool
+    /// Whether frames may refer to earlier ones of their connection.
+    private let isConnection: Bool
 
     init(codecs: CodecTable, dictionaries: [CompressionDictionary], limits: FrameLimits, internedIdentities: Int) {
         self.codecs = codecs
         self.dictionaries = DictionaryTable(dictionaries)
         self.limits = limits
         table = InterningTable(capacity: internedIdentities)
-        mayStream = internedIdentities > 0
-        names = NameTable(capacity: mayStream ? NameTable.capacityMax : 0)
+        isConnection = internedIdentities > 0
+        names = NameTable(capacity: isConnection ? NameTable.capacityMax : 0)
     }
 
     /// nil when the kind is unknown and skippable.
     mutating func decode(_ header: FrameHeader, _ frame: UnsafeRawBufferPointer) throws(WireError) -> WireFrame? {
         let body = header.body(of: frame)
-        // Even a frame to be skipped may be a part of the connection's compressed stream.
         guard header.flags.compression != 0 else { return try decode(header, body: body) }
         try inflate(body, header.flags)
         defer { forgetLargeBuffer() }
@@ -96,7 +92,7 @@ struct BodyDecoder: ~Copyable {
             throw WireError(.corrupted, "the frame has a mark or names, and is no envelope or snapshot")
         }
         guard header.flags.contains(.names) else { return }
-        guard mayStream else { throw WireError(.corrupted, "the frame refers to the names of a connection") }
+        guard isConnection else { throw WireError(.corrupted, "the frame refers to the names of a connection") }
         guard header.codec == CompactCodec.id.number else {
             throw WireError(.corrupted, "the frame lists names, and is no payload of 'compact'")
         }
@@ -105,38 +101,22 @@ struct BodyDecoder: ~Copyable {
     // MARK: - Inflation
 
     private mutating func inflate(_ body: UnsafeRawBufferPointer, _ flags: FrameFlags) throws(WireError) {
+        guard flags.compression != FrameFlags.reservedCompression.rawValue else {
+            throw WireError(
+                .unsupportedVersion,
+                "compression 3, one zlib stream of a connection, is reserved; only early versions wrote it")
+        }
         var reader = WireReader(body)
         let dictionary =
             flags.compression == FrameFlags.zlibWithDictionary.rawValue
             ? try dictionaries.dictionary(try reader.readUInt32()) : nil
-        let isPart = flags.compression == FrameFlags.zlibOfConnection.rawValue
-        let part = isPart ? try reader.readUInt8() : 0
         let count = Int(clamping: try reader.readVarint())
         let bytes = try reader.readRaw(reader.remaining)
         try limits.checkInflation(of: bytes.count, to: count)
         inflated.reset()
         let output = inflated.room(for: count + ZlibInflater.slackBytes)
-        let inflater = try startedInflater()
-        if isPart {
-            try begin(part, restarts: flags.contains(.restartsCompression), inflater)
-            try inflater.inflatePart(bytes, into: output, count: count)
-        } else {
-            try inflater.inflate(bytes, into: output, count: count, dictionary: dictionary)
-        }
+        try startedInflater().inflate(bytes, into: output, count: count, dictionary: dictionary)
         inflated.position = count
-    }
-
-    private mutating func begin(_ part: UInt8, restarts: Bool, _ inflater: ZlibInflater) throws(WireError) {
-        guard mayStream else { throw WireError(.corrupted, "the frame is part of a connection's stream") }
-        if restarts {
-            try inflater.restart()
-            nextPart = 0
-            isStreaming = true
-        }
-        guard isStreaming, part == nextPart else {
-            throw WireError(.corrupted, "the frame continues a compressed stream out of turn")
-        }
-        nextPart &+= 1
     }
 
     private mutating func startedInflater() throws(WireError) -> ZlibInflater {

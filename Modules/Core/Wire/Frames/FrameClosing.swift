@@ -63,7 +63,6 @@ struct FrameClosing {
             writer.writeRaw(form.bytes)
         } catch {
             writer.position = frame.start
-            compressor.forget()
             throw error
         }
     }

@@ -19,9 +19,8 @@ struct FrameFlags: OptionSet {
 
     static let zlib = FrameFlags(rawValue: 1)
     static let zlibWithDictionary = FrameFlags(rawValue: 2)
-    static let zlibOfConnection = FrameFlags(rawValue: 3)
-    /// The connection's compressor begins anew with this body.
-    static let restartsCompression = FrameFlags(rawValue: 1 << 2)
+    /// Early versions wrote one zlib stream of a connection with it, and bit 2 where that began.
+    static let reservedCompression = FrameFlags(rawValue: 3)
     /// A reader that does not know the kind skips the frame.
     static let skippable = FrameFlags(rawValue: 1 << 3)
 

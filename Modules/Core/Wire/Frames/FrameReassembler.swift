@@ -62,7 +62,7 @@ public struct FrameReassembler: Sendable {
         _ header: FrameHeader, _ frame: UnsafeRawBufferPointer, now: Duration
     ) throws(WireError) -> [UInt8]? {
         // The first covers both bits of every compression.
-        guard header.flags.isDisjoint(with: [.zlibOfConnection, .names, .marked]) else {
+        guard header.flags.isDisjoint(with: [.reservedCompression, .names, .marked]) else {
             throw WireError(.corrupted, "a fragment is never compressed, and has no mark and no names")
         }
         var reader = WireReader(header.body(of: frame))

@@ -9,10 +9,6 @@ final class BodyCompressor {
     /// The policy's compressor, from the first body that is large enough for it.
     private var largeDeflater: (any BodyDeflater)?
     private var output = WireWriter(capacity: 64)
-    /// The connection's stream has parts behind it that the reader has seen.
-    private var isStreaming = false
-    /// Counts the parts of the stream, so that the reader notices when one is missing.
-    private var part: UInt8 = 0
 
     init(policy: CompressionPolicy, limits: FrameLimits) {
         self.policy = policy
@@ -33,15 +29,11 @@ final class BodyCompressor {
         switch policy.method {
         case .stored: return false
         case .zlib(let dictionary): flags = try compressAlone(body, dictionary)
-        case .connection: flags = try compressPart(body)
         }
         guard let flags else { return false }
         use(flags, output.bytes)
         return true
     }
-
-    /// What was compressed last will not be sent.
-    func forget() { isStreaming = false }
 
     private func compressAlone(
         _ body: UnsafeRawBufferPointer, _ dictionary: CompressionDictionary?
@@ -71,38 +63,6 @@ final class BodyCompressor {
                 .compressionFailed, "\(compressor.deflating.name) claims \(count) bytes in a room of \(room.count)")
         }
         return count
-    }
-
-    private func compressPart(_ body: UnsafeRawBufferPointer) throws(WireError) -> FrameFlags? {
-        let deflater = try startedDeflater()
-        var flags = FrameFlags.zlibOfConnection
-        if !isStreaming {
-            try deflater.restart()
-            part = 0
-            flags.insert(.restartsCompression)
-        }
-        // Until the reader is certain to see this part, nothing may refer to it.
-        isStreaming = false
-        output.reset()
-        output.write(part)
-        output.writeVarint(UInt64(body.count))
-        let start = output.count
-        let count = try deflater.compressPart(body, into: output.room(for: deflater.boundOfPart(body.count)))
-        output.position = start + count
-        pad(from: start, for: body.count)
-        guard output.count < body.count else { return nil }
-        part &+= 1
-        isStreaming = true
-        return flags
-    }
-
-    /// Adds empty blocks until the ratio is kept: dropping the part instead would end the stream, just when a body
-    /// repeats one before it.
-    private func pad(from start: Int, for bodyBytes: Int) {
-        while !limits.isWithinRatio(bodyBytes, compressed: output.count - start), output.count < bodyBytes {
-            withUnsafeBytes(of: ZlibInflater.partEnd) { output.writeRaw($0) }
-            output.write(0 as UInt8)
-        }
     }
 
     private func startedDeflater() throws(WireError) -> ZlibDeflater {

@@ -2,8 +2,8 @@ public import MeshBus
 
 /// Another way to deflate whole bodies than zlib's: faster, smaller, or in hardware. The plugin point for compressors.
 ///
-/// Only senders need it: what comes out is raw deflate (RFC 1951), which every reader inflates with zlib. Dictionaries
-/// and a connection's stream stay with zlib. `CompressionPolicy.zlib(compressor:)` takes it.
+/// Only senders need it: what comes out is raw deflate (RFC 1951), which every reader inflates with zlib. Bodies with
+/// dictionaries stay with zlib. `CompressionPolicy.zlib(compressor:)` takes it.
 ///
 /// To the implementer: `makeDeflater` is called from any thread, several at once, for each frame encoder that meets a
 /// body large enough, once.

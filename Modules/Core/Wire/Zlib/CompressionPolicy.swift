@@ -6,7 +6,6 @@ public struct CompressionPolicy: Sendable {
     enum Method: Sendable {
         case stored
         case zlib(CompressionDictionary?)
-        case connection
     }
 
     /// Takes the place of zlib for bodies from a size on.
@@ -43,12 +42,5 @@ public struct CompressionPolicy: Sendable {
         _ dictionary: CompressionDictionary, minimumBytes: Int = 64, level: Int = 6
     ) -> CompressionPolicy {
         CompressionPolicy(method: .zlib(dictionary), minimumBytes: minimumBytes, level: level)
-    }
-
-    /// All bodies of a connection in one stream, so that each finds what it repeats in those before it.
-    ///
-    /// Only where every frame arrives, once and in order. Smaller bodies are stored and not remembered.
-    public static func connection(minimumBytes: Int = 48, level: Int = 6) -> CompressionPolicy {
-        CompressionPolicy(method: .connection, minimumBytes: minimumBytes, level: level)
     }
 }

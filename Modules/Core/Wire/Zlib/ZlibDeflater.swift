@@ -55,21 +55,6 @@ public final class ZlibDeflater {
         return nil
     }
 
-    /// The next part of one long stream, up to a byte boundary, without the empty block that marks it (RFC 7692, 7.2.1).
-    ///
-    /// - Parameter output: room for `boundOfPart` bytes.
-    func compressPart(
-        _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
-    ) throws(WireError) -> Int {
-        let status = try deflate(bytes, into: output, flush: Z_SYNC_FLUSH)
-        guard status == Z_OK, stream.pointee.avail_in == 0, stream.pointee.avail_out > 0 else { throw .deflate(status) }
-        let count = output.count - Int(stream.pointee.avail_out)
-        guard count >= ZlibInflater.partEndBytes else { throw .deflate(status) }
-        return count - ZlibInflater.partEndBytes
-    }
-
-    func boundOfPart(_ count: Int) -> Int { Int(deflateBound(stream, UInt(count))) + 64 }
-
     func restart(with dictionary: CompressionDictionary? = nil) throws(WireError) {
         let status = deflateReset(stream)
         guard status == Z_OK else { throw .deflate(status) }

@@ -56,17 +56,6 @@ public final class ZlibInflater {
         try checkOutput()
     }
 
-    /// The next part of one long stream; see `ZlibDeflater.compressPart`.
-    func inflatePart(
-        _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, count: Int
-    ) throws(WireError) {
-        try setOutput(output, count: count)
-        try feedPart(bytes)
-        let end = Self.partEnd
-        try withUnsafeBytes(of: end) { bytes throws(WireError) in try feedPart(bytes) }
-        try checkOutput()
-    }
-
     func restart(with dictionary: CompressionDictionary? = nil) throws(WireError) {
         let status = inflateReset(stream)
         guard status == Z_OK else { throw failure(status) }
@@ -76,10 +65,6 @@ public final class ZlibInflater {
         }
         guard primed == Z_OK else { throw failure(primed) }
     }
-
-    /// The empty stored block that ends a part of a stream, and is not sent.
-    static let partEnd: (UInt8, UInt8, UInt8, UInt8) = (0, 0, 0xFF, 0xFF)
-    static let partEndBytes = 4
 
     /// Room behind the body, by which too much is noticed. zlib's fast loop runs while 258 bytes, the longest match, are
     /// free; with less it would read the end of every body byte by byte.
@@ -105,11 +90,6 @@ extension ZlibInflater {
         stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
         stream.pointee.avail_in = count
         return CZlib.inflate(stream, flush)
-    }
-
-    private func feedPart(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
-        let status = try inflate(bytes, flush: Z_SYNC_FLUSH)
-        guard status == Z_OK || status == Z_BUF_ERROR, stream.pointee.avail_in == 0 else { throw failure(status) }
     }
 
     /// Exactly the slack must be left.

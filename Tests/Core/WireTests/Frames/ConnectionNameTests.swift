@@ -10,7 +10,7 @@ import Testing
 @Suite("Names of a connection")
 struct ConnectionNameTests {
     private static let codecs = try! CodecTable([Sample.codec, CompactCodec(), JSONCodec()])
-    private static let policies: [CompressionPolicy] = [.stored, .zlib(minimumBytes: 64), .connection()]
+    private static let policies: [CompressionPolicy] = [.stored, .zlib(minimumBytes: 64), .dictionary(.builtIn)]
 
     @Test("an event is at most 40 bytes once its names have passed")
     func size() throws {

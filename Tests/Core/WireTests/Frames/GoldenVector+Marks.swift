@@ -14,7 +14,6 @@ extension GoldenVector {
         GoldenVector(name: "report") { try alone(.report(Sample.reports[1]), nil) },
         GoldenVector(name: "report-empty") { try alone(.report(Sample.reports[0]), nil) },
         GoldenVector(name: "connection-marks") { try connection(.stored) },
-        GoldenVector(name: "connection-marks-deflate", isExact: false) { try connection(.connection()) },
         GoldenVector(name: "stream-fragments") { try pieces() },
     ]
 

@@ -47,10 +47,7 @@ struct GoldenVector: Sendable, CustomTestStringConvertible {
             try stream((0..<75).map { envelope(Sample.metadata(source: "peer \($0 % 65)")) }, .stored)
         },
         GoldenVector(name: "connection-names") { try names(.stored) },
-        GoldenVector(name: "connection-names-deflate", isExact: false) { try names(.connection()) },
         GoldenVector(name: "connection-direct") { try direct(.stored) },
-        GoldenVector(name: "connection-direct-deflate", isExact: false) { try direct(.connection()) },
-        GoldenVector(name: "connection-deflate", isExact: false) { try stream(conversation, .connection()) },
         GoldenVector(name: "fragments") {
             var encoder = FrameEncoder(codec: Sample.codec, compression: .stored)
             let frame = try encoder.encode(snapshot(laps: 100, checkpoint: nil))

@@ -63,7 +63,7 @@ struct HostileFrameTests {
     @Test("a stream is read however it is split")
     func splits() throws {
         let messages = Sample.messages
-        let stream = try Sample.stream(messages, compression: .connection())
+        let stream = try Sample.stream(messages, compression: .zlib(minimumBytes: 48))
         let expected = messages.map(\.essence)
         #expect(try Sample.decode(stream, pieces: Array(repeating: 1, count: stream.count)) == expected)
         for first in stride(from: 1, to: stream.count, by: 7) {

@@ -101,7 +101,7 @@ struct MarkTests {
 
     @Test("a mark that no sender means is not written, and leaves no trace")
     func refusedToWrite() throws {
-        var encoder = FrameEncoder(codec: Sample.codec, compression: .connection(minimumBytes: 1), interning: true)
+        var encoder = FrameEncoder(codec: Sample.codec, compression: .zlib(minimumBytes: 1), interning: true)
         var writer = WireWriter()
         try encoder.append(Sample.messages[1], mark: Sample.marks[0], to: &writer)
         let before = writer.array()

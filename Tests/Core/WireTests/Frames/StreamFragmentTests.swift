@@ -63,7 +63,7 @@ struct StreamFragmentTests {
         "pieces of eight frames take turns in any order, however the stream is cut", arguments: 0..<8 as Range<UInt64>)
     func interleaved(seed: UInt64) throws {
         var generator = SplitMix64(seed: seed)
-        var connection = FrameEncoder(codec: Sample.codec, compression: .connection(minimumBytes: 1), interning: true)
+        var connection = FrameEncoder(codec: Sample.codec, compression: .zlib(minimumBytes: 1), interning: true)
         var pieces = try (0..<8 as Range<UInt64>).flatMap {
             try Self.cut(Self.alone(Self.envelope($0, bytes: 500 + Int(seed) * 37)), message: UInt32($0))
         }

@@ -111,7 +111,7 @@ struct ZlibTests {
         }
     }
 
-    @Test("small bodies shrink with a dictionary or a context to 0.6 of their size")
+    @Test("small bodies shrink with a dictionary to 0.6 of their size")
     func smallBodies() throws {
         let metadata = (0..<200).map {
             Sample.metadata(sequence: 100 + UInt64($0), advancedMilliseconds: UInt64($0) * 1000)
@@ -125,9 +125,7 @@ struct ZlibTests {
         let rest = Array(messages[100...])
         let stored = try Sample.stream(rest, interning: false)
         let trained = try Sample.stream(rest, compression: .dictionary(dictionary), interning: false)
-        let connected = try Sample.stream(rest, compression: .connection(), interning: false)
         #expect(Double(trained.count) <= 0.6 * Double(stored.count))
-        #expect(Double(connected.count) <= 0.6 * Double(stored.count))
         var decoder = FrameStreamDecoder(codecs: Sample.codecs, dictionaries: [dictionary])
         decoder.append(trained)
         for message in rest {
@@ -150,25 +148,15 @@ struct ZlibTests {
         #expect(throws: WireError.self) { try CompressionDictionary([UInt8](repeating: 1, count: 32_769)) }
     }
 
-    @Test("a connection's stream is refused out of turn and when damaged")
-    func connection() throws {
-        let messages = (0..<4).map { WireMessage.snapshot(Sample.snapshot(laps: 30 + $0)) }
-        var encoder = FrameEncoder(codec: Sample.codec, compression: .connection())
-        let frames = try messages.map { try encoder.encode($0) }
-        #expect(frames.map { $0[4] } == [7, 3, 3, 3])
-        #expect(frames[1].count * 4 < frames[0].count)
-        for order in [[1], [0, 2, 3], [0, 1, 1, 2]] {
-            var decoder = FrameStreamDecoder(codecs: Sample.codecs)
-            for index in order { decoder.append(frames[index]) }
-            let error = #expect(throws: WireError.self) { while try decoder.next() != nil {} }
-            #expect(error?.code == .corrupted)
+    /// Early versions wrote one zlib stream of a connection.
+    @Test func `Compression 3 is refused by its name`() {
+        for flags in [3, 7] as [UInt8] {
+            var decoder = FrameDecoder(codecs: Sample.codecs)
+            let error = #expect(throws: WireError.self) {
+                try decoder.decode(Sample.frame(kind: 5, codec: 0, flags: flags, body: [0, 3, 0, 0, 0]))
+            }
+            #expect(error?.code == .unsupportedVersion && error?.message.contains("compression 3") == true)
         }
-        let same = [WireMessage](repeating: messages[0], count: 600)
-        let stream = try Sample.stream(same, compression: .connection())
-        #expect(stream.count < 600 * 45)
-        #expect(try Sample.decode(stream) == same.map(\.essence))
-        var single = FrameDecoder(codecs: Sample.codecs)
-        #expect(single.failure(frames[0]) == .corrupted)
     }
 
     @Test("training is the same for the same samples and finds what they share")

@@ -21,7 +21,6 @@ enum AllocationBenchmark {
 
     private static let policies: [(name: String, connection: CompressionPolicy, alone: CompressionPolicy)] = [
         ("stored", .stored, .stored), ("zlib", .zlib(minimumBytes: 0), .zlib(minimumBytes: 0)),
-        ("zlib of the connection", .connection(), .stored),
     ]
 
     private static func rows<Payload: Codable & Sendable & WireCodable>(
