@@ -72,11 +72,6 @@ extension GoldenVector {
             let body = writer.array() + [1, 0, 1, 97, 5, 0]
             return Sample.frame(kind: 2, codec: CompactCodec.id.number, flags: 16, body: body)
         },
-        GoldenVector(name: "part") {
-            // A goodbye with a detail, in a stored block that is not the last, flushed.
-            let body = [0, 60] + [UInt8](repeating: 97, count: 60) + [0]
-            return Sample.frame(kind: 5, codec: 0, flags: 7, body: [0, 63, 0, 63, 0, 0xC0, 0xFF] + body + [0])
-        },
     ]
 
     private static let ten = [UInt8](repeating: 7, count: 10)
