@@ -69,7 +69,12 @@ extension EnvelopeForm {
 
     /// The forms without a direct path, `json` first.
     static func all(_ codecs: [any PayloadCodec]) throws -> [EnvelopeForm] {
-        try [.json(), .compressedJSON()] + codecs.flatMap { try forms(of: $0) }
+        try ofFoundation() + codecs.flatMap { try forms(of: $0) }
+    }
+
+    /// What an app has without this library.
+    fileprivate static func ofFoundation() throws -> [EnvelopeForm] {
+        try [.json(), .compressedJSON(), .propertyList()]
     }
 
     fileprivate static func forms(of codec: any PayloadCodec) throws -> [EnvelopeForm] {
@@ -84,7 +89,7 @@ extension EnvelopeForm {
 extension EnvelopeForm where Payload: WireValue {
     /// Every form, `json` first, and the direct path after the codec that has it.
     static func allWithDirect(_ codecs: [any PayloadCodec]) throws -> [EnvelopeForm] {
-        try [.json(), .compressedJSON()]
+        try ofFoundation()
             + codecs.flatMap { codec in
                 let plain = try forms(of: codec)
                 guard let compact = codec as? CompactCodec else { return plain }

@@ -10,14 +10,14 @@
             commandName: "bench", abstract: "Measure: every case that the plugins offer, or some.",
             discussion: """
                 Rows of every case: benchmark, then the case's own keys. Build in release mode for figures that mean \
-                something. Rows of `codecs`: payload, codec (compact goes through Codable, compact.direct through \
-                WireCodable; +interned is a later frame of a connection that remembers identity and names), bytes, \
-                encodeNanoseconds, decodeNanoseconds, encodeVsJSON, decodeVsJSON (how many times faster \
-                than json), and by limit id: fits, frames (how many carry it), capacity (how many samples would fit into \
-                one; for payloads made of samples). Rows of `state`: state, merge, valueBytes (JSON), firstBytes (the \
-                first change), updateBytes (the median of ten later ones, a whole frame), updateBytesZlib, contextBytes \
-                (what an application context of WatchConnectivity holds), updatesPerContext. \
-                Rows of `growth`: payload, samples, codec, bytes, encodeNanoseconds, decodeNanoseconds.
+                something. Rows of `codecs`: payload, codec (json and plist are Foundation's, of the whole envelope; \
+                compact goes through Codable, compact.direct through WireCodable; +interned is a later frame of a \
+                connection that remembers identity and names), bytes, encodeNanoseconds, decodeNanoseconds, encodeVsJSON, \
+                decodeVsJSON (how many times faster than json), and by limit id: fits, frames (how many carry it), \
+                capacity (how many samples would fit into one; for payloads made of samples). Rows of `state`: state, \
+                merge, valueBytes (JSON), firstBytes (the first change), updateBytes (the median of ten later ones, a \
+                whole frame), updateBytesZlib, contextBytes (what an application context of WatchConnectivity holds), \
+                updatesPerContext. Rows of `growth`: payload, samples, codec, bytes, encodeNanoseconds, decodeNanoseconds.
 
                 With --json the object also has runCount, runs (the figures of each run, where there were several), \
                 limits, payloads, and answers: does each payload of `codecs` fit the limit? (payload, limit, limitBytes, \

@@ -1,4 +1,3 @@
-import Foundation
 import MeshBenchmarks
 import MeshBus
 import MeshIdentity
@@ -7,8 +6,8 @@ import PluginsToolKit
 import Protobuf
 import SwiftProtobuf
 
-/// What the codecs of MeshWire are compared with beside JSON: Foundation's binary property list, and swift-protobuf with
-/// generated code; and two cases that need C: compression beside bare zlib, and allocations.
+/// What the codecs of MeshWire are compared with beside Foundation's JSON and property lists: swift-protobuf with generated
+/// code; and two cases that need C: compression beside bare zlib, and allocations.
 struct ComparisonsPlugin: Plugin {
     var descriptor: PluginDescriptor {
         PluginDescriptor(
@@ -22,7 +21,6 @@ struct ComparisonsPlugin: Plugin {
         let workout = SamplePayloads.workout()
         let track = SamplePayloads.track()
         let forms = [
-            plist("event", event), plist("metrics", metrics), plist("state", workout), plist("track", track),
             protobuf("event") { ProtoEnvelope(metadata: $0, event: event) },
             protobuf("metrics") { ProtoEnvelope(metadata: $0, metrics: metrics) },
             protobuf("state") { ProtoEnvelope(metadata: $0, state: workout) },
@@ -31,20 +29,6 @@ struct ComparisonsPlugin: Plugin {
         for form in forms { registry.add(form, to: .comparedForms) }
         registry.add(CompressionBenchmark.benchmarkCase, to: .benchmarks)
         registry.add(AllocationBenchmark.benchmarkCase, to: .benchmarks)
-    }
-
-    private func plist<Payload: Codable & Sendable>(_ id: String, _ payload: Payload) -> ComparedForm {
-        let envelope = SessionSyncEnvelope(
-            metadata: .benchmarkSample(payloadType: "sample.\(id)"), payload: payload)
-        return ComparedForm(
-            payload: id, name: "plist",
-            encode: {
-                let encoder = PropertyListEncoder()
-                encoder.outputFormat = .binary
-                return try encoder.encode(envelope)
-            },
-            decode: { _ = try PropertyListDecoder().decode(SessionSyncEnvelope<Payload>.self, from: $0) },
-            count: \.count)
     }
 
     /// Generated messages into bytes and back. Messages are made beforehand: a program built on protobuf holds them.
