@@ -15,7 +15,6 @@
                 WirePlugin()
                 JSONCodecPlugin()
                 CompactCodecPlugin()
-                CBORCodecPlugin()
             }
             all = bus.contributions(to: .codecs).map(\.value)
         }

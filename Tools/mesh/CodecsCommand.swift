@@ -31,7 +31,6 @@
                 WirePlugin()
                 JSONCodecPlugin()
                 CompactCodecPlugin()
-                CBORCodecPlugin()
                 StoragePlugin()
                 TransportPlugin()
                 DeliveryPlugin()

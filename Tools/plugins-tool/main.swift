@@ -44,7 +44,6 @@ await PluginsTool.main {
     WirePlugin()
     JSONCodecPlugin()
     CompactCodecPlugin()
-    CBORCodecPlugin()
     EnginePlugin()
     StoragePlugin()
     TransportPlugin()

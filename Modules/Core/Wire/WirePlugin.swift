@@ -1,8 +1,7 @@
 public import MeshBus
 public import MeshIdentity
 
-/// Registers MeshWire. Each codec is a plugin of its own: `JSONCodecPlugin`,
-/// `CompactCodecPlugin`, `CBORCodecPlugin`.
+/// Registers MeshWire. Each codec is a plugin of its own: `JSONCodecPlugin`, `CompactCodecPlugin`.
 public struct WirePlugin: Plugin {
     /// It has no settings.
     public init() {}

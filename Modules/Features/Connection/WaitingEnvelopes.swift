@@ -35,7 +35,7 @@ struct WaitingEnvelopes: ~Copyable, Sendable {
     /// - Parameter codecs: read beside the library's own.
     init(_ store: (any SessionStore)?, _ codecs: [any PayloadCodec]) {
         self.store = store
-        let own: [any PayloadCodec] = [CompactCodec(), JSONCodec(), CBORCodec()]
+        let own: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
         self.codecs = own + codecs.filter { codec in !own.contains { $0.id == codec.id } }
     }
 

@@ -107,7 +107,6 @@ extension StorageKey {
         case codec.id.number, KeyValue.rawCodec: codec
         case JSONCodec.id.number: JSONCodec()
         case CompactCodec.id.number: CompactCodec()
-        case CBORCodec.id.number: CBORCodec()
         default: nil
         }
     }

@@ -82,7 +82,7 @@ public struct KeySyncError: Error, CustomStringConvertible {
         case .newerSchema(let key, let schema):
             "'\(key)' was written with schema \(schema), which this version does not read; it stays for one that does"
         case .unknownCodec(let key, let number):
-            "'\(key)' was written by codec \(number); give its StorageKey that codec. It stays as it is"
+            "'\(key)' can't be read: \(PayloadCodecID.unknown(number)); give its StorageKey that codec. It stays as it is"
         case .alreadyAttached: "the router has a connection already; make a router for the second one"
         }
     }

@@ -130,7 +130,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
 
     /// Reads what an earlier version of the app has kept unread, as soon as this one opens the store.
     private var readsUnread: @Sendable (SessionSyncMetadata, [UInt8], UInt8) -> Event? {
-        let codecs: [any PayloadCodec] = [checkpointCodec, CompactCodec(), JSONCodec(), CBORCodec()]
+        let codecs: [any PayloadCodec] = [checkpointCodec, CompactCodec(), JSONCodec()]
         return { [payloadType] metadata, bytes, codec in
             guard metadata.payloadType == payloadType ?? "\(metadata.featureID).event" else { return nil }
             return codecs.first { $0.id.number == codec }.flatMap { try? $0.decode(Event.self, from: bytes) }

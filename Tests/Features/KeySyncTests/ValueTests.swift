@@ -15,9 +15,7 @@ struct Theme: Codable, Sendable, Hashable {
 }
 
 @Suite struct ValueTests {
-    static let codecs: [any PayloadCodec] = [
-        CompactCodec(), CompactCodec(mode: .deterministic), CBORCodec(), JSONCodec(),
-    ]
+    static let codecs: [any PayloadCodec] = [CompactCodec(), CompactCodec(mode: .deterministic), JSONCodec()]
 
     private func roundTrip<Value: Codable & Sendable & Equatable>(
         _ value: Value, _ codec: any PayloadCodec
@@ -64,6 +62,11 @@ struct Theme: Codable, Sendable, Hashable {
         let foreign = KeyValue(codec: 200, bytes: Data([1])).data
         let unknown = code { () throws(KeySyncError) in _ = try StorageKey<Theme>("key").decode(foreign) }
         #expect(unknown == .unknownCodec(key: "key", number: 200))
+        let retired = code { () throws(KeySyncError) in
+            _ = try StorageKey<Theme>("key").decode(KeyValue(codec: 3, bytes: Data([0xA0])).data)
+        }
+        #expect(retired == .unknownCodec(key: "key", number: 3))
+        #expect(KeySyncError(.unknownCodec(key: "key", number: 3)).description.contains("codec 3 is cbor"))
         for length in 0..<data.count {
             let cut = code { () throws(KeySyncError) in
                 _ = try StorageKey<Theme>("key", schema: 3).decode(data.prefix(length))

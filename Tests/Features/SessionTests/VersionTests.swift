@@ -5,6 +5,7 @@ import MeshIdentity
 import MeshScenarioTransport
 import MeshStorage
 import MeshTransport
+import MeshWire
 import Testing
 
 @testable import MeshSession
@@ -134,6 +135,14 @@ import Testing
         let updated = try await newer(transport, 3)
         updated.start()
         await world.settle(until: { updated.isMember && updated.state == new.state })
+    }
+
+    @Test func `a copy by a codec that the library no longer has is refused, and the codec is named`() {
+        let coding = CheckpointCoding(codec: CompactCodec())
+        let error = #expect(throws: SessionSyncError.self) {
+            try coding.checkpoint(SessionCheckpoint<Groceries, GroceryEvent>.self, from: [3, 0xA0])
+        }
+        #expect(error.map { "\($0)" }?.contains("codec 3 is cbor") == true)
     }
 
     @Test func `an app that goes back to its earlier version does not open what it cannot read`() async throws {

@@ -7,7 +7,7 @@ import Testing
 /// Every codec of ours keeps every rule.
 @Suite struct CodecConformanceTests {
     static let codecs: [any PayloadCodec] = [
-        JSONCodec(), CompactCodec(), CompactCodec(mode: .deterministic, usesDirectPath: false), CBORCodec(),
+        JSONCodec(), CompactCodec(), CompactCodec(mode: .deterministic, usesDirectPath: false),
     ]
 
     @Test(arguments: codecs.indices)

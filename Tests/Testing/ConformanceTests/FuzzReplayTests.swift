@@ -7,7 +7,7 @@ import Testing
 
 /// What once broke a decoder, and what was made to: `Tests/Fixtures/Fuzz/TARGET`, one input a file.
 @Suite struct FuzzReplayTests {
-    private static let codecs: [any PayloadCodec] = [CompactCodec(), CBORCodec(), JSONCodec()]
+    private static let codecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
     private static let folder = Checkout.fixtures.appending(path: "Fuzz")
 
     private static func contents(of folder: URL) throws -> [String] {

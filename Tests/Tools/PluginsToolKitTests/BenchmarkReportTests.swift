@@ -46,7 +46,7 @@ struct BenchmarkReportTests {
     @Test("runs that tell other rows are no report")
     func otherRows() {
         #expect(throws: ToolError.self) {
-            try report([[row("json", bytes: 1, nanoseconds: 1)], [row("cbor", bytes: 1, nanoseconds: 1)]])
+            try report([[row("json", bytes: 1, nanoseconds: 1)], [row("plist", bytes: 1, nanoseconds: 1)]])
         }
     }
 
@@ -121,7 +121,7 @@ struct BenchmarkReportTests {
     func single() throws {
         let before = try recorded([[row("json", bytes: 300_000, nanoseconds: 9, capacity: 5)]])
         let after = try recorded([
-            [row("json", bytes: 200_000, nanoseconds: 7, capacity: 4), row("cbor", bytes: 1, nanoseconds: 1)]
+            [row("json", bytes: 200_000, nanoseconds: 7, capacity: 4), row("plist", bytes: 1, nanoseconds: 1)]
         ])
         let comparison = BenchmarkComparison(before, after)
         let verdicts = comparison.changes.map { "\($0.figure) \($0.verdict)" }
@@ -130,7 +130,7 @@ struct BenchmarkReportTests {
                 "bytes unknown", "capacity.\(StatePlugin.limit.id) worse", "encodeNanoseconds unknown",
                 "fits.context better",
             ])
-        #expect(comparison.onlyAfter == ["codecs: cbor, state"])
+        #expect(comparison.onlyAfter == ["codecs: plist, state"])
         #expect(comparison.onlyBefore.isEmpty)
     }
 
@@ -157,8 +157,8 @@ struct BenchmarkReportTests {
             try report([forms.map { row($0.0, bytes: $0.1, nanoseconds: 1) }]).answers.map(\.sentence)
         }
         #expect(
-            try sentences([("json", 300_000), ("compact", 71_001), ("compact+zlib", 40_000), ("cbor", 262_145)])
-                == ["state fits wcsession.applicationContext as compact, 72 of 262 KB; not as json or cbor."])
+            try sentences([("json", 300_000), ("compact", 71_001), ("compact+zlib", 40_000), ("plist", 262_145)])
+                == ["state fits wcsession.applicationContext as compact, 72 of 262 KB; not as json or plist."])
         #expect(
             try sentences([("json", 262_144), ("compact", 138), ("compact+interned", 9)])
                 == ["state fits wcsession.applicationContext as compact, 0.2 of 262 KB; and in every other form."])

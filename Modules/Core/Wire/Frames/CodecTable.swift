@@ -23,7 +23,7 @@ public struct CodecTable: Sendable {
     /// - Throws: `unknownCodec`.
     public func codec(_ number: UInt8) throws(WireError) -> any PayloadCodec {
         let place = places[Int(number)]
-        guard place != .max else { throw WireError(.unknownCodec, "codec \(number) is not registered here") }
+        guard place != .max else { throw WireError(.unknownCodec, PayloadCodecID.unknown(number)) }
         return codecs[Int(place)]
     }
 

@@ -17,7 +17,7 @@ struct CheckpointCoding: Sendable {
         let known: [any PayloadCodec] = [codec, CompactCodec()]
         guard let codec = known.first(where: { $0.id.number == bytes.first }) else {
             throw SessionSyncError.payloadDecodingFailed(
-                payloadType: "checkpoint", description: "codec \(bytes.first ?? 0) is not known here")
+                payloadType: "checkpoint", description: PayloadCodecID.unknown(bytes.first ?? 0))
         }
         return try bytes.withUnsafeBytes { try codec.decode(type, from: UnsafeRawBufferPointer(rebasing: $0[1...])) }
     }

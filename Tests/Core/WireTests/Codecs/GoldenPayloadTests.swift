@@ -31,7 +31,7 @@ struct GoldenPayloadTests {
         #expect(expected.count == Set(expected).count)
     }
 
-    @Test("readers in Python, one written from the document and one of others, understand them")
+    @Test("a reader in Python, written from the document, understands them")
     func python() async throws {
         let script = Checkout.interop.appending(path: "decode_payloads.py").path
         let (status, text) = try await Program.run("python3", ["-B", "-X", "utf8", script, Self.folder.path])
@@ -39,6 +39,5 @@ struct GoldenPayloadTests {
         // What env says when there is no such program.
         if status == 127, !isRequired { return print("skipped: python3 is missing (payloads)") }
         #expect(status == 0, "\(text)")
-        #expect(!isRequired || !text.contains("cbor2 is missing"), "Tools/prepare installs it")
     }
 }

@@ -50,7 +50,6 @@ struct GoldenPayload: Sendable, CustomTestStringConvertible {
             (".json", JSONCodec().encode(value), reading(JSONCodec())),
             (".compact", named.encode(value), reading(named)),
             (".first.compact", namedFirst.encode(value), reading(named)),
-            (".cbor", CBORCodec().encode(value), reading(CBORCodec())),
         ]
     }
 

@@ -195,6 +195,21 @@ struct HostileFrameTests {
         #expect(decoder.failure(frame) == .unknownCodec)
     }
 
+    @Test("a codec that earlier versions had is named")
+    func retiredCodec() throws {
+        let library: [any PayloadCodec] = [JSONCodec(), CompactCodec()]
+        for retired in PayloadCodecID.retired {
+            #expect(!library.contains { $0.id == retired }, "its number stays reserved")
+            var encoder = FrameEncoder(codec: PlainCodec(id: retired))
+            let frame = try encoder.encode(.envelope(Sample.envelope()))
+            var decoder = FrameDecoder(codecs: try CodecTable(library))
+            let error = #expect(throws: WireError.self) { try decoder.decode(frame) }
+            #expect(error?.code == .unknownCodec)
+            #expect(error?.message.contains("codec \(retired.number) is \(retired.name),") == true)
+        }
+        #expect(PayloadCodecID.retired.map(\.number) == [3])
+    }
+
     @Test("state of a connection is refused outside one")
     func stateless() throws {
         let first = try Sample.stream([Sample.messages[1]])

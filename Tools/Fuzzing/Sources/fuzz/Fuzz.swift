@@ -4,7 +4,7 @@ import MeshTesting
 import MeshWire
 
 /// The codecs under attack. libFuzzer brings the main function.
-private let codecs: [any PayloadCodec] = [CompactCodec(), CBORCodec(), JSONCodec()]
+private let codecs: [any PayloadCodec] = [CompactCodec(), JSONCodec()]
 
 /// Which decoder is attacked is told by the environment: FUZZ_TARGET=frame.
 private let target: FuzzTarget = {

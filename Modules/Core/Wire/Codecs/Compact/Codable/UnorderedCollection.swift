@@ -2,6 +2,7 @@
 // own, and the order of those bytes is the order on the wire.
 
 extension Set: UnorderedCollection where Element: Encodable {
+    static var valuesEach: UInt8 { 1 }
     static var hasUniqueNames: Bool { true }
 
     func encodeSorted(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {
@@ -14,6 +15,7 @@ extension Set: UnorderedCollection where Element: Encodable {
 
 /// In the forms that `Dictionary.encode(to:)` chooses between.
 extension Dictionary: UnorderedCollection where Key: Encodable, Value: Encodable {
+    static var valuesEach: UInt8 { 2 }
     static var hasUniqueNames: Bool { Key.self == Int.self || Key.self == String.self }
 
     func encodeSorted(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {
