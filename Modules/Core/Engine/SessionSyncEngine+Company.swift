@@ -50,6 +50,8 @@ struct AwaitedGroup: Sendable {
     /// Since it was heard of first, and last.
     var ticks = 0
     var silentTicks = 0
+    /// Whether this device has been told that the group has no place.
+    var isFull = false
     /// Its members' peers, as they were named last, and when that was said.
     private var peerIDs: Set<String> = []
     private var saidAt = HybridTimestamp.zero
@@ -79,8 +81,9 @@ struct PeerGroups: Sendable {
         let group: SessionSource?
         /// The moment of the control, by its sender's clock.
         let saidAt: HybridTimestamp
-        /// Number of ticks for which the peer has said so, and since it said so last.
+        /// Number of ticks since it first said so.
         var ticks = 0
+        /// Number of ticks since it last said so.
         var silentTicks = 0
     }
 
@@ -94,7 +97,9 @@ struct PeerGroups: Sendable {
 
     subscript(_ peerID: String) -> Entry? { entries[peerID] }
 
-    func peers(in group: SessionSource) -> [Entry] { entries.values.filter { $0.group == group } }
+    func peers(in group: SessionSource) -> [String: Entry] { entries.filter { $0.value.group == group } }
+
+    mutating func forget(_ peerID: String) { entries[peerID] = nil }
 
     /// A control that comes late from a queue changes nothing.
     mutating func hear(_ control: SessionControl, of peerID: String, at saidAt: HybridTimestamp) {
@@ -165,15 +170,21 @@ extension SessionSyncEngine {
     /// caller asks the link each time, and at most 64 are remembered until the process ends.
     package mutating func regard(_ peerID: String, asOwn isOwn: Bool) {
         if !isOwn {
-            wishes.own.remove(peerID)
+            guard wishes.own.remove(peerID) != nil else { return }
+            wishes.groups.forget(peerID)
+            if !mayJoin(peerID) { wishes.newcomers = wishes.newcomers.filter { $0.key.peerID != peerID } }
         } else if wishes.own.count < CompanyWishes.invitedMax {
             wishes.own.insert(peerID)
         }
     }
 
+    /// The peers that the caller has said are this user's own.
+    package var ownPeerIDs: Set<String> { wishes.own }
+
     /// Whether that peer may have a say in who joins: it asks to be the next to.
     func mayJoin(_ peerID: String) -> Bool {
-        wishes.invited.contains(peerID) || wishes.own.contains(peerID) || wasMember(peerID)
+        wishes.invited.contains(peerID) || wishes.own.contains(peerID)
+            || sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
     }
 
     /// Whether this device believes what a peer that isn't a member says of the group's views. The user's own device loses that
@@ -182,8 +193,9 @@ extension SessionSyncEngine {
         wishes.invited.contains(peerID) || wishes.own.contains(peerID) && !wasMember(peerID)
     }
 
-    private func wasMember(_ peerID: String) -> Bool {
-        sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
+    /// Whether it was a member here and is none now.
+    func wasMember(_ peerID: String) -> Bool {
+        !isMember(peerID) && sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
     }
 
     /// It waits to be taken in by the members of a group that exists, and founds none. Of a group that is not heard of any more
@@ -199,7 +211,10 @@ extension SessionSyncEngine {
         guard wishes.awaited?.group == group else { return }
         wishes.awaited?.hear(of: message.control.members, saidAt: message.saidAt)
         let members = message.control.members
-        if members.count >= SessionMembership.openMax, !members.contains(where: { $0.peerID == localPeerID }) {
+        if members.count >= SessionMembership.openMax, !members.contains(where: { $0.peerID == localPeerID }),
+            wishes.awaited?.isFull == false
+        {
+            wishes.awaited?.isFull = true
             pending.raise(.notAdmitted(source))
         }
     }
@@ -216,10 +231,10 @@ extension SessionSyncEngine {
     /// It founds no other group until then.
     var waitsForHome: Bool { home != nil && homeTicks <= CompanyWishes.homeTicksMax }
 
-    /// Whether it takes a copy of that group. Another group than the one that it waits for may have it after a while: the members of
-    /// that one that are left may be too few to let it in.
-    func adopts(from group: SessionSource?) -> Bool {
-        home == group || !waitsForHome || homeWaitTicks > CompanyWishes.homeTicksMax
+    /// Whether it takes a copy of that group from that peer. After a while it also takes one of another group than the one that it
+    /// waits for, from a peer that it would let in: the members that are left of its own may be too few to let it in.
+    func adopts(from group: SessionSource?, of peerID: String) -> Bool {
+        home == group || !waitsForHome || homeWaitTicks > CompanyWishes.homeTicksMax && mayJoin(peerID)
     }
 
     /// The source lives, and wants to be a member.

@@ -40,7 +40,7 @@ extension SessionSyncEngine {
         if !sealed {
             let founds = foundsAgainst(message.source)
             if let checkpoint = message.checkpoint, message.control.members.contains(source) {
-                guard adopts(from: message.control.group), !isAboutToRival(message) else {
+                guard adopts(from: message.control.group, of: message.source.peerID), !isAboutToRival(message) else {
                     return false
                 }
                 guard !founds || sources[slot].isOpen || isProvenAlive(message, slot) else { return false }

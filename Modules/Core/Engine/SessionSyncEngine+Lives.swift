@@ -38,6 +38,10 @@ extension SessionSyncEngine {
         for entry in due.entries { inUse.insert(entry.entry.slot) }
         for entry in applied { inUse.insert(entry.entry.slot) }
         for entry in provisional?.log.entries ?? [] { inUse.insert(entry.slot) }
+        // Keeps the record that the peer was a member: what it says counts for less since.
+        if let closed = sources.indices.last(where: { sources[$0].isClosed && sources[$0].source.peerID == peerID }) {
+            inUse.insert(closed)
+        }
         return sources.indices.dropFirst().filter { slot in
             sources[slot].source.peerID == peerID && !sources[slot].isOpen && gaps[slot] == nil && !inUse.contains(slot)
         }

@@ -28,17 +28,19 @@ extension SessionSyncEngine {
         guard groupName != nil, control.group == groupName, let number = control.view?.number,
             number > stance.number || mutations.contains(.viewGoesBack) && number != stance.number
         else { return false }
+        // One of the user's own devices that was never a member can add members, and says nothing of who has gone.
+        let mayFence = isMember(message.source.peerID) || wishes.invited.contains(message.source.peerID)
         guard control.members.contains(source) || mutations.contains(.fenceUnheard) else {
-            beFenced(by: number)
-            return true
+            if mayFence { beFenced(by: number) }
+            return mayFence
         }
         guard let record = control.record, record.number == number, isWithinStep(number, of: stance.number) else {
             return false
         }
         // Who stays has agreed to every closing. The user of another side has gone on without those who are here.
         guard isAcceptable(record) || mutations.contains(.viewGoesBack) else {
-            beFenced(by: number)
-            return true
+            if mayFence { beFenced(by: number) }
+            return mayFence
         }
         if isBelieved(record) { install(record) }
         return false
@@ -119,15 +121,16 @@ extension SessionSyncEngine {
     }
 
     /// Whether this member leaves its group for one of the user's other devices. It has heard at least as many members of that
-    /// group as are left in its own, so no single device can talk it out of a group. The group that would go on by rank gives way
+    /// group as are left in its own, so no single device can talk it out of a group. Former members don't count: a user may have let
+    /// them go. The members of both groups are 16 at most, because a member that finds no place would have left for nothing. The group that would go on by rank gives way
     /// after a while too: the members of the other one may not be connected to enough of this one.
     private func yieldsToOwn(_ control: SessionControl, in group: SessionSource) -> Bool {
-        let others = wishes.groups.peers(in: group)
-        let left = openSlots.count { slot in
-            slot == 0 || wishes.groups[sources[slot].source.peerID]?.group ?? groupName == groupName
+        let others = wishes.groups.peers(in: group).filter { !wasMember($0.key) }.map(\.value)
+        let left = openSlots.map { sources[$0].source.peerID }.filter { peerID in
+            peerID == localPeerID || wishes.groups[peerID]?.group ?? groupName == groupName
         }
-        guard others.count >= left || mutations.contains(.ownUncounted),
-            control.members.count < SessionMembership.openMax
+        let all = Set(control.members.map(\.peerID)).union(left)
+        guard others.count >= left.count || mutations.contains(.ownUncounted), all.count <= SessionMembership.openMax
         else { return false }
         return isOutranked(by: control, isInvited: true) || others.allSatisfy { $0.ticks > PeerGroups.patience }
     }

@@ -63,7 +63,7 @@ public protocol SessionSyncTransport: Sendable {
     func admitGuests(_ peerIDs: Set<String>, toSession sessionID: UUID, featureID: String)
 
     /// Whether the peer of that id is a device of the same user. Sessions let such peers in without an invitation (`admits`).
-    /// Called from any thread; looks at memory only. The default is false: the transport can't tell.
+    /// May be called on any thread; must look at memory only. The default is false: the transport can't tell.
     func isOwn(_ peerID: String) -> Bool
 
     /// Envelopes from now on, each once, in the order of their arrival.

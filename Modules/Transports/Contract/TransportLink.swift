@@ -30,9 +30,9 @@ public protocol TransportLink: AnyObject, Sendable {
     func send(_ packet: LinkPacket, to address: LinkAddress) throws(LinkError)
     /// Ends the live lanes of an address whose bytes make no sense, and says `disconnected`; it may connect anew later.
     func disconnect(_ address: LinkAddress)
-    /// Whether the peer of that id is a device of the same user, as this device's user has said or the link's nature is. Sessions
-    /// let such peers in without an invitation. Called from any thread, with locks held: looks at memory only. The default is
-    /// false: the link can't tell.
+    /// Whether the peer of that id is a device of the same user. The user has said so while pairing, or the link connects nothing
+    /// else. Sessions let such peers in without an invitation. May be called on any thread, with locks held: must look at memory
+    /// only. The default is false: the link can't tell.
     func isOwn(_ peerID: String) -> Bool
     /// Hands what was taken to the other side as far as that is possible within about a second, then ends. Idempotent.
     func close() async

@@ -236,8 +236,10 @@ extension LinkTransport {
         shell.admit(guests: peerIDs, to: Guests.Scope(sessionID: sessionID, featureID: featureID))
     }
 
-    /// Whether the link says that the peer is a device of the same user.
-    public func isOwn(_ peerID: String) -> Bool { shell.link.isOwn(peerID) }
+    /// Whether the link says that the peer is a device of the same user, of the peers that have greeted.
+    public func isOwn(_ peerID: String) -> Bool {
+        shell.link.isOwn(peerID) && knownPeers.contains { $0.id == peerID }
+    }
 
     /// Gives up what a peer that will not come back was to get, and forgets that it is known.
     public func forget(_ peer: SessionPeer) {

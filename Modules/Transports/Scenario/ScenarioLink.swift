@@ -34,7 +34,7 @@ public final class ScenarioLink: TransportLink {
         if let refusal = core.withLock({ $0.accept(packet, from: peerID, linkID: id, to: address) }) { throw refusal }
     }
 
-    /// A scenario is of one user's devices.
+    /// All devices of a scenario belong to one user.
     public func isOwn(_ peerID: String) -> Bool { true }
 
     /// What was taken before still arrives. A second later the two are connected anew.

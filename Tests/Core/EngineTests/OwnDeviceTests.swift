@@ -127,7 +127,52 @@ import Testing
             company.alarms["phone"]?.contains(.fenced(view: 1_000)) == true, "the rule is broken, and nothing notices")
     }
 
-    /// It is let go for its lies, and says more of the group.
+    /// It says that the group has gone on without its members.
+    @Test(arguments: [["phone", "watch"], ["a", "b", "c", "d", "e"]])
+    func `A device that was never a member fences nobody`(members: [String]) throws {
+        var company = EngineCompany(paired: members, isOwn: true)
+        try company.run(rounds: 2)
+        let tablet = SessionSource(peerID: "tablet", incarnation: 7)
+        for name in members { company[name].regard("tablet", asOwn: true) }
+        for _ in 0..<10 {
+            let lies = controls(of: company[members[0]], at: company.now) { envelope in
+                (envelope.metadata.sourcePeerID, envelope.metadata.incarnation) = (tablet.peerID, tablet.incarnation)
+                envelope.payload.members = [tablet]
+                envelope.payload.view = ViewStatement(number: 5)
+            }
+            for name in members { for lie in lies { try company[name].receiveControl(lie, at: company.now) } }
+            try company.run(rounds: 1)
+        }
+        for name in members {
+            #expect(company.alarms[name]?.contains { if case .fenced = $0 { true } else { false } } != true)
+        }
+    }
+
+    /// A user of two devices went on without the other one.
+    @Test func `A device that was let go moves nobody to another group`() throws {
+        var company = EngineCompany(paired: ["phone", "watch"], isOwn: true)
+        try company.run(rounds: 2)
+        company.cutOff("watch")
+        company["phone"].goOn(without: ["watch"])
+        try company.run(rounds: 3)
+        #expect(company.members(of: "phone") == ["phone"])
+        let group = company["phone"].group
+        for _ in 0..<40 {
+            let lies = controls(of: company["watch"], at: company.now) { envelope in
+                let another = SessionSource(peerID: "watch", incarnation: 77)
+                envelope.metadata.incarnation = 77
+                envelope.metadata.epoch = another.groupTag &+ 1_000
+                (envelope.payload.group, envelope.payload.members) = (another, [another])
+                envelope.payload.view = ViewStatement(number: 1_000)
+            }
+            company["phone"].regard("watch", asOwn: true)
+            for lie in lies { try company["phone"].receiveControl(lie, at: company.now) }
+            try company.run(rounds: 1)
+        }
+        #expect(company["phone"].group == group)
+    }
+
+    /// It is let go for its lies, and says more of the group, in more lives than are remembered.
     @Test func `A device that was let go adds no members`() throws {
         var company = EngineCompany(paired: ["phone", "tablet", "watch"], isOwn: true)
         try company.run(rounds: 2)
@@ -136,6 +181,13 @@ import Testing
         try company.run(rounds: 12)
         #expect(company.members(of: "phone") == ["phone", "tablet"])
         company.cutOff("tablet")
+        for life in 200..<270 as Range<UInt32> {
+            for greeting in controls(of: watch, at: company.now, { $0.metadata.incarnation = life }) {
+                company["phone"].regard("watch", asOwn: true)
+                try? company["phone"].receiveControl(greeting, at: company.now)
+            }
+        }
+        #expect(company["phone"].wasMember("watch"))
         var liar = watch
         liar.tick(at: company.now)
         let view = company["phone"].view + 1
@@ -168,6 +220,31 @@ import Testing
         #expect(company.views == [0])
     }
 
+    /// Members that find no place would have left for nothing.
+    @Test func `Groups that have more than sixteen members together stay apart`() throws {
+        let sides = ["a", "b"].map { side in (1...9).map { "\(side)\($0)" } }
+        var company = EngineCompany(isOwn: true)
+        for name in sides.joined() { company.add(name) }
+        for name in sides[0] { for other in sides[1] { company.cut(name, other) } }
+        try company.run(rounds: 80)
+        for name in company.names { try #require(company.members(of: name).count == 9) }
+        company.mend()
+        try company.run(rounds: 40)
+        for name in company.names { #expect(company.members(of: name).count == 9) }
+    }
+
+    @Test func `A device that is unpaired is not let in any more`() throws {
+        var company = EngineCompany(paired: ["phone", "watch"], isOwn: true)
+        try company.run(rounds: 2)
+        company.add("tablet")
+        try company.run(rounds: 1)
+        for name in ["phone", "watch"] { company[name].regard("tablet", asOwn: false) }
+        company.isOwn = false
+        #expect(company["phone"].wishes.newcomers.isEmpty && company["phone"].ownPeerIDs == ["watch"])
+        try company.run(rounds: 12)
+        #expect(company.members(of: "phone") == ["phone", "watch"])
+    }
+
     @Test func `At most 64 devices are remembered as own`() {
         var engine = makeEngine("phone")
         for number in 0..<100 { engine.regard("device \(number)", asOwn: true) }
@@ -178,6 +255,19 @@ import Testing
 }
 
 extension OwnDeviceTests {
+    /// The controls that an engine would send, changed.
+    private func controls(
+        of engine: ListEngine, at now: Date, _ change: (inout SessionSyncEnvelope<SessionControl>) -> Void
+    ) -> [SessionSyncEnvelope<SessionControl>] {
+        var engine = engine
+        engine.tick(at: now)
+        return engine.takeDirectives().outgoing.compactMap { message in
+            guard case .control(var envelope, _) = message else { return nil }
+            change(&envelope)
+            return envelope
+        }
+    }
+
     /// Groups that were founded out of each other's reach.
     private func twoGroups(_ one: [String], _ other: [String]) throws -> EngineCompany {
         var company = EngineCompany(isOwn: true)

@@ -15,10 +15,9 @@ struct FrameClosing {
     /// Completes the frame that ends with what has been written.
     ///
     /// - Throws: `oversized`, `compressionFailed`; then the frame is gone.
-    @discardableResult
     func close(
         _ frame: OpenFrame, _ kind: FrameKind, flags: FrameFlags = [], codec: UInt8 = 0, _ writer: inout WireWriter
-    ) throws(WireError) -> OpenFrame {
+    ) throws(WireError) {
         let bodyBytes = writer.count - frame.start - frame.headerBytes
         let compresses = compresses(bodyBytes)
         if !compresses { try check(bodyBytes, frame, &writer) }
@@ -27,7 +26,6 @@ struct FrameClosing {
         writer.reserve(FrameHeader.checksumBytes)
         let bytes = UnsafeRawBufferPointer(start: writer.base + frame.start, count: writer.position - frame.start)
         writer.append(FrameChecksum.of(bytes).littleEndian)
-        return written
     }
 
     /// The same, with a part of the body that lies elsewhere.

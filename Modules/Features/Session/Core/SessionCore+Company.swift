@@ -7,6 +7,8 @@ import MeshIdentity
 extension SessionCore {
     /// Tells the engine whom nobody has heard of here for long.
     mutating func suspectTheAbsent() {
+        // The user may have unpaired one since it spoke.
+        for peerID in engine.ownPeerIDs { regard(peerID) }
         guard let lease else { return }
         // Who slept has not heard anybody, and nobody is to blame for it.
         if abs(moment.now.timeIntervalSince(lastExchangeAt)) > lease / 2 { listeningSince = moment.now }

@@ -51,6 +51,11 @@ struct DecodeState: ~Copyable {
         scratch.pointee.classify(type, usesDirectPath)
     }
 
+    @inline(__always)
+    func keyEntry<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<KeyTables.Entry>? {
+        scratch.pointee.decodingKeys.entry(type)
+    }
+
     mutating func nextSerial() -> UInt32 {
         lastSerial &+= 1
         return lastSerial

@@ -274,6 +274,11 @@ extension EncodeState {
     func classify<Value>(_ type: Value.Type) -> TypeClass {
         scratch.pointee.classify(type, usesDirectPath)
     }
+
+    @inline(__always)
+    func keyEntry<Key: CodingKey>(_ type: Key.Type) -> UnsafeMutablePointer<KeyTables.Entry>? {
+        scratch.pointee.encodingKeys.entry(type)
+    }
 }
 
 extension EncodeState {
