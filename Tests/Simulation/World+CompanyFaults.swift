@@ -119,8 +119,10 @@ extension World {
             let membership = replicas[host].engine.membership
             let letGo = hearsNoMember(host) ? [] : membership.closed
             let known = Set(membership.open.map(\.source.peerID) + letGo.map(\.source.peerID))
-            if schedule.isOwn, !hearsNoMember(host) { continue }
+            let former = Set(membership.closed.map(\.source.peerID)).subtracting(membership.open.map(\.source.peerID))
             for peer in core where peer != host && !(isOneGroup && known.contains(name(peer))) {
+                // One user's devices need no invitation, except from a device that has let them go.
+                if schedule.isOwn, !hearsNoMember(host), !former.contains(name(peer)) { continue }
                 replicas[host].engine.invite(name(peer))
             }
         }
