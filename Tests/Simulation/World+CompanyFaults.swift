@@ -119,13 +119,18 @@ extension World {
             let membership = replicas[host].engine.membership
             let letGo = hearsNoMember(host) ? [] : membership.closed
             let known = Set(membership.open.map(\.source.peerID) + letGo.map(\.source.peerID))
-            let former = Set(membership.closed.map(\.source.peerID)).subtracting(membership.open.map(\.source.peerID))
             for peer in core where peer != host && !(isOneGroup && known.contains(name(peer))) {
-                // One user's devices need no invitation, except from a device that has let them go.
-                if schedule.isOwn, !hearsNoMember(host), !former.contains(name(peer)) { continue }
+                // One user's devices need no invitation, unless one of the two has let the other go.
+                if schedule.isOwn, !hearsNoMember(host), !hasLetGo(host, peer), !hasLetGo(peer, host) { continue }
                 replicas[host].engine.invite(name(peer))
             }
         }
+    }
+
+    private func hasLetGo(_ host: Int, _ peer: Int) -> Bool {
+        let membership = replicas[host].engine.membership
+        return membership.closed.contains { $0.source.peerID == name(peer) }
+            && !membership.open.contains { $0.source.peerID == name(peer) }
     }
 
     /// Whether the other members of its view are gone, while others are in a newer one.
