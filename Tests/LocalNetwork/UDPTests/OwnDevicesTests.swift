@@ -13,7 +13,7 @@
             let transports = try network.configurations((0..<3).map { _ in PeerIdentity() })
                 .map { try UDPSessionSyncTransport(configuration: $0) }
             for transport in transports { try transport.start() }
-            try await expectOneGroup(over: transports)
+            #expect(try await tapsOfOneGroup(over: transports) == [0, 1, 2])
             for transport in transports { await transport.close() }
         }
     }

@@ -2,31 +2,32 @@ import Foundation
 import MeshEngine
 import MeshSession
 package import MeshTransport
-import Testing
 
-/// Opens one session on each of one user's devices, invites none of them, and expects them to end with one state.
+/// Opens one session on each of one user's devices, and invites none of them. Each taps its number once.
 /// - Parameter transports: started, at the same time.
-@MainActor package func expectOneGroup(over transports: [any SessionSyncTransport]) async throws {
+/// - Returns: the taps that all of them show, in ascending order.
+/// - Throws: `WaitedInVain` when they are not one group with one state.
+@MainActor package func tapsOfOneGroup(over transports: [any SessionSyncTransport]) async throws -> [Int] {
     let sessionID = UUID()
     let sessions = transports.map { transport in
         SyncedSession(
-            sessionID: sessionID, featureID: "names", transport: transport, initialState: [String](),
-            reducer: NamesReducer(), conflictPolicy: AcceptingConflictPolicy())
+            sessionID: sessionID, featureID: "taps", transport: transport, initialState: [Int](),
+            reducer: TapsReducer(), conflictPolicy: AcceptingConflictPolicy())
     }
     for session in sessions { session.start() }
-    for (number, session) in sessions.enumerated() { try session.submit("device \(number)") }
+    for (number, session) in sessions.enumerated() { try session.submit(number) }
     let end = ContinuousClock.now + patience
-    while ContinuousClock.now < end,
-        !sessions.allSatisfy({ $0.memberIDs.count == sessions.count && $0.state.count == sessions.count })
+    while !sessions.allSatisfy({ $0.memberIDs.count == sessions.count && $0.state.count == sessions.count })
+        || Set(sessions.map(\.state)).count > 1
     {
+        guard ContinuousClock.now < end else { throw WaitedInVain(description: "waited in vain for one group") }
         try await Task.sleep(for: .milliseconds(20))
     }
-    #expect(sessions.allSatisfy { $0.memberIDs.count == sessions.count })
-    #expect(Set(sessions.map(\.state)).count == 1)
-    #expect(sessions[0].state.sorted() == sessions.indices.map { "device \($0)" })
+    let taps = sessions[0].state.sorted()
     for session in sessions { try await session.close() }
+    return taps
 }
 
-private struct NamesReducer: SessionSyncReducer {
-    func reduce(state: inout [String], event: String, context: SessionEventContext) { state.append(event) }
+private struct TapsReducer: SessionSyncReducer {
+    func reduce(state: inout [Int], event: Int, context: SessionEventContext) { state.append(event) }
 }
