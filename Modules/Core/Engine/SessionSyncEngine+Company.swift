@@ -78,6 +78,9 @@ struct AwaitedGroup: Sendable {
 /// The groups in which peers say they are, each in its own controls.
 struct PeerGroups: Sendable {
     struct Entry: Sendable {
+        let source: SessionSource
+        /// Whether that life of the peer was a member here.
+        let isMember: Bool
         let group: SessionSource?
         /// The moment of the control, by its sender's clock.
         let saidAt: HybridTimestamp
@@ -101,12 +104,20 @@ struct PeerGroups: Sendable {
 
     mutating func forget(_ peerID: String) { entries[peerID] = nil }
 
-    /// A control that comes late from a queue changes nothing.
-    mutating func hear(_ control: SessionControl, of peerID: String, at saidAt: HybridTimestamp) {
-        let known = entries[peerID]
-        guard known.map({ $0.saidAt <= saidAt }) ?? (entries.count < Self.countMax) else { return }
+    /// A control that comes late from a queue changes nothing. Stamps order the controls of one life of a peer; of two lives the
+    /// one that is a member here counts.
+    mutating func hear(
+        _ control: SessionControl, of source: SessionSource, isMember: Bool, at saidAt: HybridTimestamp
+    ) {
+        let known = entries[source.peerID]
+        if let known {
+            guard known.source == source ? known.saidAt <= saidAt : isMember || !known.isMember else { return }
+        } else if entries.count >= Self.countMax {
+            return
+        }
         let ticks = known?.group == control.group ? known?.ticks ?? 0 : 0
-        entries[peerID] = Entry(group: control.group, saidAt: saidAt, ticks: ticks)
+        entries[source.peerID] = Entry(
+            source: source, isMember: isMember, group: control.group, saidAt: saidAt, ticks: ticks)
     }
 
     mutating func age() {

@@ -105,7 +105,8 @@ extension SessionSyncEngine {
     mutating func yields(to message: EngineMessage<State, Event>) -> Bool {
         let (control, peerID) = (message.control, message.source.peerID)
         if isMember(peerID) || wishes.own.contains(peerID) {
-            wishes.groups.hear(control, of: peerID, at: message.saidAt)
+            let isMember = sources.slot(of: message.source).map { sources[$0].isOpen } ?? false
+            wishes.groups.hear(control, of: message.source, isMember: isMember, at: message.saidAt)
         }
         guard groupName != nil, let group = control.group, group != groupName,
             openSlots.count > 1 || sealed && !mutations.contains(.loneStays)

@@ -57,6 +57,21 @@ import Testing
         }
     }
 
+    /// Its new life began with a clock that is behind. Seed 261127193247001803 of `--setting company --own`.
+    @Test func `A late control of a peer's earlier life says nothing of its group`() {
+        var groups = PeerGroups()
+        let (former, present) = (SessionSource(peerID: "a", incarnation: 1), SessionSource(peerID: "a", incarnation: 2))
+        var control = SessionControl()
+        control.group = former
+        groups.hear(control, of: former, isMember: false, at: HybridTimestamp(milliseconds: 20_000))
+        control.group = present
+        groups.hear(control, of: present, isMember: true, at: HybridTimestamp(milliseconds: 1_000))
+        #expect(groups["a"]?.group == present)
+        control.group = former
+        groups.hear(control, of: former, isMember: false, at: HybridTimestamp(milliseconds: 30_000))
+        #expect(groups["a"]?.group == present)
+    }
+
     /// Each is connected to one device of the other group only, but for the phone. Its group would go on by rank.
     @Test func `Two groups that one device connects become one`() throws {
         var company = try twoGroups(["a phone", "watch"], ["mac", "tablet"])
