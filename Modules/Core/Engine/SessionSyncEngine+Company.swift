@@ -194,8 +194,7 @@ extension SessionSyncEngine {
 
     /// Whether that peer may have a say in who joins: it asks to be the next to.
     func mayJoin(_ peerID: String) -> Bool {
-        wishes.invited.contains(peerID) || wishes.own.contains(peerID)
-            || sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
+        wishes.invited.contains(peerID) || wishes.own.contains(peerID) || hasClosedLife(peerID)
     }
 
     /// Whether this device believes what a peer that isn't a member says of the group's views. The user's own device loses that
@@ -205,8 +204,10 @@ extension SessionSyncEngine {
     }
 
     /// Whether it was a member here and is none now.
-    func wasMember(_ peerID: String) -> Bool {
-        !isMember(peerID) && sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
+    func wasMember(_ peerID: String) -> Bool { !isMember(peerID) && hasClosedLife(peerID) }
+
+    private func hasClosedLife(_ peerID: String) -> Bool {
+        sources.records.contains { $0.isClosed && $0.source.peerID == peerID }
     }
 
     /// It waits to be taken in by the members of a group that exists, and founds none. Of a group that is not heard of any more

@@ -99,9 +99,9 @@ extension SessionSyncEngine {
     }
 
     /// Leaves this group for another one of the same session (rule 21 of Docs/Convergence.md). Two groups come to be when a peer
-    /// founds one, for the first time or after it lost its store, while another exists. A member or an invited peer is believed;
-    /// the word of the user's own devices is counted, but for the partner in a group of two, of which one has lost its store
-    /// (rule 8). A sealed group of one yields too: its others have left.
+    /// founds one, for the first time or after it lost its store, while another exists. This member believes members and invited
+    /// peers, and counts the user's own devices. It doesn't count its partner in a group of two, because one of the two has lost its
+    /// store and rule 8 applies. A sealed group of one yields too: its others have left.
     mutating func yields(to message: EngineMessage<State, Event>) -> Bool {
         let (control, peerID) = (message.control, message.source.peerID)
         if isMember(peerID) || wishes.own.contains(peerID) {

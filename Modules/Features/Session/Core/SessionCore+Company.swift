@@ -7,8 +7,6 @@ import MeshIdentity
 extension SessionCore {
     /// Tells the engine whom nobody has heard of here for long.
     mutating func suspectTheAbsent() {
-        // The user may have unpaired one since it spoke.
-        for peerID in engine.ownPeerIDs { regard(peerID) }
         guard let lease else { return }
         // Who slept has not heard anybody, and nobody is to blame for it.
         if abs(moment.now.timeIntervalSince(lastExchangeAt)) > lease / 2 { listeningSince = moment.now }
@@ -31,6 +29,11 @@ extension SessionCore {
     mutating func regard(_ peerID: String) {
         guard configuration.admits == .paired else { return }
         engine.regard(peerID, asOwn: isOwn(peerID))
+    }
+
+    /// Asks again about the peers that are the user's own: the user may have unpaired one since it spoke.
+    mutating func regardOwnPeers() {
+        for peerID in engine.ownPeerIDs { regard(peerID) }
     }
 
     mutating func invite(_ peerID: String) {

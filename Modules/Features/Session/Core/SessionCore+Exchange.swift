@@ -56,6 +56,7 @@ extension SessionCore {
     /// Tells the peers what is held here, and goes on doing so.
     mutating func exchangeNow() {
         guard isRunning else { return }
+        regardOwnPeers()
         suspectTheAbsent()
         engine.tick(at: moment.now)
         exchange = ExchangeSchedule()
