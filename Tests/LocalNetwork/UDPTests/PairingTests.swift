@@ -15,6 +15,7 @@
             let identity = PeerIdentity()
             let trusted = TrustedPeers()
             let name: String
+            var regardsAsOwn = false
 
             func pairing(
                 _ method: PairingExchange.Method, on network: InMemoryNetwork? = nil, at manual: UDPManualPeer? = nil,
@@ -22,7 +23,8 @@
             ) -> UDPPairing {
                 var configuration = UDPPairingConfiguration(
                     identity: identity, trustedPeers: trusted, name: name, method: method,
-                    discovery: network?.makeDiscovery(), manualPeer: manual, address: "127.0.0.1")
+                    discovery: network?.makeDiscovery(), manualPeer: manual, address: "127.0.0.1",
+                    isOwn: regardsAsOwn)
                 configuration.window = window
                 return UDPPairing(configuration)
             }
@@ -49,7 +51,7 @@
         @Test("Two devices that find each other pair by six digits, which both people see and confirm")
         func digits() async throws {
             let network = InMemoryNetwork()
-            let (phone, watch) = (Device(name: "Phone"), Device(name: "Watch"))
+            let (phone, watch) = (Device(name: "Phone", regardsAsOwn: true), Device(name: "Watch"))
             let codes = Locked<[String]>([])
             async let there = phone.pairing(.digits, on: network).run { question in
                 codes.withLock { $0.append(question.code) }
@@ -64,6 +66,8 @@
             #expect(second.name == "Phone")
             #expect(phone.trusts(watch))
             #expect(watch.trusts(phone))
+            #expect(phone.trusted.isOwn(watch.identity.peerID.description), "as its user has said")
+            #expect(!watch.trusted.isOwn(phone.identity.peerID.description))
             let seen = codes.withLock { $0 }
             #expect(seen.count == 2)
             #expect(Set(seen).count == 1)

@@ -123,13 +123,14 @@
             let pairings = try identities.indices.map { index in
                 try MQTTPairing(
                     identity: identities[index], trustedPeers: trusted[index], name: "device \(index)",
-                    secret: secret, broker: broker.broker)
+                    secret: secret, broker: broker.broker, isOwn: index == 0)
             }
             async let first = pairings[0].run()
             async let second = pairings[1].run()
             let peers = try await [first, second]
             #expect(peers.map(\.name) == ["device 1", "device 0"])
             #expect(trusted.map { $0.peers.map(\.id) } == [[identities[1].peerID], [identities[0].peerID]])
+            #expect(trusted.map { $0.peers.map(\.isOwn) } == [[true], [false]], "as the user of each has said")
             await #expect(throws: MQTTError.self) { try await pairings[0].run() }
         }
 

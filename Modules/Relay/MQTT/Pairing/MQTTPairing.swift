@@ -28,7 +28,6 @@
 
         private let client: any RelayClient
         private let trustedPeers: TrustedPeers
-        private let isOwn: Bool
         private let state: Locked<State>
         private let start = ContinuousClock.now
 
@@ -43,11 +42,11 @@
             identity: PeerIdentity, trustedPeers: TrustedPeers, name: String, secret: PairingSecret, broker: MQTTBroker,
             isOwn: Bool = false, makeClient: (@Sendable () throws -> any RelayClient)? = nil
         ) throws {
-            (self.trustedPeers, self.isOwn) = (trustedPeers, isOwn)
+            self.trustedPeers = trustedPeers
             let clientID = "sessionmesh-pairing-\(UInt64.random(in: 0 ... .max))"
             client =
                 try makeClient?() ?? MosquittoClient(broker: broker, clientID: clientID, sessionExpiry: .zero)
-            state = Locked(State(core: MQTTPairingCore(secret: secret, own: identity.peerID, name: name)))
+            state = Locked(State(core: MQTTPairingCore(secret: secret, own: identity.peerID, name: name, isOwn: isOwn)))
         }
 
         /// Opens the window until somebody is paired, the try has failed or a minute is over. Runs once; cancelling closes
@@ -76,8 +75,7 @@
             timer.cancel()
             // Hands over the last word.
             await client.close()
-            let paired = try outcome.get()
-            let peer = TrustedPeer(id: paired.id, name: paired.name, since: paired.since, isOwn: isOwn)
+            let peer = try outcome.get()
             try trustedPeers.trust(peer)
             return peer
         }

@@ -36,15 +36,17 @@
         private let key: SymmetricKey
         private let own: PeerID
         private let name: String
+        private let isOwn: Bool
         private var exchange: PairingExchange?
         private var remote: PeerID?
         /// What came before: brokers repeat.
         private var seen: Set<[UInt8]> = []
 
-        init(secret: PairingSecret, own: PeerID, name: String) {
+        init(secret: PairingSecret, own: PeerID, name: String, isOwn: Bool = false) {
             self.secret = secret
             self.own = own
             self.name = name
+            self.isOwn = isOwn
             topic = RelayTopic.pairing(secret.derivedBytes("MQTT pairing topic", count: 16))
             key = SymmetricKey(data: secret.derivedBytes("MQTT pairing key", count: 32))
         }
@@ -78,7 +80,7 @@
             steps.compactMap { step in
                 switch step {
                 case .send(let message): .publish(sealed(message))
-                case .paired(let name): remote.map { .paired(TrustedPeer(id: $0, name: name)) }
+                case .paired(let name): remote.map { .paired(TrustedPeer(id: $0, name: name, isOwn: isOwn)) }
                 // Of the other method.
                 case .compare: nil
                 }
