@@ -200,6 +200,9 @@
             }
             if seed == .max { throw ValidationError("--seed must be below 2^64 - 1") }
             if trace, seed == nil { throw ValidationError("--trace needs --seed") }
+            if own, setting == .original || setting == .lives || !simulatesEngines {
+                throw ValidationError("--own is for engines that form groups: every --setting but original and lives")
+            }
             if inspect || record != nil { try validateRecording() }
             if lobby { return try validateLobby() }
             if let members, !(2...16).contains(members) || setting != .company && setting != .hub && !model {
@@ -221,6 +224,10 @@
                 let known = rules.joined(separator: ", ")
                 throw ValidationError("no rule is called '\(mutate.printable())'; there are \(known)")
             }
+        }
+
+        private var simulatesEngines: Bool {
+            ![delivery, keys, watch, lobby, series, resume, mailboxes, model].contains(true)
         }
 
         func run(on bus: PluginBus) async throws {
