@@ -122,6 +122,7 @@
             (["simulate", "--from=18446744073709551614", "--seeds=1"], 0),
             (["simulate", "--from=18446744073709551615", "--seeds=1"], 64),
             (["simulate", "--fresh", "--seeds=1"], 0), (["simulate", "--fresh", "--from=7"], 64),
+            (["simulate", "--own", "--lobby"], 64), (["simulate", "--own", "--setting=lives"], 64),
             (["simulate", "--seeds=0"], 64), (["simulate", "--seeds=-1"], 64),
             (["simulate", "--seeds=18446744073709551616"], 64),
             (["simulate", "--first", "--mutate=confirmAtCut", "--seeds=18446744073709551615"], 1),
