@@ -24,7 +24,7 @@ public enum SessionAudience: Hashable, Sendable {
 
 /// Which devices a member lets in when they open the same session.
 public enum SessionAdmission: Hashable, Sendable {
-    /// The user's own devices, by the word of the transport (``SessionSyncTransport/isOwn(_:)``), and those that a member has invited.
+    /// The user's own devices, by the word of the transport (`isOwn` of `SessionSyncTransport`), and those that a member has invited.
     case paired
     /// Only the devices that a member has invited: for apps in which several users share a session.
     case invited
