@@ -108,15 +108,17 @@ let modules: [Module] = [
         form: .systemLibrary(pkgConfig: "libmosquitto", apt: "libmosquitto-dev", brew: "mosquitto")),
 
     // Core: values, their bytes, and their order
-    Module("MeshBus", "Modules/Core/Bus", floor: 0, tests: []),
-    Module("MeshIdentity", "Modules/Core/Identity", floor: 1, uses: ["MeshBus"], tests: []),
-    Module("MeshTimerAnchor", "Modules/Core/TimerAnchor", floor: 1, uses: ["MeshBus"], tests: []),
+    Module("MeshFoundation", "Modules/Core/Foundation", floor: 0, form: .internalLibrary),
+    Module("MeshBase", "Modules/Core/Base", floor: 0, tests: []),
+    Module("MeshBus", "Modules/Core/Bus", floor: 1, uses: ["MeshBase"], tests: []),
+    Module("MeshIdentity", "Modules/Core/Identity", floor: 1, uses: ["MeshFoundation"], tests: []),
+    Module("MeshTimerAnchor", "Modules/Core/TimerAnchor", floor: 1, uses: ["MeshFoundation"], tests: []),
     Module(
         "MeshWire", "Modules/Core/Wire", floor: 2,
-        uses: ["CZlib", "MeshBus", "MeshIdentity"],
+        uses: ["CZlib", "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity"],
         tests: ["MeshTesting", "MeshTestSupport"]),
     Module(
-        "MeshEngine", "Modules/Core/Engine", floor: 2, uses: ["MeshBus", "MeshIdentity"],
+        "MeshEngine", "Modules/Core/Engine", floor: 2, uses: ["MeshFoundation", "MeshBase", "MeshIdentity"],
         tests: ["MeshTimerAnchor"]),
     Module(
         "MeshLibdeflate", "Modules/Core/Libdeflate", floor: 5,
@@ -124,44 +126,49 @@ let modules: [Module] = [
         tests: ["MeshIdentity", "MeshTesting"]),
 
     // Storage: what outlives a process
-    Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBus"], tests: []),
+    Module("MeshStorage", "Modules/Storage/Contract", floor: 2, uses: ["MeshBase", "MeshBus"], tests: []),
     Module(
         "MeshSQLiteStorage", "Modules/Storage/SQLite", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage"], needs: [grdb, sqlite],
+        uses: ["MeshBase", "MeshBus", "MeshIdentity", "MeshStorage"], needs: [grdb, sqlite],
         tests: ["MeshTesting", "MeshTestSupport"]),
 
     // Transports: from a link to a dependable transport
     Module(
         "MeshTransport", "Modules/Transports/Contract", floor: 3,
-        uses: ["MeshBus", "MeshIdentity"], tests: []),
+        uses: ["MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity"], tests: []),
     Module(
         "MeshDelivery", "Modules/Transports/Delivery", floor: 4,
-        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
+        uses: ["MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
         tests: ["MeshTestSupport", "MeshTesting", "MeshVirtualTime"]),
     Module(
         "MeshLoopbackTransport", "Modules/Transports/Loopback", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"],
+        uses: ["MeshBase", "MeshBus", "MeshIdentity", "MeshTransport", "MeshDelivery"],
         tests: []),
     Module(
         "MeshPipeTransport", "Modules/Transports/Pipe", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
+        uses: ["MeshBase", "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery"],
         tests: ["MeshWire", "MeshConnection", "MeshFileTransfer", "MeshTestSupport"]),
     Module(
         "MeshScenarioTransport", "Modules/Transports/Scenario", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshVirtualTime"],
+        uses: [
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery",
+            "MeshVirtualTime",
+        ],
         tests: ["MeshTestSupport"]),
 
     // LocalNetwork: peers that find, know and reach each other
     Module(
-        "MeshDiscovery", "Modules/LocalNetwork/Discovery", floor: 4, uses: ["MeshBus"], needs: [dnssd],
+        "MeshDiscovery", "Modules/LocalNetwork/Discovery", floor: 4, uses: ["MeshBase", "MeshBus"], needs: [dnssd],
         tests: ["MeshTestSupport"]),
     Module(
-        "MeshSecurity", "Modules/LocalNetwork/Security", floor: 4, uses: ["MeshBus"], needs: [crypto, certificates],
+        "MeshSecurity", "Modules/LocalNetwork/Security", floor: 4, uses: ["MeshFoundation", "MeshBase", "MeshBus"],
+        needs: [crypto, certificates],
         tests: ["MeshTestSupport"]),
     Module(
         "MeshUDPTransport", "Modules/LocalNetwork/UDP", floor: 5,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity",
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery",
+            "MeshDiscovery", "MeshSecurity",
         ], needs: nio + [tls],
         tests: [
             "MeshWire", "MeshEngine", "MeshSession", "MeshConnection", "MeshRequests", "MeshFileTransfer",
@@ -171,16 +178,18 @@ let modules: [Module] = [
     // Watch: a phone and its watches
     Module(
         "MeshSimulatedWatch", "Modules/Watch/Simulated", floor: 4,
-        uses: ["MeshBus", "MeshTransport", "MeshVirtualTime"],
+        uses: ["MeshFoundation", "MeshBase", "MeshTransport", "MeshVirtualTime"],
         tests: []),
     Module(
         "MeshWatchConnectivityTransport", "Modules/Watch/Link", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSimulatedWatch"],
+        uses: [
+            "MeshBase", "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSimulatedWatch",
+        ],
         tests: ["MeshWire", "MeshEngine", "MeshTesting", "MeshTestSupport"]),
     Module(
         "SessionMeshWatchConnectivity", "Modules/Watch/Face", floor: 6,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshConnection",
+            "MeshBase", "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshConnection",
             "MeshRequests", "MeshSharedState", "MeshFileTransfer", "MeshSimulatedWatch",
             "MeshWatchConnectivityTransport",
         ],
@@ -189,94 +198,99 @@ let modules: [Module] = [
 
     // Relay: sealed messages through brokers and gateways
     Module(
-        "MeshRelay", "Modules/Relay/Sealing", floor: 5, uses: ["MeshBus", "MeshTransport", "MeshSecurity"],
+        "MeshRelay", "Modules/Relay/Sealing", floor: 5,
+        uses: ["MeshFoundation", "MeshBase", "MeshTransport", "MeshSecurity"],
         needs: [crypto], tests: []),
     Module(
         "MeshMQTTTransport", "Modules/Relay/MQTT", floor: 6,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery",
+            "MeshSecurity", "MeshRelay",
         ], needs: [crypto, mosquitto],
         tests: ["MeshWire", "MeshTesting", "MeshTestSupport", "MeshMQTTLab"]),
     Module(
-        "MeshMailbox", "Modules/Relay/Mailbox", floor: 3, uses: ["MeshBus", "MeshWire"], tests: []),
+        "MeshMailbox", "Modules/Relay/Mailbox", floor: 3, uses: ["MeshWire"], tests: ["MeshBase"]),
     Module(
         "MeshGatewayTransport", "Modules/Relay/Gateway", floor: 6,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
-            "MeshMailbox", "MeshWebSocket",
+            "MeshBase", "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity",
+            "MeshRelay", "MeshMailbox", "MeshWebSocket",
         ], needs: webSocket,
         tests: ["MeshResumeGateway", "MeshGatewayServer", "MeshGatewayLab", "MeshTesting", "MeshTestSupport"]),
 
     // Resume: streams that clients resume, and the gateways that serve them
     Module(
-        "MeshResume", "Modules/Resume/Client", floor: 4, uses: ["MeshBus", "MeshStorage", "MeshWire"],
+        "MeshResume", "Modules/Resume/Client", floor: 4, uses: ["MeshBase", "MeshStorage", "MeshWire"],
         tests: ["MeshSQLiteStorage", "MeshTestSupport"]),
     Module(
         "MeshResumeGateway", "Modules/Resume/Gateway", floor: 5,
-        uses: ["MeshBus", "MeshResume", "MeshWire", "MeshMailbox"],
+        uses: ["MeshBase", "MeshBus", "MeshResume", "MeshWire", "MeshMailbox"],
         tests: ["MeshVirtualTime"]),
     Module(
-        "MeshRedisReplay", "Modules/Resume/Redis", floor: 6, uses: ["MeshBus", "MeshResumeGateway"],
+        "MeshRedisReplay", "Modules/Resume/Redis", floor: 6, uses: ["MeshBase", "MeshBus", "MeshResumeGateway"],
         needs: [hiredis], tests: ["MeshRedisLab"]),
     Module(
-        "MeshWebSocket", "Modules/Resume/WebSocket", floor: 4, uses: ["MeshBus"], needs: webSocket,
+        "MeshWebSocket", "Modules/Resume/WebSocket", floor: 4, uses: ["MeshBase"], needs: webSocket,
         tests: [], testsNeed: [nioEmbedded]),
     Module(
         "MeshGatewayServer", "Modules/Resume/Server", floor: 6,
-        uses: ["MeshBus", "MeshResume", "MeshMailbox", "MeshResumeGateway", "MeshSecurity", "MeshWebSocket"],
+        uses: ["MeshBase", "MeshResume", "MeshMailbox", "MeshResumeGateway", "MeshSecurity", "MeshWebSocket"],
         needs: webSocket,
         tests: ["MeshResumeWebSocket", "MeshTestSupport"]),
     Module(
         "MeshResumeWebSocket", "Modules/Resume/ClientSocket", floor: 6,
-        uses: ["MeshBus", "MeshResume", "MeshWebSocket"], needs: webSocket),
+        uses: ["MeshBase", "MeshResume", "MeshWebSocket"], needs: webSocket),
 
     // Features: what an app uses
     Module(
         "MeshConnection", "Modules/Features/Connection", floor: 4,
-        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
+        uses: ["MeshFoundation", "MeshBase", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport"],
         tests: ["MeshLoopbackTransport", "MeshTestSupport"]),
     Module(
         "MeshSeries", "Modules/Features/Series", floor: 4,
-        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage"],
-        tests: []),
+        uses: ["MeshFoundation", "MeshIdentity", "MeshWire", "MeshStorage"],
+        tests: ["MeshBase"]),
     Module(
         "MeshSession", "Modules/Features/Session", floor: 5,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
-            "MeshSeries",
+            "MeshFoundation", "MeshBase", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage",
+            "MeshTransport", "MeshSeries",
         ],
         tests: ["MeshDelivery", "MeshScenarioTransport", "MeshTestSupport", "GroceriesExample"]),
     Module(
         "MeshDiagnostics", "Modules/Features/Diagnostics", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog, coreMetrics],
+        uses: ["MeshBase", "MeshBus", "MeshIdentity", "MeshTransport"], needs: [swiftLog, coreMetrics],
         tests: [
             "MeshWire", "MeshStorage", "MeshDelivery", "MeshLoopbackTransport", "MeshScenarioTransport", "MeshTesting",
         ]),
-    Module("MeshRegister", "Modules/Features/Register", floor: 2, uses: ["MeshBus", "MeshIdentity"]),
+    Module("MeshRegister", "Modules/Features/Register", floor: 2, uses: ["MeshIdentity"]),
     Module(
         "MeshKeySync", "Modules/Features/KeySync", floor: 5,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
+            "MeshBase", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
         ],
         tests: ["MeshSQLiteStorage", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport"]),
     Module(
         "MeshSharedState", "Modules/Features/SharedState", floor: 5,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
+            "MeshBase", "MeshIdentity", "MeshRegister", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection",
         ],
         tests: ["MeshScenarioTransport", "MeshTestSupport"]),
     Module(
         "MeshRequests", "Modules/Features/Requests", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection"],
+        uses: ["MeshBase", "MeshIdentity", "MeshWire", "MeshStorage", "MeshTransport", "MeshConnection"],
         tests: ["MeshScenarioTransport", "MeshTestSupport"]),
     Module(
         "MeshFileTransfer", "Modules/Features/FileTransfer", floor: 5,
-        uses: ["MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection"],
+        uses: [
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshConnection",
+        ],
         tests: ["MeshScenarioTransport", "MeshTestSupport"]),
     Module(
         "MeshInspector", "Modules/Features/Inspector", floor: 6,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshSession", "MeshDiagnostics", "MeshWebSocket",
+            "MeshBase", "MeshIdentity", "MeshEngine", "MeshTransport", "MeshSession", "MeshDiagnostics",
+            "MeshWebSocket",
         ],
         needs: webSocket,
         tests: ["MeshLoopbackTransport", "MeshTestSupport"],
@@ -296,31 +310,33 @@ let modules: [Module] = [
     // Testing: what authors of plugins test with
     Module(
         "MeshVirtualTime", "Modules/Testing/VirtualTime", floor: 1, form: .internalLibrary,
-        tests: ["MeshBus"]),
-    Module("MeshFixtures", "Modules/Testing/Fixtures", floor: 5, uses: ["MeshBus", "MeshWire"]),
+        tests: ["MeshBase"]),
+    Module("MeshFixtures", "Modules/Testing/Fixtures", floor: 5, uses: ["MeshBase", "MeshWire"]),
     Module(
         "MeshTesting", "Modules/Testing/Conformance", floor: 6,
         uses: [
-            "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery",
-            "MeshDiscovery", "MeshFixtures", "MeshResume", "MeshVirtualTime",
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshStorage", "MeshWire", "MeshEngine",
+            "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshFixtures", "MeshResume", "MeshVirtualTime",
         ],
         tests: ["MeshLoopbackTransport", "MeshScenarioTransport", "MeshPipeTransport", "MeshTestSupport"]),
 
     // Tests: support, simulators and labs
     Module(
-        "MeshPrograms", "Tests/Support/Programs", floor: 1, form: .internalLibrary, uses: ["MeshBus"],
+        "MeshPrograms", "Tests/Support/Programs", floor: 1, form: .internalLibrary, uses: ["MeshBase"],
         tests: ["MeshTestSupport"]),
     Module(
         "MeshLocalNetworkLab", "Tests/Support/LocalNetwork", floor: 6, form: .internalLibrary,
-        uses: ["MeshBus", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshUDPTransport"]),
+        uses: [
+            "MeshBase", "MeshBus", "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshSecurity", "MeshUDPTransport",
+        ]),
     Module(
         "MeshRedisLab", "Tests/Support/Redis", floor: 7, form: .internalLibrary,
-        uses: ["MeshBus", "MeshPrograms", "MeshResumeGateway", "MeshRedisReplay"]),
+        uses: ["MeshBase", "MeshBus", "MeshPrograms", "MeshResumeGateway", "MeshRedisReplay"]),
     Module(
         "MeshMQTTLab", "Tests/Support/MQTT", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshBus", "MeshBenchmarks", "MeshPrograms", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
-            "MeshMQTTTransport",
+            "MeshBase", "MeshBus", "MeshBenchmarks", "MeshPrograms", "MeshTransport", "MeshDelivery", "MeshSecurity",
+            "MeshRelay", "MeshMQTTTransport",
         ]),
     Module(
         "MeshGatewayLab", "Tests/Support/Gateway", floor: 7, form: .internalLibrary,
@@ -331,62 +347,60 @@ let modules: [Module] = [
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshTimerAnchor", "MeshStorage", "MeshWire", "MeshEngine",
-            "MeshTransport", "MeshDelivery",
-            "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection", "MeshKeySync", "MeshSimulatedWatch",
-            "MeshResume", "MeshMailbox", "MeshResumeGateway",
-            "MeshWatchConnectivityTransport", "MeshDiagnostics",
-            "MeshTesting", "MeshVirtualTime",
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshTimerAnchor", "MeshStorage",
+            "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries",
+            "MeshSession", "MeshConnection", "MeshKeySync", "MeshSimulatedWatch", "MeshResume", "MeshMailbox",
+            "MeshResumeGateway", "MeshWatchConnectivityTransport", "MeshDiagnostics", "MeshTesting", "MeshVirtualTime",
         ],
         tests: []),
     Module("COneThread", "Tests/OneThread", floor: 0, form: .internalLibrary),
     Module(
         "MeshTestSupport", "Tests/Support/Kit", floor: 7, form: .internalLibrary,
-        uses: ["COneThread", "MeshBus", "MeshStorage", "MeshTransport", "MeshEngine", "MeshSession"]),
+        uses: ["COneThread", "MeshBase", "MeshStorage", "MeshTransport", "MeshEngine", "MeshSession"]),
     Module(
         "crash-test", "Tests/Crashes", floor: 7, form: .executable,
-        uses: ["SessionMesh", "MeshBus", "MeshSQLiteStorage"], needs: [argumentParser]),
+        uses: ["MeshBase", "SessionMesh", "MeshSQLiteStorage"], needs: [argumentParser]),
 
     // Tools: what measures and what is run
-    Module("MeshBenchmarks", "Tools/Bench/Contract", floor: 1, uses: ["MeshBus"]),
+    Module("MeshBenchmarks", "Tools/Bench/Contract", floor: 2, uses: ["MeshBase", "MeshBus"]),
     Module("MeshGPX", "Tools/GPX", floor: 7, form: .internalLibrary, tests: []),
     Module(
-        "MeshToolOutput", "Tools/Output", floor: 7, form: .internalLibrary, uses: ["MeshBus", "MeshBenchmarks"],
+        "MeshToolOutput", "Tools/Output", floor: 7, form: .internalLibrary,
+        uses: ["MeshBase", "MeshBus", "MeshBenchmarks"],
         needs: [textTable],
         tests: ["MeshTestSupport"]),
     Module(
         "MeshCodecBenchmark", "Tools/Bench/Codecs", floor: 7, form: .internalLibrary,
-        uses: ["MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshWire", "MeshFixtures"],
+        uses: [
+            "MeshBase", "MeshBus", "MeshGPX", "MeshToolOutput", "MeshBenchmarks", "MeshIdentity", "MeshWire",
+            "MeshFixtures",
+        ],
         tests: []),
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
-            "MeshGPX", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshStorage", "MeshWire",
-            "MeshEngine",
-            "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession", "MeshConnection",
-            "MeshSharedState", "MeshKeySync", "MeshPipeTransport", "MeshTesting", "MeshResumeGateway",
-            "MeshDiagnostics",
-            "MeshSimulation", "MeshCodecBenchmark",
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshGPX", "MeshToolOutput", "MeshBenchmarks", "MeshIdentity",
+            "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery", "MeshScenarioTransport",
+            "MeshSeries", "MeshSession", "MeshConnection", "MeshSharedState", "MeshKeySync", "MeshPipeTransport",
+            "MeshTesting", "MeshResumeGateway", "MeshDiagnostics", "MeshSimulation", "MeshCodecBenchmark",
         ],
         needs: [argumentParser, inspector],
         tests: ["MeshTestSupport", "plugins-tool"], embeds: ["Benchmarks/Report/Report.html"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
-            "PluginsToolKit", "MeshToolOutput", "MeshBus", "MeshBenchmarks", "SessionMesh",
-            "SessionMeshWatchConnectivity",
-            "MeshLibdeflate", "MeshSQLiteStorage", "MeshTesting", "MeshSimulatedWatch", "MeshSimulation",
-            "MeshLocalNetworkLab", "MeshResume", "MeshMailbox", "MeshResumeGateway", "MeshRelay", "MeshWebSocket",
-            "MeshRedisLab", "MeshMQTTLab", "MeshGatewayLab", "WorkoutExample",
+            "MeshBase", "MeshBus", "PluginsToolKit", "MeshToolOutput", "MeshBenchmarks", "SessionMesh",
+            "SessionMeshWatchConnectivity", "MeshLibdeflate", "MeshSQLiteStorage",
+            "MeshSimulation", "MeshLocalNetworkLab", "MeshResumeGateway", "MeshRedisLab", "MeshMQTTLab",
+            "MeshGatewayLab", "WorkoutExample",
         ], needs: nio + [security, mqttTransport]),
     Module(
         "mesh", "Tools/mesh", floor: 7, form: .executable,
         uses: [
-            "MeshGPX", "MeshToolOutput", "MeshCodecBenchmark", "WorkoutExample", "MeshBus", "MeshBenchmarks",
-            "MeshIdentity",
-            "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport", "MeshDelivery",
-            "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession", "MeshSQLiteStorage", "MeshResumeGateway",
-            "MeshMailbox", "MeshDiagnostics",
+            "MeshBase", "MeshBus", "MeshGPX", "MeshToolOutput", "MeshCodecBenchmark", "WorkoutExample",
+            "MeshBenchmarks", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage",
+            "MeshTransport", "MeshDelivery", "MeshDiscovery", "MeshPipeTransport", "MeshSeries", "MeshSession",
+            "MeshSQLiteStorage", "MeshResumeGateway", "MeshMailbox", "MeshDiagnostics",
         ],
         needs: [argumentParser, security, udpTransport, redisReplay, mqttTransport, gatewayTransport, relay, inspector]
             + gatewayServer + webSocket,
@@ -396,8 +410,8 @@ let modules: [Module] = [
     Module(
         "WorkoutExample", "Docs/Examples/Workout", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshGPX", "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage",
-            "MeshTransport", "MeshConnection", "MeshSeries", "MeshSession",
+            "MeshGPX", "MeshIdentity", "MeshTimerAnchor", "MeshWire", "MeshEngine", "MeshStorage", "MeshTransport",
+            "MeshConnection", "MeshSeries", "MeshSession",
         ],
         tests: ["SessionMesh", "MeshTestSupport"]),
     // A package of its own too. Here for tests of what only this package sees: two versions of an app, in virtual time.

@@ -1,6 +1,6 @@
 #if CommandLineTools && SQLite
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshSQLiteStorage
     import SessionMesh
 

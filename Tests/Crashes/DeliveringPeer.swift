@@ -1,7 +1,7 @@
 #if CommandLineTools && SQLite
     import ArgumentParser
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshSQLiteStorage
     import SessionMesh
 

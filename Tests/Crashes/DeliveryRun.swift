@@ -1,6 +1,6 @@
 #if CommandLineTools && SQLite
     import Foundation
-    import MeshBus
+    import MeshBase
     import SessionMesh
 
     /// The parent of the delivery test: keeps both sides alive, kills, and looks at what arrived.

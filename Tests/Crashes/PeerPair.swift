@@ -1,6 +1,6 @@
 #if CommandLineTools && SQLite
     import Foundation
-    import MeshBus
+    import MeshBase
 
     /// What takes so long will never come. Short of that the machine may be as busy as it likes.
     let hangs = Duration.seconds(600)

@@ -1,5 +1,5 @@
 package import Foundation
-import MeshBus
+import MeshBase
 package import MeshStorage
 
 /// Counts what is written.

@@ -1,16 +1,11 @@
-public import MeshBus
+public import MeshBase
 import MeshDelivery
 import MeshDiagnostics
+import MeshFoundation
 import MeshIdentity
 public import MeshScenarioTransport
 import MeshStorage
 public import MeshTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Sends reliable envelopes through two whole transports over a bad network in virtual time, on one thread, and checks
 /// that each arrives once and in order.

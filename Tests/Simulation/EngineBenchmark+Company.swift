@@ -1,12 +1,7 @@
-import MeshBus
+import MeshBase
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Any number of members with nothing between them, who write in turn and all confirm everything.
 struct BenchmarkedCompany {

@@ -1,12 +1,7 @@
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A pair of which one reads what the other writes from frames.
 struct FramePair: ~Copyable {

@@ -1,13 +1,8 @@
+import MeshBase
 import MeshBenchmarks
-import MeshBus
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What the engine costs: `plugins-tool bench engine`.
 ///

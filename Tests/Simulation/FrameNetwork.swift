@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// What happens to frames between peers. Each direction of each pair draws from a generator of its own, so that a frame
 /// more or less on one does not change the others.

@@ -1,11 +1,6 @@
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Something that must never happen.
 struct Violation: Error {

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Runs tasks when it is told to, on the thread that tells it: with it, tasks take part in a simulation on one thread.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)

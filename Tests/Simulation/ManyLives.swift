@@ -1,12 +1,7 @@
-import MeshBus
+import MeshBase
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A peer that keeps nothing and one that keeps everything: each life of the former joins, is heard, and is forgotten.
 ///

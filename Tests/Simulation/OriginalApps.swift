@@ -1,13 +1,8 @@
-import MeshBus
+import MeshBase
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
 import MeshVirtualTime
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Two apps as they were written for the reference: one engine each, made by the reference's initialiser, and an adapter
 /// that shows what its calls return.

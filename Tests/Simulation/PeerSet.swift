@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Some of a schedule's peers.
 public struct PeerSet: Hashable, Sendable, ExpressibleByArrayLiteral {

@@ -1,13 +1,8 @@
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
 import MeshSession
 import MeshStorage
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What travels between two replicas. In a box, because one frame goes to several and waits in between.
 indirect enum Frame<Feature: SimulatedFeature> {

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 extension Schedule {
     /// A group whose members change.

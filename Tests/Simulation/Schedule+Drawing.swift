@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 extension Schedule {
     /// The schedule of a seed.

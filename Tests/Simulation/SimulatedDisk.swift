@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshStorage
 
 /// A store that fails on purpose: it refuses a commit, loses power in the middle of one, or forgets the latest ones.

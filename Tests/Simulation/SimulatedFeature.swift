@@ -1,11 +1,6 @@
 public import MeshBus
 public import MeshEngine
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 /// A feature whose engines the simulator runs against each other.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 
 /// A thread on which tasks run when they are told to, those of the main actor among them: whatever lives on it takes part
 /// in a simulation on one thread.

@@ -1,13 +1,8 @@
-import MeshBus
+import MeshBase
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
 import MeshTesting
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A peer that is connected to all others, proves who it is, and lies.
 ///

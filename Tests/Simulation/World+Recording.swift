@@ -1,12 +1,7 @@
 import MeshDiagnostics
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 // What an inspector is told of one seed, by the true time that no peer knows. Nothing of it changes what a seed does.
 extension World {

@@ -1,15 +1,10 @@
-import MeshBus
+import MeshBase
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
 import MeshScenarioTransport
 import MeshVirtualTime
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What a peer does: what an adapter around an engine does, without the transport.
 extension World {

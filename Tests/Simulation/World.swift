@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshDiagnostics
 import MeshEngine
 import MeshIdentity

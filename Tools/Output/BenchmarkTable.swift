@@ -1,6 +1,6 @@
 #if CommandLineTools
     package import MeshBenchmarks
-    import MeshBus
+    import MeshBase
 
     /// Benchmark rows as tables: one of plain values, one of what is told for each name.
     package enum BenchmarkTable {

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 
 /// One line on standard error that says what is going on; silent unless that is a terminal.
 package struct ProgressLine: Sendable {

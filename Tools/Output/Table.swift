@@ -1,5 +1,5 @@
 #if CommandLineTools
-    import MeshBus
+    import MeshBase
     import TextTable
 
     /// Text in columns under titles.

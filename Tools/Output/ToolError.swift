@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// What a person reads when a command cannot do its work: one line that says what to do next, whatever names are
 /// in it.

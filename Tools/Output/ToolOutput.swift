@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 #if canImport(Darwin)
     import Darwin

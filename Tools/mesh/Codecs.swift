@@ -10,9 +10,6 @@
 
         init() throws {
             let bus = try PluginBus {
-                BusPlugin()
-                IdentityPlugin()
-                WirePlugin()
                 JSONCodecPlugin()
                 CompactCodecPlugin()
             }

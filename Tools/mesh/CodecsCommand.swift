@@ -27,12 +27,9 @@
 
         func run() throws {
             let bus = try PluginBus {
-                IdentityPlugin()
-                WirePlugin()
                 JSONCodecPlugin()
                 CompactCodecPlugin()
                 StoragePlugin()
-                TransportPlugin()
                 DeliveryPlugin()
                 PipeTransportPlugin()
                 CodecBenchmarkPlugin()

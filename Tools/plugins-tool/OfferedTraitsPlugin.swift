@@ -13,6 +13,15 @@ struct OfferedTraitsPlugin: Plugin {
         for trait in Self.missing { registry.add(trait, to: .offeredTraits) }
     }
 
+    /// What is described (`ModulePlugin.all`) and not there.
+    static var missingPlugins: Set<PluginID> {
+        var plugins = Set(missing.flatMap(\.plugins))
+        #if !MQTT && !WebSocket
+            plugins.insert("internet.relay")
+        #endif
+        return plugins
+    }
+
     private static var missing: [OfferedTrait] {
         var traits: [OfferedTrait] = []
         #if !UDP
@@ -30,8 +39,18 @@ struct OfferedTraitsPlugin: Plugin {
         #if !WebSocket
             traits.append(
                 OfferedTrait(
-                    name: "WebSocket", plugins: ["internet.websocket", "transport.gateway"],
+                    name: "WebSocket",
+                    plugins: [
+                        "internet.websocket", "transport.gateway", "internet.gateway-server",
+                        "internet.resume-websocket",
+                    ],
                     summary: "a gateway, its clients, and paired peers anywhere through it, by SwiftNIO and TLS"))
+        #endif
+        #if !Inspector
+            traits.append(
+                OfferedTrait(
+                    name: "Inspector", plugins: ["diagnostics.inspector"],
+                    summary: "a page that shows a session's life, by SwiftNIO"))
         #endif
         #if !SQLite
             traits.append(

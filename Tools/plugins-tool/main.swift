@@ -1,16 +1,8 @@
-import MeshBenchmarks
-import MeshMailbox
-import MeshRelay
-import MeshResume
 import MeshResumeGateway
-import MeshSimulatedWatch
 import MeshSimulation
-import MeshTesting
-import MeshWebSocket
 import PluginsToolKit
 import SessionMesh
 import SessionMeshWatchConnectivity
-import WorkoutExample
 
 #if Libdeflate
     import MeshLibdeflate
@@ -37,23 +29,14 @@ import WorkoutExample
 #endif
 
 await PluginsTool.main {
-    BusPlugin()
-    BenchmarksPlugin()
-    IdentityPlugin()
-    TimerAnchorPlugin()
-    WirePlugin()
+    BuiltModules.plugins
     JSONCodecPlugin()
     CompactCodecPlugin()
-    EnginePlugin()
     StoragePlugin()
-    TransportPlugin()
     DeliveryPlugin()
     DiscoveryPlugin()
     #if UDP || MQTT || WebSocket
         SecurityPlugin()
-    #endif
-    #if MQTT || WebSocket
-        RelayPlugin()
     #endif
     #if UDP
         ExaminableUDPTransportPlugin()
@@ -62,30 +45,17 @@ await PluginsTool.main {
         ExaminableMQTTTransportPlugin()
     #endif
     #if WebSocket
-        WebSocketPlugin()
         ExaminableGatewayTransportPlugin()
     #endif
     LoopbackTransportPlugin()
     ScenarioTransportPlugin()
     PipeTransportPlugin()
     UnixSocketTransportPlugin()
-    SeriesPlugin()
-    SessionPlugin()
     DiagnosticsPlugin()
-    ConnectionPlugin()
-    RequestsPlugin()
-    RegisterPlugin()
-    SharedStatePlugin()
-    KeySyncPlugin()
     FileTransferPlugin()
-    ResumePlugin()
-    MailboxPlugin()
     ResumeGatewayPlugin()
     WatchConnectivityTransportPlugin()
     WatchConnectivityPlugin()
-    SimulatedWatchPlugin()
-    TestingPlugin()
-    WorkoutPlugin()
     SimulationPlugin()
     WorkoutSimulationPlugin()
     MeasuredLinksPlugin()

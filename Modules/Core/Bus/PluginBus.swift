@@ -2,13 +2,14 @@
 ///
 /// ```swift
 /// let bus = try PluginBus {
-///     WirePlugin()
+///     CompactCodecPlugin()
 ///     PipeTransportPlugin()
 /// }
 /// let codecs = bus.contributions(to: .codecs)
 /// ```
 ///
-/// A value that never changes. There is no global bus: registration is the list at the entry point.
+/// A value that never changes. There is no global bus: registration is the list at the entry point, and required modules
+/// that contribute nothing (``ModulePlugin``) register with it.
 public struct PluginBus: Sendable {
     /// Every plugin, each after what it requires.
     public let plugins: [any Plugin]

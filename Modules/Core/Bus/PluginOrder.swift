@@ -1,4 +1,5 @@
-/// The plugins so that each comes after what it requires, otherwise in the order in which they were listed.
+/// The plugins so that each comes after what it requires, otherwise in the order in which they were listed. Required modules
+/// that contribute nothing (`ModulePlugin`) need not be listed.
 ///
 /// Depth-first; O(plugins + requirements).
 /// - Throws: `PluginError` with `duplicateID`, `missingRequirement` or `circularRequirement`.
@@ -23,7 +24,9 @@ func orderedByRequirement(_ plugins: [any Plugin]) throws(PluginError) -> [any P
         }
         path.append(descriptor.id)
         for id in descriptor.requires {
-            guard let required = byID[id] else { throw .missingRequirement(of: descriptor.id, missing: id) }
+            guard let required = byID[id] ?? ModulePlugin.byID[id] else {
+                throw .missingRequirement(of: descriptor.id, missing: id)
+            }
             try place(required)
         }
         path.removeLast()

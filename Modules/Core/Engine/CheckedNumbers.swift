@@ -1,10 +1,5 @@
+public import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 // What somebody else has counted, where it becomes part of an engine: in a peer's message, or read from a store. Each
 // check throws `SessionSyncError.outOfRange`.

@@ -1,10 +1,5 @@
+public import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// The newest sample of each peer's keys, such as a heart rate: the last value wins, and none is ever missed.
 ///

@@ -1,10 +1,5 @@
+public import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// Who wrote an entry and when. The source is a slot of the `SourceTable`, which keeps strings off the hot path.
 @usableFromInline

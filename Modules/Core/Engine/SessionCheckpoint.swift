@@ -1,10 +1,5 @@
+public import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// State and everything that is a function of the same prefix of the order.
 public struct ReducedState<State: Sendable>: Sendable {

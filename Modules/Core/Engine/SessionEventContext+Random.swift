@@ -1,11 +1,6 @@
-import MeshBus
+import MeshBase
+public import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// What looks random and is the same on every device: a reducer may use nothing else of the kind.
 ///

@@ -1,10 +1,5 @@
+public import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// One entry of the log outside the engine: in a store, or in a copy for a newcomer.
 public struct SessionRecord<Event: Sendable>: Sendable {

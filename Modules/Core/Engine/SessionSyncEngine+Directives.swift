@@ -1,10 +1,5 @@
+import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// An entry that the last call put in its place.
 @usableFromInline

@@ -1,10 +1,5 @@
+public import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// The end of a session: a fact that every member learns by the controls of those who know it. From then on nobody submits,
 /// so the order is complete once everybody holds what had been accepted before, and nothing of that is lost.

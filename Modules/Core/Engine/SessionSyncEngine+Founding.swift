@@ -1,11 +1,6 @@
-import MeshBus
+import MeshBase
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// How a group of two comes to be, and how a member that lost its store comes back.
 ///

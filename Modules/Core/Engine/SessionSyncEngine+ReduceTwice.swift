@@ -1,10 +1,5 @@
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension SessionSyncEngine {
     /// Reduces what follows the last checkpoint once more and compares: a reducer that reads a clock, draws ids or depends

@@ -1,10 +1,5 @@
+public import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 extension SessionSyncEngine {
     /// Takes a peer's full state, without the events that led to it, if it says more than the local one.

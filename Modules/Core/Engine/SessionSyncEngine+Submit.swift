@@ -1,10 +1,5 @@
+public import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 extension SessionSyncEngine {
     /// Applies a local event at once and returns the envelope to send, once what `takeDirectives` asks to persist has

@@ -1,11 +1,6 @@
-import MeshBus
+import MeshBase
+public import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// One feature's session as a value: events go in, the state and what to send come out.
 ///

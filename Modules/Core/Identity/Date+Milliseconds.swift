@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 extension Date {
     /// Whole milliseconds since 1970 for a hybrid clock: 0 before then, the clock's last one beyond its range.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshFoundation
 
 /// A payload whose type is known to the feature only: the value itself, or its bytes as they came from a peer.
 ///

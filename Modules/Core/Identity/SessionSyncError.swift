@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 /// What goes wrong in a session or on its way between peers.
 public enum SessionSyncError: Error, Hashable, Sendable {

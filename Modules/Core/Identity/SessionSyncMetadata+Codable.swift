@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshFoundation
 
 /// The readable form, used by the `json` codec: every field by its name, the event id always written.
 extension SessionSyncMetadata: Codable {

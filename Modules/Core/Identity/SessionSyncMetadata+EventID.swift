@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 extension SessionSyncMetadata {
     /// The id that follows from the other fields, so that it costs nothing on the wire.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 /// Who did what, when and in which session: the same on envelopes and snapshots.
 public struct SessionSyncMetadata: Sendable {

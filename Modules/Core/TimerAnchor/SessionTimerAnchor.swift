@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 /// A timer as facts instead of ticks: when it was anchored and what had elapsed before. Nothing is sent while it runs.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 /// A timer as it stands at one moment: everything a screen shows of it, from the anchor alone.
 ///

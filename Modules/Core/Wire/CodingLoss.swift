@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// A field that a type's coding doesn't keep: a value and the copy decoded from its bytes differ there.
 ///

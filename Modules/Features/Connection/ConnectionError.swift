@@ -1,10 +1,5 @@
+public import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// What goes wrong with requests, shared state and files. Travels: a peer's error arrives as it was thrown.
 public enum ConnectionError: Error, Codable, Hashable, Sendable {

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Counts what comes of sends: five failures in a row are unhealthy, one success is healthy again.
 ///

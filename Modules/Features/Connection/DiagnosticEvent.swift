@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 /// What happens on a connection: sessions of the platform, requests, files.
 public enum DiagnosticEvent: Sendable, Hashable {

@@ -1,13 +1,8 @@
-public import MeshBus
+public import MeshBase
+public import MeshFoundation
 public import MeshIdentity
 public import MeshStorage
 public import MeshTransport
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// What shared state, requests and files need of whatever connects this peer to the others.
 ///

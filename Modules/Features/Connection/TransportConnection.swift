@@ -1,13 +1,8 @@
-public import MeshBus
+public import MeshBase
+public import MeshFoundation
 public import MeshIdentity
 public import MeshStorage
 public import MeshTransport
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// A connection over any transport. Make it before the transport starts, so that nothing is missed.
 ///

@@ -1,6 +1,6 @@
 #if SwiftLog
     public import Logging
-    public import MeshBus
+    public import MeshBase
     public import MeshTransport
 
     /// Forwards diagnostic events to swift-log: failures and rejected messages as warnings, the rest as debug lines.

@@ -1,6 +1,6 @@
 #if Metrics
     public import CoreMetrics
-    public import MeshBus
+    public import MeshBase
     public import MeshTransport
 
     /// Counts diagnostic events in swift-metrics.

@@ -1,5 +1,5 @@
 public import Foundation
-import MeshBus
+import MeshBase
 public import MeshConnection
 public import MeshIdentity
 import MeshTransport

@@ -1,5 +1,5 @@
 #if Inspector
-    public import Foundation
+    import Foundation
     public import MeshDiagnostics
     import MeshEngine
     import MeshIdentity

@@ -1,6 +1,6 @@
 #if Inspector
     import Foundation
-    import MeshBus
+    import MeshBase
     public import MeshDiagnostics
     import MeshWebSocket
     import NIOCore

@@ -1,5 +1,5 @@
 #if Inspector
-    import MeshBus
+    import MeshBase
     import MeshDiagnostics
     import MeshIdentity
     import MeshTransport

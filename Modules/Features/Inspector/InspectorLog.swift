@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshDiagnostics
 
 /// The newest entries of all sources, numbered anew in the order in which they came.

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 public import MeshConnection
 import MeshIdentity
 import MeshRegister

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 public import Observation
 
 /// A stored value for a view: observable, on the main actor.

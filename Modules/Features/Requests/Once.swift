@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// A value that comes once; any number may wait for it.
 final class Once<Value: Sendable>: Sendable {

@@ -1,10 +1,5 @@
+package import MeshFoundation
 package import MeshWire
-
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
 
 /// When a sample was recorded: microseconds since 1970, as far as a `Double` counts them.
 package enum SampleTime {

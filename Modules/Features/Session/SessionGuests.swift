@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 import MeshTransport
 
 /// Names those who belong to a session to its transport, and takes that back when the session closes or is let go.

@@ -1,5 +1,5 @@
 public import Foundation
-import MeshBus
+import MeshBase
 import MeshEngine
 import MeshIdentity
 import MeshWire

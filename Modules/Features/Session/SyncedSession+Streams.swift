@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 public import MeshEngine
 public import MeshIdentity
 public import MeshSeries

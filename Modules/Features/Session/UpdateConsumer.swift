@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshEngine
 
 /// What one reader of updates has not read: at most one update of each kind, and so many events.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshConnection
 import MeshIdentity
 import MeshRegister

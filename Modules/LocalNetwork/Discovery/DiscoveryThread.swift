@@ -1,4 +1,4 @@
-internal import MeshBus
+import MeshBase
 
 /// What a discovery does on its thread: only that thread makes it and calls it.
 protocol DiscoveryLoop: AnyObject {

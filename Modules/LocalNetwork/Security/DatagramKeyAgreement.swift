@@ -1,11 +1,7 @@
 #if UDP || MQTT || WebSocket
     import Crypto
 
-    #if canImport(FoundationEssentials)
-        import FoundationEssentials
-    #else
-        import Foundation
-    #endif
+    import MeshFoundation
 
     /// One half of the agreement on the keys of sealed datagrams: X25519 (RFC 7748) with a key that is used once.
     ///

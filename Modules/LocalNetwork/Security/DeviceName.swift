@@ -1,5 +1,5 @@
 #if UDP || MQTT || WebSocket
-    import MeshBus
+    import MeshBase
 
     /// What a device is called, fit to be shown to a person: no controls, no invisible marks, no change of the direction of
     /// writing, at most 64 bytes.

@@ -1,11 +1,7 @@
 #if UDP || MQTT || WebSocket
     import Crypto
 
-    #if canImport(FoundationEssentials)
-        import FoundationEssentials
-    #else
-        import Foundation
-    #endif
+    import MeshFoundation
 
     extension PairingExchange {
         /// What the initiator opens with.

@@ -1,11 +1,7 @@
 #if UDP || MQTT || WebSocket
     import Crypto
 
-    #if canImport(FoundationEssentials)
-        import FoundationEssentials
-    #else
-        import Foundation
-    #endif
+    import MeshFoundation
 
     /// Who a peer is: the SHA-256 of its public key's SubjectPublicKeyInfo (DER). It outlives every certificate.
     public struct PeerID: Hashable, Comparable, Sendable {

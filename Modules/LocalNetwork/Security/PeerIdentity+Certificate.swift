@@ -2,11 +2,7 @@
     import Crypto
     import X509
 
-    #if canImport(FoundationEssentials)
-        public import FoundationEssentials
-    #else
-        public import Foundation
-    #endif
+    public import MeshFoundation
 
     extension PeerIdentity {
         /// A certificate for TLS: self-signed, with a random serial number and a subject that says nothing. Each call makes

@@ -1,12 +1,7 @@
 #if UDP || MQTT || WebSocket
     import Crypto
-    import MeshBus
-
-    #if canImport(FoundationEssentials)
-        import FoundationEssentials
-    #else
-        import Foundation
-    #endif
+    import MeshBase
+    import MeshFoundation
 
     /// The key by which others know this peer: ECDSA over P-256, made once and kept.
     ///

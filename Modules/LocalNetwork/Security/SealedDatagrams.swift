@@ -1,11 +1,7 @@
 #if UDP || MQTT || WebSocket
     import Crypto
 
-    #if canImport(FoundationEssentials)
-        package import FoundationEssentials
-    #else
-        package import Foundation
-    #endif
+    package import MeshFoundation
 
     /// Datagrams between two peers that nobody else can read, change, make up or deliver twice: ChaCha20-Poly1305
     /// (RFC 8439) under a key for each direction. Losses and any order are fine.

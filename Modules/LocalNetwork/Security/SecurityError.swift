@@ -1,5 +1,5 @@
 #if UDP || MQTT || WebSocket
-    package import MeshBus
+    package import MeshBase
 
     /// Why an identity or the list of trusted peers is of no use. The message says what to do next.
     public struct SecurityError: Error, Sendable, CustomStringConvertible {
@@ -47,7 +47,7 @@
         public var description: String { "\(code): \(message)" }
     }
 
-    typealias PrivateFile = MeshBus.PrivateFile<SecurityError>
+    typealias PrivateFile = MeshBase.PrivateFile<SecurityError>
 
     extension SecurityError: PrivateFileFailure {
         package init(_ flaw: PrivateFileFlaw, _ message: String, errorNumber: Int32) {

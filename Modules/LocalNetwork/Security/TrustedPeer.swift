@@ -1,9 +1,5 @@
 #if UDP || MQTT || WebSocket
-    #if canImport(FoundationEssentials)
-        public import FoundationEssentials
-    #else
-        public import Foundation
-    #endif
+    public import MeshFoundation
 
     /// A peer that this one has been paired with.
     public struct TrustedPeer: Codable, Hashable, Sendable {

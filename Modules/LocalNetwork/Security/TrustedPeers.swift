@@ -1,5 +1,5 @@
 #if UDP || MQTT || WebSocket
-    import MeshBus
+    import MeshBase
 
     /// The peers that this one has been paired with: whom it lets in, and nobody else.
     ///

@@ -1,11 +1,7 @@
 #if UDP || MQTT || WebSocket
     import Crypto
 
-    #if canImport(FoundationEssentials)
-        import FoundationEssentials
-    #else
-        import Foundation
-    #endif
+    import MeshFoundation
 
     /// The file of trusted peers: a line that names layout, version and checksum, then JSON for people to read.
     ///

@@ -2,7 +2,7 @@
     #if canImport(Darwin)
         public import Foundation
     #endif
-    public import MeshBus
+    public import MeshBase
     public import MeshRelay
     public import MeshSecurity
     public import MeshTransport

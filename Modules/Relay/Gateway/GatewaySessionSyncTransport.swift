@@ -1,6 +1,6 @@
 #if WebSocket
     public import Foundation
-    public import MeshBus
+    public import MeshBase
     @_exported public import MeshDelivery
     public import MeshIdentity
     public import MeshRelay

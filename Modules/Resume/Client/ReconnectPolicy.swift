@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Why a gateway closed a WebSocket, by the numbers that chat gateways made common.
 public struct CloseCode: RawRepresentable, Hashable, Sendable, Codable {

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Keeps a client's place in a server's stream of numbered events: identifies, resumes after every break, and says of each
 /// event whether it is new, replayed or known.

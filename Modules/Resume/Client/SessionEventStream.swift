@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// A coordinator's events for any number of subscribers, each of which begins with the current state.
 final class SessionEventStream: Sendable {

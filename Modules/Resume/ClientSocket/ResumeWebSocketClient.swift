@@ -1,5 +1,5 @@
 #if WebSocket
-    import MeshBus
+    import MeshBase
     public import MeshResume
     import MeshWebSocket
 

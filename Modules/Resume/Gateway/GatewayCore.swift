@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 public import MeshResume
 
 /// Who comes when everybody comes: so many handshakes at once, and so many a second. Others are told to come again, each at

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// So many at once and so many a second; whoever is too many is told when there will be room, each a time of its own.
 struct TokenBucket: Sendable {

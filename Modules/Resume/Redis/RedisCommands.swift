@@ -1,5 +1,5 @@
 #if Redis
-    internal import MeshBus
+    internal import MeshBase
     internal import MeshResumeGateway
 
     /// What is asked of Redis, through one connection and on one thread of its own. Everything that waits goes in one turn.

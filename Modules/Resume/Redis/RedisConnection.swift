@@ -1,6 +1,6 @@
 #if Redis
     internal import CHiredis
-    internal import MeshBus
+    internal import MeshBase
 
     struct RedisFailure: Error, CustomStringConvertible {
         let description: String

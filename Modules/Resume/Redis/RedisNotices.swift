@@ -1,5 +1,5 @@
 #if Redis
-    internal import MeshBus
+    internal import MeshBase
     internal import MeshResumeGateway
 
     /// Reads what all processes append, on one connection and one thread, however many streams there are.

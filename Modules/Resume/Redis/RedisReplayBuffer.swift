@@ -1,5 +1,5 @@
 #if Redis
-    internal import MeshBus
+    import MeshBase
     public import MeshResumeGateway
 
     /// A gateway's streams in Redis Streams (Redis 5 or newer, not a cluster of several masters), shared by all processes that

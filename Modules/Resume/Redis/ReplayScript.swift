@@ -1,5 +1,5 @@
 #if Redis
-    internal import MeshBus
+    internal import MeshBase
     internal import MeshResumeGateway
 
     /// What is asked of the script, and how its answers are read.

@@ -1,5 +1,5 @@
 #if Redis
-    internal import MeshBus
+    import MeshBase
 
     /// A connection to a Redis that has the script.
     final class ScriptConnection {

@@ -1,5 +1,5 @@
 #if WebSocket
-    import MeshBus
+    import MeshBase
     import MeshMailbox
     import MeshResume
     import MeshResumeGateway

@@ -1,5 +1,5 @@
 #if WebSocket
-    import MeshBus
+    import MeshBase
     package import NIOCore
     package import NIOWebSocket
 

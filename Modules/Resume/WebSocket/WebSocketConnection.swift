@@ -1,5 +1,5 @@
 #if WebSocket
-    import MeshBus
+    import MeshBase
     import NIOCore
 
     /// A client's WebSocket, from any task. Of 64 messages that wait to be read no more is read from the socket.

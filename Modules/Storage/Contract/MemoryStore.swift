@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// A store that is gone with the process: the default, and what a session goes on with when its own store fails.
 ///

@@ -1,6 +1,6 @@
 #if SQLite
     internal import Foundation
-    internal import MeshBus
+    internal import MeshBase
     internal import MeshStorage
 
     /// A database file as it lies on the disk. SQLite recovers, rolls back and cleans up while it opens a file; what is

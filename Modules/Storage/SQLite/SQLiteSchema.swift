@@ -1,6 +1,6 @@
 #if SQLite
     internal import GRDB
-    internal import MeshBus
+    internal import MeshBase
 
     /// The tables, and how those of older versions become these.
     ///

@@ -1,6 +1,6 @@
 #if SQLite
     internal import Foundation
-    internal import MeshBus
+    internal import MeshBase
     public import MeshStorage
 
     /// A store in one file of the disk: a SQLite database in write-ahead mode.

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 
 // Types of apps that know nothing of this library: no direct path, only what the compiler makes of `Codable`.
 

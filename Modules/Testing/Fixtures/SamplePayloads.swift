@@ -1,5 +1,5 @@
 public import Foundation
-import MeshBus
+import MeshBase
 
 /// The payloads that codecs, transports and benchmarks are measured with. The same seed gives the same values
 /// on every system.

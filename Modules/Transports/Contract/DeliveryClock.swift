@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 /// What a transport knows of time: what passes, what the clock on the wall says, and a call when it is due.
 ///

@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 public import MeshIdentity
 
 /// The size check before a send: a transport with a limit asks it before it accepts anything.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 public import MeshIdentity
 
 /// What passed through a session's transport, and what went wrong on the way.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
+package import MeshFoundation
 
 /// A device's wall clock as it was found, and from there on the time that has passed: to set the wall clock moves nothing.
 package struct SteadyClock: Sendable {

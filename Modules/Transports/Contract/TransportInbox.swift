@@ -1,4 +1,4 @@
-package import MeshBus
+package import MeshBase
 public import MeshIdentity
 
 /// The receiving half that every transport needs: four multicast streams, the newest snapshot of each feature, and who

@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 
 /// Moves bytes between this peer and others: what the author of a transport writes. MeshDelivery's `LinkTransport` makes
 /// a whole `SessionSyncTransport` of it: greeting, framing, acknowledgement, retransmission, order, snapshots, health.

@@ -1,10 +1,5 @@
+public import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// A transport over another one: a recorder, a counter, a fault. It implements what it adds; this protocol forwards the rest.
 ///

@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 public import MeshIdentity
 // Its methods are the transport's.
 @_exported public import MeshTransport

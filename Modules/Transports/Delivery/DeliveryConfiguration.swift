@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 public import MeshIdentity
 import MeshTransport
 public import MeshWire

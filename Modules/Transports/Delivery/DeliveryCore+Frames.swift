@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshIdentity
 import MeshTransport
 import MeshWire

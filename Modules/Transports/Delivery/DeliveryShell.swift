@@ -1,13 +1,8 @@
-import MeshBus
+import MeshBase
+import MeshFoundation
 import MeshIdentity
 import MeshTransport
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What carries out what the core wants: holds the lock, the link, the lines and the subscribers.
 ///

@@ -1,11 +1,6 @@
-import MeshBus
+import MeshBase
+import MeshFoundation
 import MeshTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A moment, as the core is told it.
 struct DeliveryTime: Hashable {

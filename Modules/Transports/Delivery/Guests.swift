@@ -1,12 +1,7 @@
+import MeshFoundation
 import MeshIdentity
 import MeshTransport
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Who may come in for one session alone, beside those whom the link trusts by itself: what sessions have said last.
 ///

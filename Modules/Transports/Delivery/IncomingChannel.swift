@@ -1,11 +1,6 @@
+import MeshFoundation
 import MeshIdentity
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What has come of one feature from one outbox of a peer: passed on in order, each once.
 struct IncomingChannel: Sendable {

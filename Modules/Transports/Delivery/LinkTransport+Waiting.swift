@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshTransport
 
 /// For networks in virtual time, which have to know when nothing more is to be expected.

@@ -1,14 +1,9 @@
-public import MeshBus
+public import MeshBase
+public import MeshFoundation
 public import MeshIdentity
 public import MeshStorage
 public import MeshTransport
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// A whole transport over any link: greeting, framing, acknowledgement, retransmission, order, newest snapshots, health.
 ///

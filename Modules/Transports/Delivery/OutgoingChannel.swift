@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshWire
 
 /// What one peer is still to get of one feature, reliably and in order.

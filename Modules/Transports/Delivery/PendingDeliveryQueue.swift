@@ -1,11 +1,6 @@
+public import MeshFoundation
 public import MeshIdentity
 import MeshTransport
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// Holds what was sent before there was anybody to send it to, and gives it back in the order in which it came.
 ///

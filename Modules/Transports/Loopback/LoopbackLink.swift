@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 public import MeshTransport
 
 /// A link to itself: what is sent comes back before `send` returns, on the caller's thread.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 @_exported public import MeshDelivery
 public import MeshIdentity
 public import MeshTransport

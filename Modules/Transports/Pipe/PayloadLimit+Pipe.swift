@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 
 extension PayloadLimit {
     /// One packet over a pipe.

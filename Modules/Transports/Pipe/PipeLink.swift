@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 public import MeshTransport
 
 /// Moves bytes between processes of one machine, over a pair of file descriptors or a Unix socket.

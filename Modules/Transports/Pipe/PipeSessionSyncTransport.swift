@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 @_exported public import MeshDelivery
 public import MeshIdentity
 public import MeshStorage

@@ -1,5 +1,5 @@
 import Dispatch
-import MeshBus
+import MeshBase
 import MeshTransport
 
 /// One connection of a link: what was taken and not yet written, and the two threads that serve it.

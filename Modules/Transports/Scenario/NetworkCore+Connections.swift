@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshTransport
 import MeshVirtualTime
 

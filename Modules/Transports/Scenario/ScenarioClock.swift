@@ -1,11 +1,6 @@
-import MeshBus
+import MeshBase
+public import MeshFoundation
 public import MeshTransport
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// Virtual time as one peer of a `ScenarioNetwork` sees it: the same for all but for what its wall clock shows.
 ///

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// What a network does to packets in one direction between two peers.
 public struct ScenarioConditions: Hashable, Sendable {

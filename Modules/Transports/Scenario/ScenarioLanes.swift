@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 public import MeshTransport
 
 /// Lanes of a scenario link, ready made. Any other choice works too; what two peers share is what they have in common.

@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 public import MeshTransport
 
 /// One peer's end of a `ScenarioNetwork`: packets to the other peers, whose addresses are their ids.

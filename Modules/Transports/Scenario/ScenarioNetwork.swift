@@ -1,12 +1,7 @@
-public import MeshBus
+public import MeshBase
+public import MeshFoundation
 public import MeshIdentity
 public import MeshTransport
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// A network in virtual time: what it does to packets follows from one seed.
 ///

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 public import MeshTransport
 
 /// What happened in a scenario network, in order; two runs of one seed give the same.

@@ -1,5 +1,5 @@
 public import Foundation
-import MeshBus
+import MeshBase
 import MeshConnection
 public import MeshFileTransfer
 import Observation

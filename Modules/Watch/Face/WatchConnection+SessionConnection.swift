@@ -1,5 +1,5 @@
 public import Foundation
-public import MeshBus
+public import MeshBase
 public import MeshConnection
 public import MeshIdentity
 public import MeshSharedState

@@ -22,8 +22,18 @@ import Testing
         #expect(PluginKind(rawValue: "mine") == "mine")
     }
 
-    @Test func `The bus describes itself`() throws {
-        let bus = try PluginBus { BusPlugin() }
-        #expect(bus.descriptors.map(\.id) == ["core.bus"])
+    @Test func `A required module that contributes nothing registers by itself, after what it requires`() throws {
+        struct Beside: Plugin {
+            let descriptor = PluginDescriptor(
+                id: "codec.beside", kind: .codec, module: "Beside", version: "1.0.0", summary: "",
+                requires: ["core.wire"])
+        }
+        let bus = try PluginBus { Beside() }
+        #expect(bus.descriptors.map(\.id) == ["core.identity", "core.wire", "codec.beside"])
+        let listed = try PluginBus {
+            ModulePlugin.all.filter { $0.descriptor.id == "core.wire" }
+            Beside()
+        }
+        #expect(listed.descriptors == bus.descriptors)
     }
 }

@@ -69,11 +69,11 @@ import Testing
 
     @Test func `A missing requirement names who requires it and what is missing`() {
         let error = #expect(throws: PluginError.self) {
-            try PluginBus { Probe(id: "a", requires: ["core.wire"]) }
+            try PluginBus { Probe(id: "a", requires: ["codec.absent"]) }
         }
         #expect(error?.code == .missingRequirement)
         #expect(error?.plugin == "a")
-        #expect(error?.description.contains("'core.wire'") == true)
+        #expect(error?.description.contains("'codec.absent'") == true)
     }
 
     @Test("A ring of any length is named in full", arguments: 1...5)

@@ -89,8 +89,6 @@
         @Test("the plugin offers it")
         func plugin() throws {
             let bus = try PluginBus {
-                IdentityPlugin()
-                WirePlugin()
                 LibdeflatePlugin()
             }
             #expect(bus.contributions(to: .compressors).map(\.value.name) == ["libdeflate"])

@@ -1,6 +1,6 @@
 #if SwiftLog
     import Logging
-    import MeshBus
+    import MeshBase
     import MeshTransport
     import Testing
 

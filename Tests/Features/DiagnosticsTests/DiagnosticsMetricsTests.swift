@@ -1,6 +1,6 @@
 #if Metrics
     import CoreMetrics
-    import MeshBus
+    import MeshBase
     import MeshTransport
     import Testing
 

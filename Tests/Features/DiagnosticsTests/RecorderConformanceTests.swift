@@ -17,10 +17,7 @@ import Testing
         arguments: ["transport.loopback", "transport.scenario"] as [PluginID])
     func conforms(transport: PluginID) async throws {
         let bus = try PluginBus {
-            IdentityPlugin()
-            WirePlugin()
             StoragePlugin()
-            TransportPlugin()
             DeliveryPlugin()
             LoopbackTransportPlugin()
             ScenarioTransportPlugin()

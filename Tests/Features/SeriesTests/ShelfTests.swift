@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshStorage
 import MeshWire
 import Testing

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import Testing
 
 @testable import MeshDiscovery

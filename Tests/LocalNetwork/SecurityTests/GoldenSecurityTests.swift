@@ -1,7 +1,7 @@
 #if UDP
     import Crypto
     import Foundation
-    import MeshBus
+    import MeshBase
     import Testing
 
     @testable import MeshSecurity

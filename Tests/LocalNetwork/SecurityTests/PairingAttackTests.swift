@@ -1,6 +1,6 @@
 #if UDP
     import Crypto
-    import MeshBus
+    import MeshBase
     import Testing
 
     @testable import MeshSecurity

@@ -1,5 +1,6 @@
 #if UDP
     import MeshBus
+    import MeshBase
     import MeshDelivery
     import MeshLocalNetworkLab
     import MeshTesting

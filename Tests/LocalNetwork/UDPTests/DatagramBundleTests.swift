@@ -1,6 +1,6 @@
 #if UDP
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshLocalNetworkLab
     import MeshSecurity
     import MeshTestSupport

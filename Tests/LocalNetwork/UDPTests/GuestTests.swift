@@ -1,6 +1,6 @@
 #if UDP
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshConnection
     import MeshDiscovery
     import MeshEngine

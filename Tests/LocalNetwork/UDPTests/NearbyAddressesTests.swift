@@ -1,5 +1,5 @@
 #if UDP
-    import MeshBus
+    import MeshBase
     import MeshDiscovery
     import MeshSecurity
     import Testing

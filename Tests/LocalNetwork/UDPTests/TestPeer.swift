@@ -1,6 +1,6 @@
 #if UDP
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshDiscovery
     import MeshLocalNetworkLab
     import MeshSecurity

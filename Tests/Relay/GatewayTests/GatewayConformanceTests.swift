@@ -1,5 +1,6 @@
 #if WebSocket
     import MeshBus
+    import MeshBase
     import MeshDelivery
     import MeshGatewayLab
     import MeshTesting

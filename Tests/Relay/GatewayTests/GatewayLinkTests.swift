@@ -1,6 +1,6 @@
 #if WebSocket
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshGatewayLab
     import MeshGatewayServer
     import MeshRelay

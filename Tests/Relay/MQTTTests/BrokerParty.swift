@@ -1,5 +1,5 @@
 #if MQTT
-    import MeshBus
+    import MeshBase
     import MeshDelivery
     import MeshMQTTLab
     @testable import MeshRelay

@@ -1,6 +1,6 @@
 #if MQTT
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshDelivery
     import MeshIdentity
     import MeshMQTTLab

@@ -1,5 +1,6 @@
 #if MQTT
     import MeshBus
+    import MeshBase
     import MeshDelivery
     import MeshMQTTLab
     import MeshTesting

@@ -1,5 +1,5 @@
 #if MQTT || WebSocket
-    import MeshBus
+    import MeshBase
     import MeshSecurity
     import MeshTransport
 

@@ -1,6 +1,6 @@
 #if MQTT || WebSocket
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshSecurity
     import MeshTransport
     import Testing

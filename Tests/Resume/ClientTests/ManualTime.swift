@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 @testable import MeshResume
 

@@ -1,5 +1,5 @@
 #if Redis
-    import MeshBus
+    import MeshBase
     import MeshRedisLab
     import MeshRedisReplay
     import MeshResumeGateway

@@ -1,6 +1,6 @@
 #if WebSocket
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshResume
     import MeshResumeGateway
     import MeshResumeWebSocket

@@ -1,5 +1,5 @@
 #if WebSocket
-    import MeshBus
+    import MeshBase
     import MeshResume
     import MeshResumeGateway
     import MeshWebSocket

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 extension CompanyRun {
     /// Nothing goes wrong any more: first among those who are there, then with everybody.

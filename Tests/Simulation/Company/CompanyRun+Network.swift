@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 extension CompanyRun {
     // MARK: - Talking

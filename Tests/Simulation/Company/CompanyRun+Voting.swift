@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 extension CompanyRun {
     /// What a device does for the next view, as far as it has heard.

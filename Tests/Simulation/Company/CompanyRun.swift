@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// One seed of a `CompanySimulation`: devices that tap, talk over a bad network, crash, lose their stores, and vote.
 struct CompanyRun {

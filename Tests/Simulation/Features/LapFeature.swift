@@ -1,10 +1,5 @@
 import MeshEngine
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshFoundation
 
 /// The numbers of all events in their order: what is lost or doubled shows.
 enum LapFeature: SimulatedFeature {

@@ -1,10 +1,5 @@
 public import MeshEngine
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 /// The numbers of the events in their order. Some events are accepted only after some others, so that a policy that
 /// runs at the wrong place shows.

@@ -1,10 +1,5 @@
 public import MeshEngine
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 /// A text that everybody edits by position: what an edit does depends on all edits before it.
 public enum TextFeature: SimulatedFeature {

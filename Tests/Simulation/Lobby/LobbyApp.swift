@@ -1,17 +1,12 @@
-import MeshBus
+import MeshBase
 import MeshDelivery
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
 import MeshScenarioTransport
 import MeshSession
 import MeshStorage
 import MeshTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// One life of an app that has a lobby.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)

@@ -1,10 +1,5 @@
-import MeshBus
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshBase
+import MeshFoundation
 
 /// What was done in the sessions of a run, and the first thing that went wrong.
 final class LobbyLedger: Sendable {

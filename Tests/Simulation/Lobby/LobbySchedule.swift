@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshScenarioTransport
 
 /// What happens to the devices of a lobby, and when. All of it follows from the seed.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Devices that write into each other's mailboxes at two gateway processes with one store, in virtual time: connections drop on
 /// one side or on both, gateways are killed, the store is down, slow or emptied.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshSeries
 import MeshStorage
 

@@ -1,13 +1,8 @@
-import MeshBus
+import MeshBase
 import MeshEngine
+import MeshFoundation
 import MeshSimulatedWatch
 import MeshStorage
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// One seed of a `SessionWatchSimulation`.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshSimulatedWatch
 
 /// Taps on a phone and its watch that share a session, over whole transports and WatchConnectivity's stand-in, in virtual

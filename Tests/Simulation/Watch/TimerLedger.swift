@@ -1,11 +1,6 @@
+import MeshFoundation
 import MeshSession
 import MeshTimerAnchor
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Timers that taps have begun, and how long they have really run.
 struct TimerLedger: Sendable {

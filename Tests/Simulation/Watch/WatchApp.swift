@@ -1,16 +1,11 @@
-import MeshBus
+import MeshBase
 import MeshDelivery
+import MeshFoundation
 import MeshIdentity
 import MeshSimulatedWatch
 import MeshStorage
 import MeshTransport
 import MeshWatchConnectivityTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// One life of an app on one device.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)

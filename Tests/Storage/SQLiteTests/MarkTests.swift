@@ -1,6 +1,6 @@
 #if SQLite
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshSQLiteStorage
     import MeshStorage
     import MeshTestSupport

@@ -1,7 +1,7 @@
 #if SQLite
     import Foundation
     import GRDB
-    import MeshBus
+    import MeshBase
     import MeshStorage
     import Testing
 

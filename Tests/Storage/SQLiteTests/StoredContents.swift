@@ -1,5 +1,5 @@
 #if SQLite
-    import MeshBus
+    import MeshBase
     import MeshStorage
     import Testing
 

@@ -1,4 +1,4 @@
-package import MeshBus
+package import MeshBase
 package import MeshStorage
 
 /// A store in memory that refuses to write while it is told to.

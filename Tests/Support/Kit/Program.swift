@@ -1,5 +1,5 @@
 package import Foundation
-import MeshBus
+import MeshBase
 
 /// A program that a test starts and talks to by lines. Ended when it is let go.
 ///

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 package import MeshDiscovery
 
 /// A network within one process, on which services find each other at once: for examining links without multicast.

@@ -1,7 +1,7 @@
 #if MQTT
     import Foundation
     package import MeshBenchmarks
-    import MeshBus
+    import MeshBase
     import MeshMQTTTransport
     import MeshRelay
 

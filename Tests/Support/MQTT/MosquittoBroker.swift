@@ -1,6 +1,6 @@
 #if MQTT
     package import Foundation
-    import MeshBus
+    import MeshBase
     package import MeshMQTTTransport
     import MeshPrograms
 

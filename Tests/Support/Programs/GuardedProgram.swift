@@ -1,6 +1,6 @@
 #if os(Linux) || os(macOS)
     package import Foundation
-    import MeshBus
+    import MeshBase
 
     /// A program that ends with this process, however this process ends. Ended as well when it is let go.
     ///

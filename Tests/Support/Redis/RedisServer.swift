@@ -1,6 +1,6 @@
 #if Redis
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshPrograms
     package import MeshRedisReplay
 

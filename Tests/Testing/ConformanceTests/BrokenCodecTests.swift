@@ -1,4 +1,5 @@
 import Foundation
+import MeshBase
 import MeshBus
 import MeshIdentity
 import MeshTesting

@@ -1,3 +1,4 @@
+import MeshBase
 import MeshBus
 import MeshDelivery
 import MeshTesting

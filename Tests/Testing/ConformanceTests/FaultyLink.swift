@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshTransport
 
 /// One way in which a link can be wrong, for the rule that must notice.

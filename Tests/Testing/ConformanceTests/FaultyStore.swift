@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshStorage
 
 /// A store whose disk is a table in memory, and which can be broken in one way at a time.

@@ -15,10 +15,7 @@ import Testing
     static let fixtures: [(plugin: PluginID, fixture: TransportFixture)] = {
         do {
             let bus = try PluginBus {
-                IdentityPlugin()
-                WirePlugin()
                 StoragePlugin()
-                TransportPlugin()
                 DeliveryPlugin()
                 LoopbackTransportPlugin()
                 ScenarioTransportPlugin()

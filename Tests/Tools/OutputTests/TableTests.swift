@@ -1,5 +1,5 @@
 #if CommandLineTools
-    import MeshBus
+    import MeshBase
     import Testing
 
     @testable import MeshToolOutput

@@ -30,8 +30,6 @@ struct VerificationTests {
     @Test("a codec is examined by every codec rule, under its plugin's id")
     func codecs() async throws {
         let bus = try PluginBus {
-            IdentityPlugin()
-            WirePlugin()
             JSONCodecPlugin()
             CompactCodecPlugin()
             PlainPlugin()

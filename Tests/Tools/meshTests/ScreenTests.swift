@@ -1,6 +1,6 @@
 #if CommandLineTools
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshDiscovery
     import MeshTestSupport
     import MeshToolOutput

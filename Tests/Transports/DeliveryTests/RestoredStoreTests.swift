@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshIdentity
 import MeshStorage
 import MeshTestSupport
@@ -190,7 +190,7 @@ import Testing
         try await ends.send(1...3)
         await ends.expect([1, 2, 3])
         ends.memory.disconnect()
-        try await ends.left?.forget(peer("right"))
+        ends.left?.forget(peer("right"))
         ends.memory.connect()
         ends.clock.advance(by: .seconds(1))
         try await ends.send(4...5)

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshIdentity
 import MeshStorage
 import MeshTesting

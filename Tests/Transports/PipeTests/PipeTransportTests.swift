@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 import MeshDelivery
 import MeshIdentity
 import MeshStorage
@@ -255,9 +255,9 @@ import Testing
             for await change in phone.reachabilityChanges() where change.isReachable && breaks < 6 {
                 breaks += 1
                 // In the midst of what is under way, the side taking turns.
-                let link = (breaks.isMultiple(of: 2) ? watch : phone).link as? PipeLink
+                let link = (breaks.isMultiple(of: 2) ? watch : phone).link
                 await Task.yield()
-                for stream in link?.connections ?? [] { stream.interrupt() }
+                for stream in link.connections { stream.interrupt() }
             }
         }
         async let there: Void = Self.exchange(from: phone, to: received.1, 1...5000, breaks: true)

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import MeshBus
+import MeshBase
 import MeshDelivery
 import MeshIdentity
 import MeshTestSupport

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 import SessionMeshWatchConnectivity
 
 // Small models of what WatchConnectivitySwift 5 does, for the tests of its faults: each must be found at fault.

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 import SessionMeshWatchConnectivity
 
 /// An app with WatchConnectivitySwift 5, as far as its counterpart can tell: its frames, in that library's own words,

@@ -10,9 +10,6 @@ import Testing
 
 @Test func `The link over WatchConnectivity keeps every rule that its lanes promise`() async throws {
     let bus = try PluginBus {
-        IdentityPlugin()
-        WirePlugin()
-        TransportPlugin()
         StoragePlugin()
         DeliveryPlugin()
         WatchConnectivityTransportPlugin()

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 import MeshSimulatedWatch
 
 // Small models of the rules that this library replaces: each test of a fault runs against its model too, and finds it out.

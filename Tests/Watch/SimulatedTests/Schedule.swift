@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 import MeshSimulatedWatch
 
 /// One random life of a phone and two watches: what their users and apps do, and what must hold whatever the system does.

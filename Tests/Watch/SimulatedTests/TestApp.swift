@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import MeshBus
+import MeshBase
 import MeshSimulatedWatch
 
 /// An app that writes down what it is told.

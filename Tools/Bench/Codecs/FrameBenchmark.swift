@@ -1,5 +1,5 @@
+import MeshBase
 import MeshBenchmarks
-import MeshBus
 import MeshWire
 
 /// What a frame adds to a stored body: header and checksum, beside copying the body.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Times an operation: the median of several batches, each long enough for the clock.
 public struct BenchmarkStopwatch: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 
 /// A clock that stands until it is told how much has passed, and from some moment on goes by itself.
 final class ToldTime: Sendable {

@@ -1,7 +1,7 @@
 #if CommandLineTools
     import ArgumentParser
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshDiagnostics
     import MeshSimulation
     import MeshToolOutput

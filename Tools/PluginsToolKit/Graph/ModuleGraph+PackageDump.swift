@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshFoundation
 
 extension ModuleGraph {
     /// Reads what `swift package dump-package` prints. A target's floor is its define `FLOOR_n`; a system library stands

@@ -65,7 +65,7 @@ extension NewPackage {
 
             /// The plugin and what it requires, for tools and tests.
             public static var withRequirements: [any Plugin] {
-                [IdentityPlugin(), WirePlugin(), JSONCodecPlugin(), CompactCodecPlugin(), \(name.module)Plugin()]
+                [JSONCodecPlugin(), CompactCodecPlugin(), \(name.module)Plugin()]
             }
         }
 

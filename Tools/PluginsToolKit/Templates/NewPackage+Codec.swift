@@ -77,7 +77,7 @@ extension NewPackage {
 
             /// The plugin and what it requires, for tools and tests.
             public static var withRequirements: [any Plugin] {
-                [IdentityPlugin(), WirePlugin(), \(name.module)Plugin()]
+                [\(name.module)Plugin()]
             }
         }
 

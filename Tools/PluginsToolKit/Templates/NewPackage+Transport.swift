@@ -208,7 +208,7 @@ extension NewPackage {
             /// The plugin and what it requires, for tools and tests.
             public static var withRequirements: [any Plugin] {
                 [
-                    IdentityPlugin(), WirePlugin(), CompactCodecPlugin(), StoragePlugin(), TransportPlugin(), DeliveryPlugin(),
+                    CompactCodecPlugin(), StoragePlugin(), DeliveryPlugin(),
                     \(name.module)Plugin(),
                 ]
             }

@@ -1,6 +1,6 @@
 #if CommandLineTools && (UDP || MQTT || WebSocket)
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshDelivery
     import MeshSecurity
     import MeshTransport

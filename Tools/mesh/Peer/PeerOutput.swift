@@ -1,6 +1,6 @@
 #if CommandLineTools
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshToolOutput
 
     /// What a live peer says: on a terminal messages above one line that is drawn again in its place; else a line for each

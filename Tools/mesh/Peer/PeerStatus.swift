@@ -1,6 +1,6 @@
 #if CommandLineTools
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshDelivery
     import MeshIdentity
     import MeshSession

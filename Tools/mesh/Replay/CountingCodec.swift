@@ -1,5 +1,5 @@
 #if CommandLineTools
-    import MeshBus
+    import MeshBase
     import MeshIdentity
 
     /// A codec that counts the bytes that it writes.

@@ -1,7 +1,7 @@
 #if UDP
     import Foundation
     import MeshBenchmarks
-    import MeshBus
+    import MeshBase
     import SessionMesh
 
     /// Sealed datagrams of a `UDPLink` between two processes, beside bare SwiftNIO, in turns. Medians of the turns.

@@ -1,6 +1,6 @@
 #if UDP
     import Foundation
-    import MeshBus
+    import MeshBase
 
     /// Measures one end against one that answers (`DatagramSink`). Everything happens where datagrams arrive: no hop of the
     /// measurement's own is counted.

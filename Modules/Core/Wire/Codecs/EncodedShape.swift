@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshFoundation
 
 /// The records, lists and values that an `encode(to:)` asked for, gathered before any of them is written.
 ///

@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 
 /// Cuts frames that exceed a datagram's limit into frames that do not. One for each sender.
 ///

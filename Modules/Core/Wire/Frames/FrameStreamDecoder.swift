@@ -1,4 +1,4 @@
-public import MeshIdentity
+import MeshIdentity
 
 /// Reads the frames of one connection from a stream of bytes, however it is cut.
 ///

@@ -1,10 +1,5 @@
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 // The bodies of Docs/WireFormat.md, section "Bodies". What is added to one in a later version goes into its extension
 // region, which older readers skip.

@@ -1,10 +1,5 @@
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What both ends of one connection remember of the messages that passed, so that the next one is short.
 ///

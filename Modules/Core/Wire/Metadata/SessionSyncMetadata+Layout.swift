@@ -1,10 +1,5 @@
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Which optional parts follow, and how times are written; the first byte of metadata.
 private struct MetadataFlags: OptionSet {

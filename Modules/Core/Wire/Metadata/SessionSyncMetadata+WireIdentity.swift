@@ -1,10 +1,5 @@
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 // The identity of a message is the part of its metadata that stays the same from one to the next, and so is worth
 // remembering on a connection: protocol version, session, feature, source with incarnation, epoch, payload type.

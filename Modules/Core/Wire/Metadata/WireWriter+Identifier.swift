@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshFoundation
 
 package enum WireLimits {
     /// A name that travels: tables of names are bounded by their number, and so by bytes.

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshFoundation
 
 /// Makes a single path component, valid on every common file system, from a peer's name for its file.
 ///

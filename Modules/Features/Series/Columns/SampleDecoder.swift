@@ -1,10 +1,5 @@
+import MeshFoundation
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Reads samples back from a table, as a type whose fields have the columns' names.
 ///

@@ -1,10 +1,5 @@
+import MeshFoundation
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension SampleRow {
     /// A sample's numbers in the order in which it encodes them.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Hands a stream's elements on as they are asked for, one after another, on the main actor. What is not asked for waits in the
 /// stream's own bounded buffer.

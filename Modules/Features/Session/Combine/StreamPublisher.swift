@@ -1,6 +1,6 @@
 #if canImport(Combine)
     public import Combine
-    import MeshBus
+    import MeshBase
     import MeshEngine
 
     extension SyncedSession {

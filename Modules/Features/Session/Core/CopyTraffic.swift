@@ -1,12 +1,7 @@
-import MeshBus
+import MeshBase
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A part of a copy that is too large for one message.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 public import MeshEngine
 import MeshIdentity
 import MeshTransport

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// What every device tells the others as long as it runs, whether a session is under way or not.
 struct LobbyNotice: Codable, Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import MeshBus
+import MeshBase
 
 /// Finds out what keeps peers of the local network from finding each other.
 ///

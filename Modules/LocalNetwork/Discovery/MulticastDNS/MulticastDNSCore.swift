@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Multicast DNS service discovery, responder and browser, as a value: packets, interfaces and wishes go in, each with a
 /// time; packets to send and what was found come out. No I/O and no clock; randomness comes from the seed.

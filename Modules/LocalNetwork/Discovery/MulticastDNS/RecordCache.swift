@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// A record that somebody else has sent.
 struct CachedRecord: Sendable {

@@ -1,4 +1,4 @@
-internal import MeshBus
+import MeshBase
 
 /// Announces and finds services by a multicast DNS responder of our own (RFC 6762, RFC 6763), on port 5353 beside
 /// whoever else shares it.

@@ -1,4 +1,4 @@
-internal import MeshBus
+import MeshBase
 
 /// Runs a `MulticastDNSCore`: gives it packets, interfaces and the time, and does what it directs.
 final class MulticastDNSLoop: DiscoveryLoop {

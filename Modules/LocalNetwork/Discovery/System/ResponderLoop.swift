@@ -1,5 +1,5 @@
 #if SystemDiscovery || canImport(Darwin)
-    internal import MeshBus
+    import MeshBase
 
     /// Performs what is asked of the system's responder, and tells the observer what it answers.
     final class ResponderLoop: DiscoveryLoop {

@@ -1,5 +1,5 @@
 #if SystemDiscovery || canImport(Darwin)
-    internal import MeshBus
+    import MeshBase
 
     #if canImport(Darwin)
         import Darwin

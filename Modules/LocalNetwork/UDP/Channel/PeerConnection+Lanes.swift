@@ -1,14 +1,9 @@
 #if UDP
-    import MeshBus
+    import MeshBase
+    import MeshFoundation
     import MeshSecurity
     import MeshTransport
     import NIOCore
-
-    #if canImport(FoundationEssentials)
-        import FoundationEssentials
-    #else
-        import Foundation
-    #endif
 
     // Once both sides have greeted.
     extension PeerConnection {

@@ -1,5 +1,5 @@
 #if UDP
-    import MeshBus
+    import MeshBase
     import NIOCore
 
     /// Cuts the bytes that come out of TLS into records. Holds at most one record that is not complete.

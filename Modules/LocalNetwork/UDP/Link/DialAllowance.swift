@@ -1,5 +1,5 @@
 #if UDP
-    import MeshBus
+    import MeshBase
 
     /// How many connections whatever discovery says may cost: so many at once, and so many again in every second.
     struct DialAllowance {

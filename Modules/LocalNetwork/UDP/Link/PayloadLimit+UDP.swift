@@ -1,5 +1,5 @@
 #if UDP
-    public import MeshBus
+    public import MeshBase
     import MeshSecurity
 
     extension PayloadLimit {

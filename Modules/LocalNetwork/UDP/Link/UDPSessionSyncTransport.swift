@@ -1,16 +1,11 @@
 #if UDP
-    public import MeshBus
+    public import MeshBase
+    public import MeshFoundation
     @_exported public import MeshDelivery
     public import MeshIdentity
     import MeshSecurity
     public import MeshStorage
     public import MeshTransport
-
-    #if canImport(FoundationEssentials)
-        public import FoundationEssentials
-    #else
-        public import Foundation
-    #endif
 
     /// A `LinkTransport` over a `UDPLink`: paired peers that find each other on the local network.
     ///

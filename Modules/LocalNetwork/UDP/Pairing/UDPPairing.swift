@@ -1,5 +1,5 @@
 #if UDP
-    import MeshBus
+    import MeshBase
     import MeshDiscovery
     public import MeshSecurity
     import NIOCore

@@ -1,6 +1,6 @@
 #if MQTT
     import CMosquitto
-    import MeshBus
+    import MeshBase
     import MeshRelay
 
     // What libmosquitto calls, on the client's thread. C closures stand in nonisolated functions: elsewhere they might belong

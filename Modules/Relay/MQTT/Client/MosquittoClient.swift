@@ -1,7 +1,7 @@
 #if MQTT
     import CMosquitto
     import Foundation
-    import MeshBus
+    import MeshBase
     public import MeshRelay
     public import MeshTransport
 

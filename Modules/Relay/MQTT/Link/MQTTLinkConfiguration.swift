@@ -1,5 +1,5 @@
 #if MQTT
-    public import MeshBus
+    public import MeshBase
     public import MeshRelay
     public import MeshSecurity
     public import MeshTransport

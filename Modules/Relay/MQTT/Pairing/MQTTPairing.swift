@@ -1,5 +1,5 @@
 #if MQTT
-    import MeshBus
+    import MeshBase
     public import MeshRelay
     public import MeshSecurity
 

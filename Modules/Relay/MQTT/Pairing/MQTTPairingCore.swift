@@ -3,11 +3,7 @@
     import MeshRelay
     import MeshSecurity
 
-    #if canImport(FoundationEssentials)
-        import FoundationEssentials
-    #else
-        import Foundation
-    #endif
+    import MeshFoundation
 
     /// A pairing over a broker, as a value: both sides meet at a topic that only the secret leads to, and all that they say
     /// there is sealed with the secret. No clock and no I/O; randomness is the sealing's.

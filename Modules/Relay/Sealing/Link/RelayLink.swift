@@ -1,5 +1,5 @@
 #if MQTT || WebSocket
-    public import MeshBus
+    public import MeshBase
     public import MeshSecurity
     public import MeshTransport
 

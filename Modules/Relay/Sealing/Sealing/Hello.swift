@@ -2,11 +2,7 @@
     import Crypto
     import MeshSecurity
 
-    #if canImport(FoundationEssentials)
-        import FoundationEssentials
-    #else
-        import Foundation
-    #endif
+    import MeshFoundation
 
     /// What two peers that are both present say to agree on keys for live packets: an X25519 key that is used once, and the
     /// other side's as it was heard, sealed in HPKE's authenticated single-shot mode (RFC 9180 section 6.1).

@@ -2,11 +2,7 @@
     import Crypto
     import MeshSecurity
 
-    #if canImport(FoundationEssentials)
-        import FoundationEssentials
-    #else
-        import Foundation
-    #endif
+    import MeshFoundation
 
     // Messages that a broker may keep: each can be opened by itself, long after its sender has gone, and yet only the first
     // of a sender's costs a key agreement.

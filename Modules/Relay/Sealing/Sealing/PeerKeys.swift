@@ -2,11 +2,7 @@
     import Crypto
     import MeshSecurity
 
-    #if canImport(FoundationEssentials)
-        import FoundationEssentials
-    #else
-        import Foundation
-    #endif
+    import MeshFoundation
 
     /// HPKE (RFC 9180) as this link uses it: DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, ChaCha20Poly1305, authenticated mode.
     package enum SealSuite {

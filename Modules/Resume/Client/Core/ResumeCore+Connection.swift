@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 // MARK: - From the open to the handshake
 

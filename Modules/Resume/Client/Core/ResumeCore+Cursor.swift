@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 // MARK: - The cursor and its store
 

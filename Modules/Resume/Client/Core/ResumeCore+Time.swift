@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 // MARK: - Time
 

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// The coordinator as a value: what the app, the server and the store say goes in, each with a time; what is to be told,
 /// sent and written comes out. No I/O, no clock, no randomness of its own.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Follows a server's stream over one socket after another: connects, identifies or resumes, and comes again when the policy
 /// says so. What the ready clients share.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Asks the app for its token, and waits no longer than an attempt may take: an app that never answers holds up neither
 /// the next attempt nor the end.

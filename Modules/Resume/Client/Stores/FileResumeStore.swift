@@ -1,4 +1,4 @@
-package import MeshBus
+package import MeshBase
 
 /// A small file of this user's alone (mode 0600), replaced as a whole: whatever happens, it holds the session before or the
 /// one after. Its folder must exist, and others may not write to it unless it is one like /tmp.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 public import MeshStorage
 
 /// Where a session outlives its process. The plugin point for stores of a cursor.

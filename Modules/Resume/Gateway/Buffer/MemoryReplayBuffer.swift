@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// A buffer that is gone with its process, after which every stream has another epoch. Copies of one buffer share what they
 /// hold. Notices: 4096 for each subscriber, of more the oldest go.

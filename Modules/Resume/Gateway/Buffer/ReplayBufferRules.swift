@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// What every `ReplayBuffer` must keep, whoever wrote it. Needs no test library.
 ///

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// What a buffer in memory holds, as a value: told what is appended and what time it is.
 ///

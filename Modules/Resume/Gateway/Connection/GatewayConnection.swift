@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshResume
 
 /// One connection of a gateway's as a value: frames, answers and times go in; frames and directives come out.

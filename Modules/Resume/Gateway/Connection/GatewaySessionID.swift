@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// A session's id, opaque to clients: the stream's epoch, a mark of the stream, and what tells sessions apart.
 ///

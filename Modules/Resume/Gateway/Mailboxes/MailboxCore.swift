@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 public import MeshMailbox
 import MeshResume
 

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Mailboxes that are gone with their process. Copies of one store share what they hold. Words: 4096 for each subscriber, of
 /// more the oldest go.

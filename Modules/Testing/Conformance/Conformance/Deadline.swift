@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Performs `work` and gives up on it after `limit`, even when it never returns and ignores cancellation.
 ///

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Everything that one subscription has brought so far, and whether it has ended. Safe to use from any thread.
 public final class Recorder<Element: Sendable>: Sendable {

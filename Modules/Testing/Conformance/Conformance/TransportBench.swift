@@ -1,13 +1,8 @@
-import MeshBus
+import MeshBase
 public import MeshDelivery
+public import MeshFoundation
 public import MeshIdentity
 public import MeshTransport
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// What a transport rule works with: a pair of ends, time to settle, and messages to send.
 ///

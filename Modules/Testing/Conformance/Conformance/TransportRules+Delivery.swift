@@ -1,12 +1,7 @@
-import MeshBus
+import MeshBase
+import MeshFoundation
 import MeshIdentity
 import MeshTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension TransportConformance {
     /// What happens to envelopes on their way.

@@ -1,13 +1,8 @@
-import MeshBus
+import MeshBase
+import MeshFoundation
 import MeshIdentity
 import MeshTransport
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension TransportConformance {
     /// Peers that send nonsense, links that lose, clocks that jump.

@@ -1,11 +1,6 @@
 package import MeshEngine
+package import MeshFoundation
 package import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
 
 /// What a forger's choices follow from: a seed in the simulator, the input in a fuzzer.
 package protocol LieChoices {

@@ -1,11 +1,6 @@
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension FuzzTarget {
     /// What a hostile peer says to an engine. The first byte tells where the engine stands, the rest what it is told: the

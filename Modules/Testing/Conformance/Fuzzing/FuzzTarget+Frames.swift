@@ -1,11 +1,6 @@
+import MeshFoundation
 import MeshIdentity
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension FuzzTarget {
     /// One sealed frame, alone and twice on a connection. The first three bytes are its kind, codec and flags, the rest

@@ -1,11 +1,6 @@
+import MeshFoundation
 package import MeshIdentity
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What a peer may say that has proven who it is, and lies and floods: seven bytes choose a run of frames, for a fuzzer
 /// or for a simulation.

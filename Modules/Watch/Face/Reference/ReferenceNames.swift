@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshRequests
 
 /// What requests are called here and in the frames of WatchConnectivitySwift 5, which know a type's own name only.

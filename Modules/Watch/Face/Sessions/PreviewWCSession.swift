@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 public import MeshRequests
 
 /// A session for previews and tests, whose counterpart gives the answers that it was told.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Calls that are made one at a time, in the order in which they were added, by whichever thread finds nobody at it.
 final class OrderedCalls: Sendable {

@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 
 // The system counts the property list that it makes of what it is given; a key and the list's own bytes are taken off.
 extension PayloadLimit {

@@ -1,5 +1,5 @@
 import Foundation
-public import MeshBus
+public import MeshBase
 public import MeshTransport
 
 #if canImport(WatchConnectivity)

@@ -1,6 +1,6 @@
 import Dispatch
 public import Foundation
-import MeshBus
+import MeshBase
 public import MeshIdentity
 import MeshTransport
 

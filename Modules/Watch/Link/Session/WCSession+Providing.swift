@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 
 #if canImport(WatchConnectivity)
     public import WatchConnectivity

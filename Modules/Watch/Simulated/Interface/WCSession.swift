@@ -1,5 +1,5 @@
 public import Foundation
-import MeshBus
+import MeshBase
 
 /// How far a session has come.
 public enum WCSessionActivationState: Int, Hashable, Sendable {

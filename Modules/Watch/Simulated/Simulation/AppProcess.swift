@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 
 /// One launch of an app: what its `WCSession` speaks for. All but the constants is guarded by the pair's lock.
 final class AppProcess: @unchecked Sendable {

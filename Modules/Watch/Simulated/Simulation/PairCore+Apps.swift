@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 
 /// A phone or a watch.
 struct SimulatedDeviceState {

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 
 // What apps are called with: one call at a time, in an order that follows from the state alone.
 

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 
 /// The application context of one way: the newest replaces what is still to go.
 struct ContextLane {

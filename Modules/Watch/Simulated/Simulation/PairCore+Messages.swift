@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 
 /// A message on its way, or one whose sender waits for a reply.
 struct Message {

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 
 /// A user info or a file that the system moves from one device to the other.
 struct Transfer {

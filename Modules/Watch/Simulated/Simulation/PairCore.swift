@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 import MeshVirtualTime
 
 /// The state of a simulated pair: its devices, and what the system keeps for their apps. Calls nobody: `nextStep` says what

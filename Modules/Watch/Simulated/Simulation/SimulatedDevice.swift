@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// What an app on a device is doing.
 public enum SimulatedAppState: String, Hashable, Sendable {

@@ -1,6 +1,6 @@
 import Dispatch
 public import Foundation
-import MeshBus
+import MeshBase
 
 /// A phone, one or more watches, and the system between them, in virtual time: what happens follows from one seed.
 ///

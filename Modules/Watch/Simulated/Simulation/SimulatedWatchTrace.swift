@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// What happened in a simulated pair, in order; two runs of one seed give the same.
 public struct SimulatedWatchTraceEntry: Hashable, Sendable, CustomStringConvertible {

@@ -1,11 +1,6 @@
-import MeshBus
+import MeshBase
+public import MeshFoundation
 public import MeshTransport
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// The virtual time of a `SimulatedWatchPair`. Safe to use from any thread.
 ///

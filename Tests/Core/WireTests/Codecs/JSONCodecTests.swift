@@ -41,8 +41,6 @@ import Testing
 
     @Test func `The codec plugins contribute their codecs`() throws {
         let bus = try PluginBus {
-            IdentityPlugin()
-            WirePlugin()
             JSONCodecPlugin()
             CompactCodecPlugin()
         }

@@ -45,7 +45,8 @@ struct CodecTableTests {
         let known = PayloadLimit.known
         #expect(Set(known.map(\.id)).count == known.count)
         #expect(known.allSatisfy { !$0.source.isEmpty && !$0.summary.isEmpty && $0.bytes > 0 })
-        #expect(WirePlugin().descriptor.limits == known)
+        let wire = ModulePlugin.all.first { $0.descriptor.module == "MeshWire" }
+        #expect(wire?.descriptor.limits == known)
         let bytes = Dictionary(uniqueKeysWithValues: known.map { ($0.id, $0.bytes) })
         #expect(
             bytes == [

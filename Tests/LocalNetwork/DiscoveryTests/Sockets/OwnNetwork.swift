@@ -1,6 +1,6 @@
 #if os(Linux)
     import Foundation
-    import MeshBus
+    import MeshBase
 
     /// A network that only one thread of this process is on: a network namespace, which needs root.
     enum OwnNetwork {

@@ -1,5 +1,5 @@
+import MeshBase
 import MeshBenchmarks
-import MeshBus
 import MeshFixtures
 import Testing
 

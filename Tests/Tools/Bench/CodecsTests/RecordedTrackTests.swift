@@ -1,6 +1,6 @@
 import Foundation
+import MeshBase
 import MeshBenchmarks
-import MeshBus
 import MeshFixtures
 import MeshGPX
 import MeshToolOutput

@@ -1,11 +1,6 @@
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Two engines in one process that call each other: what a link within a process is compared with.
 struct DirectEngines {

@@ -1,13 +1,8 @@
 import MeshEngine
+import MeshFoundation
 import MeshIdentity
 import MeshSession
 import MeshWire
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// An event that fills a message, and may ask for one in return.
 struct LinkMessage: Codable, Hashable, Sendable {

@@ -1,5 +1,5 @@
+import MeshBase
 import MeshBenchmarks
-import MeshBus
 import MeshToolOutput
 
 /// "Does my state fit?", from the rows of `bench codecs`, in one sentence.

@@ -1,5 +1,5 @@
 import Foundation
-import MeshBus
+import MeshBase
 import MeshToolOutput
 
 /// One page with the numbers and the pictures of a report, for any browser, without a network.

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshTransport
 
 /// A link that keeps what is sent until it is handed to the other end: a way without a system in between.

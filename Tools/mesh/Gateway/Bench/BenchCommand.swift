@@ -1,7 +1,7 @@
 #if CommandLineTools && WebSocket
     import ArgumentParser
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshToolOutput
 
     struct GatewayBenchCommand: AsyncParsableCommand {

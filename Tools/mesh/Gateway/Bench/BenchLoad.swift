@@ -1,6 +1,6 @@
 #if CommandLineTools && WebSocket
     import Foundation
-    import MeshBus
+    import MeshBase
     import MeshWebSocket
     import NIOCore
     import NIOPosix

@@ -1,6 +1,6 @@
 #if CommandLineTools && WebSocket
     import ArgumentParser
-    import MeshBus
+    import MeshBase
     import MeshGatewayServer
     import MeshResumeGateway
     import MeshToolOutput

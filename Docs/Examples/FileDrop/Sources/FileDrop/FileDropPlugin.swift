@@ -24,7 +24,7 @@ public struct FileDropPlugin: Plugin {
     /// The plugin and what it requires, for tools and tests.
     public static var withRequirements: [any Plugin] {
         [
-            IdentityPlugin(), WirePlugin(), CompactCodecPlugin(), StoragePlugin(), TransportPlugin(), DeliveryPlugin(),
+            CompactCodecPlugin(), StoragePlugin(), DeliveryPlugin(),
             FileDropPlugin(),
         ]
     }

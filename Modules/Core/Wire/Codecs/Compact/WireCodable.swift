@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 /// A type with the direct path into the `compact` format: no Codable, five to twenty times as fast, fewer bytes.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import MeshFoundation
 
 /// Values of the standard library and Foundation whose direct and Codable forms are the same bytes. The Codable path
 /// meets them often and takes the direct one for them.

@@ -1,10 +1,5 @@
+package import MeshFoundation
 public import MeshIdentity
-
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
 
 /// The readable codec: Foundation's JSON with sorted keys.
 ///

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 
 /// Calls one after another, none within another: on the thread of whoever comes first, in the order in which they were
 /// added. Holds what its owner adds, which has bounds of its own.

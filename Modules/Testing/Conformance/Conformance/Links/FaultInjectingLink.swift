@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshTransport
 
 /// A link as it is, until `LinkFaults` says otherwise. Its packets are a few bytes smaller than those of the link below.

@@ -1,4 +1,4 @@
-public import MeshBus
+public import MeshBase
 public import MeshDelivery
 public import MeshTransport
 

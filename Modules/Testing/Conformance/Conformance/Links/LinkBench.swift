@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshDelivery
 import MeshTransport
 

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 import MeshTransport
 
 /// What goes wrong between some links: each is wrapped in a `FaultInjectingLink`, and what they send passes through here

@@ -1,4 +1,4 @@
-import MeshBus
+import MeshBase
 package import MeshDelivery
 import MeshIdentity
 import MeshStorage

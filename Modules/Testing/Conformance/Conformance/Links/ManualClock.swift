@@ -1,12 +1,7 @@
-import MeshBus
+import MeshBase
+public import MeshFoundation
 public import MeshTransport
 import MeshVirtualTime
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// Time that moves when somebody says so. What is due on the way is called on the thread that moves it. Safe to use from
 /// any thread.

@@ -8,11 +8,7 @@ import MeshWire
 import PluginsToolKit
 
 await PluginsTool.main {
-    IdentityPlugin()
-    WirePlugin()
     JSONCodecPlugin()
     CompactCodecPlugin()
-    TransportPlugin()
-    TestingPlugin()
     ComparisonsPlugin()
 }

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshFoundation
 
 extension Decimal: CodableForm {
     func encodeForm(in state: UnsafeMutablePointer<EncodeState>, as head: WireHead) throws {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshFoundation
 
 /// What a type's `init(from:)` gets: a place in the message and the kind of the value there.
 struct CompactDecoder: Decoder {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshFoundation
 
 // The Codable path. A keyed container costs Codable an allocation and two indirect calls a field; what is added to that
 // here is kept to a compare and a store. Coding paths are not tracked.

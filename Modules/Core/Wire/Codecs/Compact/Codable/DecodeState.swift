@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import MeshFoundation
 
 /// Everything that the containers of one message share; they hold a pointer to it and no other reference.
 ///

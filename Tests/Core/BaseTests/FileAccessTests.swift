@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MeshBus
+@testable import MeshBase
 
 #if canImport(Darwin)
     import Darwin

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MeshBus
+@testable import MeshBase
 
 @Suite struct DurationUnitsTests {
     @Test(arguments: [0, 1, 999_999_999, 1_000_000_000, 86_400_000_000_001] as [UInt64])

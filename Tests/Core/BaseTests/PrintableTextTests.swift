@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import MeshBus
+@testable import MeshBase
 
 @Suite struct PrintableTextTests {
     @Test func `No scalar that moves a cursor, ends a line or turns the writing round gets through`() {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MeshBus
+@testable import MeshBase
 
 @Suite struct SplitMix64Tests {
     @Test func `The generator gives the published numbers of splitmix64`() {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MeshBus
+@testable import MeshBase
 
 @Suite struct BatchBufferTests {
     /// A buffer and what it ought to hold, as a plain array.

@@ -1,0 +1,113 @@
+/// A plugin that only says which module is there: it contributes nothing.
+public struct ModulePlugin: Plugin {
+    public let descriptor: PluginDescriptor
+
+    /// Registers a module under this description.
+    public init(_ descriptor: PluginDescriptor) { self.descriptor = descriptor }
+}
+
+// The modules of this package that contribute nothing. Who lists plugins need not list these: a bus takes those that are
+// required by what it has.
+extension ModulePlugin {
+    /// All of them. Some need a trait (Package.swift).
+    public static let all: [ModulePlugin] = [
+        row(
+            "core.base", .core, "MeshBase",
+            "What every module stands on: locks, topics, private files, payload limits"),
+        row(
+            "core.bus", .core, "MeshBus",
+            "Where plugins meet: descriptors, extension points, order of requirements", requires: ["core.base"]),
+        row(
+            "core.identity", .core, "MeshIdentity",
+            "Who did what, in which session: peers, metadata, envelopes, snapshots, hybrid logical clock"),
+        row(
+            "core.timer-anchor", .core, "MeshTimerAnchor",
+            "Elapsed time without ticks: anchor and accumulator, pause, resume, step, finish"),
+        row(
+            "core.wire", .core, "MeshWire",
+            "How values become bytes and frames: codecs, zlib, framing, payload limits",
+            requires: ["core.identity"], limits: PayloadLimit.known),
+        row(
+            "core.engine", .core, "MeshEngine",
+            "One feature's state as a pure value that every peer reduces alike", requires: ["core.identity"]),
+        row(
+            "core.transport", .core, "MeshTransport",
+            "The contract between sessions and transports: delivery modes, capabilities, streams",
+            requires: ["core.identity"]),
+        row(
+            "core.connection", .core, "MeshConnection",
+            "What requests, shared state and files have in common on one transport",
+            requires: ["core.transport", "storage.memory"]),
+        row(
+            "core.register", .core, "MeshRegister",
+            "Last-writer-wins registers with their versions, for shared state and for keys",
+            requires: ["core.identity"]),
+        row(
+            "feature.series", .feature, "MeshSeries",
+            "Samples beside a session's order: columns of numbers, compressed, append-only, in the store",
+            requires: ["core.wire"]),
+        row(
+            "feature.session", .feature, "MeshSession",
+            "The ready-made session: engine, transport and store in one observable object on the main actor",
+            requires: ["core.engine", "core.transport", "core.timer-anchor", "core.wire", "feature.series"]),
+        row(
+            "feature.requests", .feature, "MeshRequests",
+            "Asks a peer and gets its answer, once, whatever the link does", requires: ["core.connection"]),
+        row(
+            "feature.shared-state", .feature, "MeshSharedState",
+            "One observable value that is the same on every peer: the newest whole, each field, or merged",
+            version: "0.2.0", requires: ["core.connection", "core.register"]),
+        row(
+            "feature.key-sync", .feature, "MeshKeySync",
+            "Stored keys that are the same on every peer, whichever starts first",
+            requires: ["core.connection", "core.register", "core.wire"]),
+        row(
+            "diagnostics.inspector", .diagnostics, "MeshInspector",
+            "A page on loopback that shows peers, what passes between them, and their states",
+            requires: ["diagnostics.recorder"]),
+        row(
+            "internet.relay", .feature, "MeshRelay",
+            "A link between paired peers through what passes their messages on and reads none",
+            requires: ["core.transport", "core.security"]),
+        row(
+            "internet.websocket", .feature, "MeshWebSocket",
+            "WebSockets, served and dialled, over TLS or on loopback", requires: ["core.bus"]),
+        row(
+            "feature.mailbox", .feature, "MeshMailbox",
+            "What a device and the gateway that holds its mailbox say to each other", requires: ["core.wire"]),
+        row(
+            "feature.resume", .feature, "MeshResume",
+            "Resumes a server's stream where it stopped: nothing missed, nothing twice", requires: ["core.bus"]),
+        row(
+            "internet.resume-websocket", .feature, "MeshResumeWebSocket",
+            "Follows a resumable stream over a WebSocket, through every reconnect",
+            requires: ["feature.resume", "internet.websocket"]),
+        row(
+            "internet.gateway-server", .feature, "MeshGatewayServer",
+            "Serves resumable streams over WebSockets", requires: ["feature.resume-gateway", "internet.websocket"]),
+        row(
+            "testing.conformance", .testing, "MeshTesting",
+            "Conformance rules for transports, codecs and stores, and the sample payloads",
+            requires: ["core.transport", "core.wire"]),
+        row(
+            "testing.simulated-watch", .testing, "MeshSimulatedWatch",
+            "Stands in for WatchConnectivity: its interface, and a daemon between a phone and a watch",
+            requires: ["core.transport"]),
+        row(
+            "testing.benchmarks", .testing, "MeshBenchmarks",
+            "What a measurement is: cases, payloads, rows, a stopwatch", requires: ["core.bus"]),
+    ]
+
+    static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.descriptor.id, $0) })
+
+    private static func row(
+        _ id: PluginID, _ kind: PluginKind, _ module: String, _ summary: String, version: String = "0.1.0",
+        requires: [PluginID] = [], limits: [PayloadLimit] = []
+    ) -> ModulePlugin {
+        ModulePlugin(
+            PluginDescriptor(
+                id: id, kind: kind, module: module, version: version, summary: summary, requires: requires,
+                limits: limits
+            ))
+    }
+}
