@@ -209,7 +209,8 @@ let modules: [Module] = [
         ], needs: [crypto, mosquitto],
         tests: ["MeshWire", "MeshTesting", "MeshTestSupport", "MeshMQTTLab"]),
     Module(
-        "MeshMailbox", "Modules/Relay/Mailbox", floor: 3, uses: ["MeshWire"], tests: ["MeshBase"]),
+        "MeshMailbox", "Modules/Relay/Mailbox", floor: 3, form: .internalLibrary, uses: ["MeshWire"],
+        tests: ["MeshBase"]),
     Module(
         "MeshGatewayTransport", "Modules/Relay/Gateway", floor: 6,
         uses: [

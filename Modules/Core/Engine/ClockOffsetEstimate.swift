@@ -1,4 +1,4 @@
-public import MeshFoundation
+package import MeshFoundation
 
 /// How much a peer's clock is ahead of the local one, from round trips of controls.
 ///
@@ -14,29 +14,29 @@ public import MeshFoundation
 /// Synchronization* (1989); the intersection is Marzullo's (1984). Deviation: no filter and no discipline.
 public struct ClockOffsetEstimate: Hashable, Sendable {
     /// Seconds that the peer's clock is ahead.
-    public let offsetSeconds: TimeInterval
+    package let offsetSeconds: TimeInterval
     /// The offset is right to within this many seconds, unless a clock was set since the last round trip.
-    public let errorSeconds: TimeInterval
+    package let errorSeconds: TimeInterval
     /// The moment of the peer's clock from which it is known to run steadily: the first round trip, or the first after it was
     /// set. It may have been set before, and an earlier moment may be of that time.
-    public let steadySince: Date
+    package let steadySince: Date
 
     /// A moment on the local clock that the peer's clock showed as `moment`.
-    public func local(_ moment: Date) -> Date { moment.addingTimeInterval(-offsetSeconds) }
+    package func local(_ moment: Date) -> Date { moment.addingTimeInterval(-offsetSeconds) }
 }
 
 /// When a peer sent its last control, by its clock, and when that arrived, by the sender's clock: what the peer needs
 /// to complete a round trip.
 public struct ClockEcho: Hashable, Sendable, Codable {
     /// The peer that the echo is for.
-    public var source: SessionSource
+    package var source: SessionSource
     /// By the clock of that peer.
-    public var sentAt: Date
+    package var sentAt: Date
     /// By the clock of the echo's sender.
-    public var receivedAt: Date
+    package var receivedAt: Date
 
     /// One leg of a round trip.
-    public init(source: SessionSource, sentAt: Date, receivedAt: Date) {
+    package init(source: SessionSource, sentAt: Date, receivedAt: Date) {
         self.source = source
         self.sentAt = sentAt
         self.receivedAt = receivedAt

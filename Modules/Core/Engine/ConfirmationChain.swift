@@ -3,27 +3,27 @@
 /// Not against a peer who means harm: it finds mistakes.
 public struct ConfirmationChain: Hashable, Sendable, Codable {
     /// How many events it covers.
-    public private(set) var position: UInt64 = 0
+    @usableFromInline package private(set) var position: UInt64 = 0
     /// The fingerprint of them in their order; 0 before the first.
-    public private(set) var value: UInt64 = 0
+    package private(set) var value: UInt64 = 0
     /// The values at the last few multiples of 32, for comparison with a peer that is not at the same position.
-    public private(set) var milestones: [Milestone] = []
+    package private(set) var milestones: [Milestone] = []
 
     /// The chain as it was at an earlier position.
     public struct Milestone: Hashable, Sendable, Codable {
         /// A multiple of ``ConfirmationChain/interval``.
-        public var position: UInt64
+        @usableFromInline package var position: UInt64
         /// The fingerprint at that position.
-        public var value: UInt64
+        package var value: UInt64
     }
 
     /// Events from one milestone to the next.
-    public static let interval: UInt64 = 32
+    package static let interval: UInt64 = 32
     /// Milestones that are kept; older ones are forgotten.
-    public static let milestonesMax = 8
+    package static let milestonesMax = 8
 
     /// The chain of no events.
-    public init() {}
+    package init() {}
 
     /// Begins anew after that many events.
     package init(position: UInt64) { self.position = position }

@@ -1,5 +1,5 @@
-public import MeshFoundation
-public import MeshIdentity
+package import MeshFoundation
+package import MeshIdentity
 
 /// The newest sample of each peer's keys, such as a heart rate: the last value wins, and none is ever missed.
 ///
@@ -10,18 +10,18 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
     /// A value on its way.
     public struct Sample: Codable, Sendable {
         /// Who wrote it.
-        public var source: SessionSource
+        package var source: SessionSource
         /// What it is a value of, such as `heart-rate`.
-        public var key: String
+        package var key: String
         /// Counts the samples of one source, over all its keys.
-        public var sequence: UInt64
+        package var sequence: UInt64
         /// When it was written, on the source's hybrid clock.
-        public var stamp: HybridTimestamp
+        package var stamp: HybridTimestamp
         /// What is to be shown.
-        public var value: Value
+        package var value: Value
 
         /// A sample as it arrived.
-        public init(source: SessionSource, key: String, sequence: UInt64, stamp: HybridTimestamp, value: Value) {
+        package init(source: SessionSource, key: String, sequence: UInt64, stamp: HybridTimestamp, value: Value) {
             self.source = source
             self.key = key
             self.sequence = sequence
@@ -31,41 +31,41 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
     }
 
     /// Keys kept of one peer.
-    public let keysMax: Int
+    package let keysMax: Int
     /// Peers of which samples are kept.
-    public let peersMax: Int
+    package let peersMax: Int
     /// In whose name samples are written here.
-    public private(set) var source: SessionSource
+    package private(set) var source: SessionSource
     /// By peer, then by key.
     private var newest: [String: [String: Sample]] = [:]
     private var clock = HybridLogicalClock()
     private var sequence: UInt64 = 0
 
     /// An empty lane. At least one key and two peers are kept, whatever is asked.
-    public init(source: SessionSource, keysMax: Int = 256, peersMax: Int = 64) {
+    package init(source: SessionSource, keysMax: Int = 256, peersMax: Int = 64) {
         self.source = source
         self.keysMax = max(1, keysMax)
         self.peersMax = max(2, peersMax)
     }
 
     /// The newest value of a key, whoever sampled it. Complexity: O(peers).
-    public subscript(key: String) -> Sample? { newest.values.compactMap { $0[key] }.max { $0.order < $1.order } }
+    package subscript(key: String) -> Sample? { newest.values.compactMap { $0[key] }.max { $0.order < $1.order } }
 
     /// The newest that a peer has sampled.
-    public subscript(key: String, by peerID: String) -> Sample? { newest[peerID]?[key] }
+    package subscript(key: String, by peerID: String) -> Sample? { newest[peerID]?[key] }
 
     /// Newest values of all peers, in the order of their keys, then of their peers.
-    public var samples: [Sample] {
+    package var samples: [Sample] {
         newest.values.flatMap(\.values).sorted { ($0.key, $0.source) < ($1.key, $1.source) }
     }
 
     /// Newest values of a peer, in the order of their keys.
-    public func samples(of peerID: String) -> [Sample] {
+    package func samples(of peerID: String) -> [Sample] {
         newest[peerID].map { $0.values.sorted { $0.key < $1.key } } ?? []
     }
 
     /// Keeps a local value and returns what to send. O(1) while there is room.
-    public mutating func record(_ value: Value, for key: String, at moment: Date) -> Sample {
+    package mutating func record(_ value: Value, for key: String, at moment: Date) -> Sample {
         sequence += 1
         let stamp = clock.tick(wallMilliseconds: moment.millisecondsSince1970)
         let sample = Sample(source: source, key: key, sequence: sequence, stamp: stamp, value: value)
@@ -77,7 +77,7 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
     /// takes the place of all that the earlier one had. The local clock follows nobody's stamps.
     /// - Returns: whether it is the peer's newest of its key now.
     @discardableResult
-    public mutating func receive(_ sample: Sample) -> Bool {
+    package mutating func receive(_ sample: Sample) -> Bool {
         guard sample.stamp.isUsable, sample.source.peerID != source.peerID else { return false }
         if let peer = newest[sample.source.peerID], peer.values.contains(where: { $0.source != sample.source }) {
             newest[sample.source.peerID] = nil
@@ -88,7 +88,7 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
     }
 
     /// Goes on in another name of the local peer's, with all that it has sampled.
-    public mutating func rename(_ source: SessionSource) {
+    package mutating func rename(_ source: SessionSource) {
         guard source != self.source else { return }
         newest[source.peerID] = newest.removeValue(forKey: self.source.peerID)?.mapValues { sample in
             var sample = sample
@@ -101,7 +101,7 @@ public struct EphemeralLane<Value: Codable & Sendable>: Sendable {
     /// What that peer has sampled is gone.
     /// - Returns: whether there was anything.
     @discardableResult
-    public mutating func forget(_ peerID: String) -> Bool { newest.removeValue(forKey: peerID) != nil }
+    package mutating func forget(_ peerID: String) -> Bool { newest.removeValue(forKey: peerID) != nil }
 
     private mutating func keep(_ sample: Sample) {
         let peerID = sample.source.peerID

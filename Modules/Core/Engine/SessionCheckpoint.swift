@@ -4,14 +4,14 @@ public import MeshIdentity
 /// State and everything that is a function of the same prefix of the order.
 public struct ReducedState<State: Sendable>: Sendable {
     /// What the reducer has made of the prefix.
-    public var state: State
+    @usableFromInline package var state: State
     /// The last event that had an effect.
-    public var lastAppliedMetadata: SessionSyncMetadata?
+    @usableFromInline package var lastAppliedMetadata: SessionSyncMetadata?
     /// The last explicit event ids in the order, newest last: an id that comes again has no effect.
-    public var recentEventIDs: [UUID]
+    @usableFromInline package var recentEventIDs: [UUID]
 
     /// The state before the first event, unless told more.
-    public init(state: State, lastAppliedMetadata: SessionSyncMetadata? = nil, recentEventIDs: [UUID] = []) {
+    package init(state: State, lastAppliedMetadata: SessionSyncMetadata? = nil, recentEventIDs: [UUID] = []) {
         self.state = state
         self.lastAppliedMetadata = lastAppliedMetadata
         self.recentEventIDs = recentEventIDs
@@ -23,14 +23,14 @@ extension ReducedState: Codable where State: Codable {}
 /// A prefix of the order, folded: the state that results and how far it goes.
 public struct SessionBase<State: Codable & Sendable>: Sendable, Codable {
     /// What the folded events have led to.
-    public var reduced: ReducedState<State>
+    package var reduced: ReducedState<State>
     /// How far the base goes with each source.
-    public var vector: SequenceVector
+    package var vector: SequenceVector
     /// How many events it includes.
-    public var count: UInt64
+    package var count: UInt64
 
     /// Parts that describe one prefix: nothing is checked here, but when an engine takes it over.
-    public init(reduced: ReducedState<State>, vector: SequenceVector, count: UInt64) {
+    package init(reduced: ReducedState<State>, vector: SequenceVector, count: UInt64) {
         self.reduced = reduced
         self.vector = vector
         self.count = count
@@ -40,11 +40,11 @@ public struct SessionBase<State: Codable & Sendable>: Sendable, Codable {
 /// Who is in the group, who was, and from where on.
 public struct SessionMembership: Hashable, Sendable, Codable {
     /// Open members and the stamp at or below which each has authored nothing; zero for who founded.
-    public var open: [Member]
+    package var open: [Member]
     /// Sources that lost their store or were let go, with the last sequence that counts.
-    public var closed: [SourceSequence]
+    package var closed: [SourceSequence]
     /// The first sequence of each source that does not begin at 1.
-    public var first: [SourceSequence]
+    package var first: [SourceSequence]
 
     /// Maximum number of open members. An engine refuses a record with more, and a full group takes in no newcomer.
     package static let openMax = 16
@@ -52,14 +52,14 @@ public struct SessionMembership: Hashable, Sendable, Codable {
     /// A source that may author events.
     public struct Member: Hashable, Sendable, Codable {
         /// Whose events are taken.
-        public var source: SessionSource
+        package var source: SessionSource
         /// At or below this stamp it has authored nothing; zero for those who founded the group.
-        public var floor: HybridTimestamp
+        package var floor: HybridTimestamp
         /// The view by which it became a member; nil for those of the first.
-        public var joined: UInt64?
+        package var joined: UInt64?
 
         /// A member from `floor` on.
-        public init(source: SessionSource, floor: HybridTimestamp = .zero, joined: UInt64? = nil) {
+        package init(source: SessionSource, floor: HybridTimestamp = .zero, joined: UInt64? = nil) {
             self.source = source
             self.floor = floor
             self.joined = joined
@@ -67,7 +67,7 @@ public struct SessionMembership: Hashable, Sendable, Codable {
     }
 
     /// Nobody, unless told otherwise.
-    public init(open: [Member] = [], closed: [SourceSequence] = [], first: [SourceSequence] = []) {
+    package init(open: [Member] = [], closed: [SourceSequence] = [], first: [SourceSequence] = []) {
         self.open = open
         self.closed = closed
         self.first = first
@@ -77,22 +77,22 @@ public struct SessionMembership: Hashable, Sendable, Codable {
 /// All of a session for a newcomer: base, log and members. Travels beside the state of a snapshot.
 public struct SessionCheckpoint<State: Codable & Sendable, Event: Codable & Sendable>: Sendable, Codable {
     /// What every message of the sender says.
-    public var control: SessionControl
+    package var control: SessionControl
     /// Who is in the group.
-    public var membership: SessionMembership
+    package var membership: SessionMembership
     /// The folded prefix.
-    public var base: SessionBase<State>
+    package var base: SessionBase<State>
     /// Everything held above the base, in order.
-    public var log: [SessionRecord<Event>]
+    package var log: [SessionRecord<Event>]
     /// How many records of the log are confirmed.
-    public var settledCount: Int
+    package var settledCount: Int
     /// Below this stamp the order of what the log holds is settled.
-    public var cut: HybridTimestamp
+    package var cut: HybridTimestamp
     /// The fingerprint of the confirmed events, for comparison with others.
-    public var chain: ConfirmationChain
+    package var chain: ConfirmationChain
 
     /// Parts of one engine at one moment. An engine checks them when it takes the copy over.
-    public init(
+    package init(
         control: SessionControl, membership: SessionMembership, base: SessionBase<State>, log: [SessionRecord<Event>],
         settledCount: Int, cut: HybridTimestamp, chain: ConfirmationChain
     ) {

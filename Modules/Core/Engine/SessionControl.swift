@@ -4,40 +4,40 @@
 /// the promise. No engine logs it, and peers without it still work by snapshots.
 public struct SessionControl: Hashable, Sendable, Codable {
     /// `SessionSyncMetadata.payloadType` of the envelopes that carry controls.
-    public static let payloadType = "sessionmesh.control"
+    package static let payloadType = "sessionmesh.control"
 
     /// The group is named after the source that founded it; nil before there is one.
-    public var group: SessionSource?
+    package var group: SessionSource?
     /// The open members, as the sender knows them.
-    public var members: [SessionSource]
+    package var members: [SessionSource]
     /// The sender's first sequence in the group; everything before it is void.
-    public var firstSequence: UInt64
+    package var firstSequence: UInt64
     /// Everything up to here is held without a gap, and stored: an acknowledgement.
-    public var held: SequenceVector
+    package var held: SequenceVector
     /// Fresh random numbers that the named sources are to return: proof that they live now.
-    public var asks: [LivenessToken]
+    package var asks: [LivenessToken]
     /// Numbers returned to those who asked.
-    public var echoes: [LivenessToken]
+    package var echoes: [LivenessToken]
     /// What the sender lacks of each source.
-    public var wants: [SessionRange]
+    package var wants: [SessionRange]
     /// The receiver is to answer with what `held` shows to be missing.
-    public var isDigest: Bool
+    package var isDigest: Bool
     /// Replacements that the sender authored and that are part of its sequence.
-    public var replacements: [SessionRecord<Never>]
+    package var replacements: [SessionRecord<Never>]
     /// How many events the sender has confirmed, and the chain over them.
-    public var position: UInt64
+    package var position: UInt64
     /// The fingerprint of the events up to `position`; see ``ConfirmationChain/value``.
-    public var chain: UInt64
+    package var chain: UInt64
     /// When the sender last heard of whom, for the estimate of clock offsets.
-    public var clockEchoes: [ClockEcho]
+    package var clockEchoes: [ClockEcho]
     /// Sources of which the sender has seen two events of one sequence.
-    public var forked: [SourceSequence]
+    package var forked: [SourceSequence]
     /// Where the sender stands between views; nil of a version that knows none.
-    public var view: ViewStatement?
+    package var view: ViewStatement?
     /// The sender's view, for members that are not in it yet.
-    public var record: SessionViewRecord?
+    package var record: SessionViewRecord?
     /// What the receiver is asked to hand on of others' events.
-    public var relays: [SessionRange]?
+    package var relays: [SessionRange]?
     /// The sender's newest state digest, for some time after it was made; earlier versions neither say nor read it.
     package var stateDigest: StateDigest?
     /// What was issued again under other names: of the sender's own while they are unconfirmed, in a copy all. Earlier versions
@@ -47,13 +47,13 @@ public struct SessionControl: Hashable, Sendable, Codable {
     private var ended: Bool?
 
     /// The session is over: the sender submits no more events, and neither shall the receiver.
-    public var hasEnded: Bool {
+    package var hasEnded: Bool {
         get { ended ?? false }
         set { ended = newValue ? true : nil }
     }
 
     /// A control that says nothing, unless told otherwise.
-    public init(
+    package init(
         group: SessionSource? = nil, members: [SessionSource] = [], firstSequence: UInt64 = 1,
         held: SequenceVector = SequenceVector(), asks: [LivenessToken] = [], echoes: [LivenessToken] = [],
         wants: [SessionRange] = [], isDigest: Bool = false, replacements: [SessionRecord<Never>] = [],
@@ -78,12 +78,12 @@ public struct SessionControl: Hashable, Sendable, Codable {
 /// A random number for one source.
 public struct LivenessToken: Hashable, Sendable, Codable {
     /// The source that is to return it.
-    public var source: SessionSource
+    package var source: SessionSource
     /// Drawn by the engine that asks.
-    public var value: UInt32
+    package var value: UInt32
 
     /// A token for one source.
-    public init(source: SessionSource, value: UInt32) {
+    package init(source: SessionSource, value: UInt32) {
         self.source = source
         self.value = value
     }

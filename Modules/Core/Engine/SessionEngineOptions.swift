@@ -9,17 +9,17 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     public var ownUnconfirmedBytesMax = 8 << 20
     /// Checkpoints of the state, from which late events are reduced again: as many as this holds by the state's encoded size,
     /// 4 at least and 32 at most. A session knows the size; an engine alone knows no codec and keeps 32.
-    public var checkpointBytesMax = 8 << 20
+    let checkpointBytesMax = 8 << 20
     /// Events of one source that wait for earlier ones; what is beyond is dropped and asked for again.
-    public var gapMax = 256
+    package var gapMax = 256
     /// Events in one answer to a range request.
-    public var rangeMax = 256
+    package let rangeMax = 256
     /// Confirmed events that wait to be taken, or marked; beyond it confirmation waits.
-    public var confirmedMax = 4096
+    @usableFromInline package var confirmedMax = 4096
     /// How far ahead the clock is persisted, so that an idle promise costs no write.
-    public var clockLeaseMilliseconds: UInt64 = 500
+    let clockLeaseMilliseconds: UInt64 = 500
     /// A source whose stamps are further ahead of the wall clock is told of: a day.
-    public var clockAheadMilliseconds: UInt64 = 86_400_000
+    @usableFromInline let clockAheadMilliseconds: UInt64 = 86_400_000
     /// Keep confirmed events in the image until `markSideEffects(through:)`, so that a crash runs them again.
     public var keepsSideEffects = false
     /// Whether it founds a group with the first peer that it meets. One that does not waits to be taken into a group that
@@ -31,7 +31,7 @@ public struct SessionEngineOptions<State: Sendable, Event: Sendable>: Sendable {
     public var samplesReducer = isDebugBuild
     /// The size of an event for the log's bound. Asked once for each own event; nil counts the fixed size, as an engine
     /// knows no codec. `SyncedSession` counts the encoded size then.
-    public var eventBytes: (@Sendable (Event) -> Int)?
+    @usableFromInline package var eventBytes: (@Sendable (Event) -> Int)?
     /// The same, of events that the caller of `submitLocal` does not weigh itself.
     @usableFromInline package var encodedBytes: (@Sendable (Event) -> Int)?
     /// The size of a state, for `checkpointBytesMax`.

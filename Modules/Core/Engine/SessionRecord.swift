@@ -1,5 +1,5 @@
-public import MeshFoundation
-public import MeshIdentity
+package import MeshFoundation
+package import MeshIdentity
 
 /// One entry of the log outside the engine: in a store, or in a copy for a newcomer.
 public struct SessionRecord<Event: Sendable>: Sendable {
@@ -14,22 +14,22 @@ public struct SessionRecord<Event: Sendable>: Sendable {
     }
 
     /// Who wrote it.
-    public var source: SessionSource
+    package var source: SessionSource
     /// Its place in the source's sequence.
-    public var sequence: UInt64
+    package var sequence: UInt64
     /// Its place in the total order.
-    public var stamp: HybridTimestamp
+    package var stamp: HybridTimestamp
     /// The caller's own time: the moment of the tap.
-    public var causalTimestamp: Date
+    package var causalTimestamp: Date
     /// Seconds on the author's monotonic clock; nil when the author does not say.
-    public var monotonicTimestamp: TimeInterval?
+    package var monotonicTimestamp: TimeInterval?
     /// nil when the id follows from the other fields.
-    public var eventID: UUID?
+    package var eventID: UUID?
     /// The event, or what stands for it.
-    public var content: Content
+    package var content: Content
 
     /// An entry as it is written. Nothing is checked here, but when an engine takes it.
-    public init(
+    package init(
         source: SessionSource, sequence: UInt64, stamp: HybridTimestamp, causalTimestamp: Date,
         monotonicTimestamp: TimeInterval? = nil, eventID: UUID? = nil, content: Content
     ) {
@@ -48,14 +48,14 @@ public struct SessionRecord<Event: Sendable>: Sendable {
 /// The survivor's word on a member that lost its store.
 public struct SessionReplacement: Hashable, Sendable, Codable {
     /// The member that has lost its store.
-    public var old: SessionSource
+    package var old: SessionSource
     /// The member's new store.
-    public var new: SessionSource
+    package var new: SessionSource
     /// The last sequence of `old` that the survivor holds; nothing beyond it is taken any more.
-    public var final: UInt64
+    package var final: UInt64
 
     /// To be authored by a member that holds the events of `old` up to `final`.
-    public init(old: SessionSource, new: SessionSource, final: UInt64) {
+    package init(old: SessionSource, new: SessionSource, final: UInt64) {
         self.old = old
         self.new = new
         self.final = final

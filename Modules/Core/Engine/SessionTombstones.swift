@@ -1,9 +1,9 @@
 public import MeshFoundation
-public import MeshIdentity
 
 /// Sessions that are over, so that what an operating system kept of one never raises it again.
 ///
-/// A value to keep in a store of the feature. At most `countMax` ids: the ones that ended first are forgotten.
+/// A session that has ended leaves its id here, in its feature's store (`SessionArchive`), where it stays when the session is erased.
+/// At most `countMax` ids: the ones that ended first are forgotten.
 public struct SessionTombstones: Hashable, Sendable, Codable {
     /// Ids that are kept.
     public static let countMax = 256
@@ -22,10 +22,5 @@ public struct SessionTombstones: Hashable, Sendable, Codable {
         guard !contains(sessionID) else { return }
         if sessionIDs.count >= Self.countMax { sessionIDs.removeFirst(sessionIDs.count - Self.countMax + 1) }
         sessionIDs.append(sessionID)
-    }
-
-    /// - Throws: `SessionSyncError.sessionEnded`.
-    public func check(_ metadata: SessionSyncMetadata) throws {
-        if contains(metadata.sessionID) { throw SessionSyncError.sessionEnded }
     }
 }

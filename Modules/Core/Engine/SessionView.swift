@@ -1,21 +1,21 @@
-public import MeshIdentity
+package import MeshIdentity
 
 /// A view of a group: who is in it for the time being. The members of one view decide on the next.
 ///
 /// It holds the whole membership, so that a member that slept through several views installs the newest one.
 public struct SessionViewRecord: Hashable, Sendable, Codable {
     /// 0 is the view in which the group was founded.
-    public var number: UInt64
+    package var number: UInt64
     /// Who is in it.
-    public var membership: SessionMembership
+    package var membership: SessionMembership
 
     /// How many views a session has at most: an epoch names one of them.
-    public static let numberMax: UInt64 = 1 << 31
+    package static let numberMax: UInt64 = 1 << 31
     /// How many of them, or rounds of ballots, a member's word skips at once.
-    public static let stepMax: UInt64 = 1 << 16
+    package static let stepMax: UInt64 = 1 << 16
 
     /// A view of that number. Nothing is checked here, but when an engine takes it.
-    public init(number: UInt64, membership: SessionMembership) {
+    package init(number: UInt64, membership: SessionMembership) {
         self.number = number
         self.membership = membership
     }
@@ -24,15 +24,15 @@ public struct SessionViewRecord: Hashable, Sendable, Codable {
 /// An attempt at the next view. Ordered by round, then by who makes it.
 public struct ViewBallot: Hashable, Sendable, Codable, Comparable {
     /// Ballots of a higher round go before those of a lower one.
-    public var round: UInt64
+    package var round: UInt64
     /// The member that makes the attempt.
-    public var proposer: SessionSource
+    package var proposer: SessionSource
     /// The word of the proposer's user, which stands for a majority: it is enough that all that stay agree.
-    public var isForced: Bool { byUser == true }
+    package var isForced: Bool { byUser == true }
     private var byUser: Bool?
 
     /// An attempt by one member; forced where its user has said so.
-    public init(round: UInt64, proposer: SessionSource, isForced: Bool = false) {
+    package init(round: UInt64, proposer: SessionSource, isForced: Bool = false) {
         self.round = round
         self.proposer = proposer
         byUser = isForced ? true : nil
@@ -46,12 +46,12 @@ public struct ViewBallot: Hashable, Sendable, Codable, Comparable {
 /// A next view, and the highest ballot under which a member has accepted it.
 public struct AcceptedView: Hashable, Sendable, Codable {
     /// The highest ballot under which it was accepted.
-    public var ballot: ViewBallot
+    package var ballot: ViewBallot
     /// The view that was accepted.
-    public var record: SessionViewRecord
+    package var record: SessionViewRecord
 
     /// A view accepted under one ballot.
-    public init(ballot: ViewBallot, record: SessionViewRecord) {
+    package init(ballot: ViewBallot, record: SessionViewRecord) {
         self.ballot = ballot
         self.record = record
     }
@@ -60,18 +60,18 @@ public struct AcceptedView: Hashable, Sendable, Codable {
 /// What a member has said on the way from its view to the next. It outlives the process, and is forgotten with the view.
 public struct ViewChange: Hashable, Sendable, Codable {
     /// The highest ballot that the member has promised.
-    public var ballot: ViewBallot
+    package var ballot: ViewBallot
     /// Until it is in another view, the member promises nothing beyond this.
-    public var frozen: SequencePromise
+    package var frozen: SequencePromise
     /// Of these it takes no more events, but those that members who are to stay hold already.
-    public var quarantined: [SessionSource] = []
+    package var quarantined: [SessionSource] = []
     /// Whom that ballot would close. Others may be quarantined for the sake of earlier ones, which came to nothing.
-    public var closing: [SessionSource] = []
+    package var closing: [SessionSource] = []
     /// What the member has accepted; nil before that.
-    public var accepted: AcceptedView?
+    package var accepted: AcceptedView?
 
     /// A promise to a ballot, with nobody quarantined.
-    public init(ballot: ViewBallot, frozen: SequencePromise) {
+    package init(ballot: ViewBallot, frozen: SequencePromise) {
         self.ballot = ballot
         self.frozen = frozen
     }
@@ -80,14 +80,14 @@ public struct ViewChange: Hashable, Sendable, Codable {
 /// Where a member stands between views; part of each of its controls.
 public struct ViewStatement: Hashable, Sendable, Codable {
     /// The view in which the member is.
-    public var number: UInt64
+    package var number: UInt64
     /// nil while nobody wants another view.
-    public var change: ViewChange?
+    package var change: ViewChange?
     /// It wants to leave.
-    public var isLeaving: Bool
+    package var isLeaving: Bool
 
     /// The first view, with no change under way, unless told otherwise.
-    public init(number: UInt64 = 0, change: ViewChange? = nil, isLeaving: Bool = false) {
+    package init(number: UInt64 = 0, change: ViewChange? = nil, isLeaving: Bool = false) {
         self.number = number
         self.change = change
         self.isLeaving = isLeaving
@@ -117,11 +117,11 @@ public struct ViewStatement: Hashable, Sendable, Codable {
 /// Events of other members that a member hands on, as events of theirs: it vouches for them.
 public struct SessionRelay<Event: Codable & Sendable>: Sendable, Codable {
     /// `SessionSyncMetadata.payloadType` of the envelopes that carry relays.
-    public static var payloadType: String { "sessionmesh.relay" }
+    package static var payloadType: String { "sessionmesh.relay" }
 
     /// Of one or several sources, in order.
-    public var records: [SessionRecord<Event>]
+    package var records: [SessionRecord<Event>]
 
     /// Events to hand on, in the order of each source's sequence.
-    public init(_ records: [SessionRecord<Event>]) { self.records = records }
+    package init(_ records: [SessionRecord<Event>]) { self.records = records }
 }

@@ -1,17 +1,17 @@
 /// What is kept at most. Beyond it what a peer offers is refused with `insufficientSpace`.
 public struct FileTransferLimits: Hashable, Sendable {
     /// Files that are coming or wait for the app.
-    public var inboxCountMax = 64
+    package var inboxCountMax = 64
     /// Their bytes.
     public var inboxBytesMax: UInt64 = 8 << 30
     /// Bytes that a file must leave free on the disk.
-    public var freeBytesMin: UInt64 = 16 << 20
+    package var freeBytesMin: UInt64 = 16 << 20
     /// How long the beginning of a file is kept whose sender is not heard of, looked at when the app is launched.
-    public var partialAgeMax: Duration = .seconds(30 * 86_400)
+    let partialAgeMax: Duration = .seconds(30 * 86_400)
     /// Files that come at the same time, in the order of their offers; the next ones wait, but for no sender that is silent.
-    public var receivingMax = 4
+    package var receivingMax = 4
     /// Transfers of one's own that have not completed; `transferFile` throws `deliveryFailed` beyond it.
-    public var outstandingMax = 256
+    package var outstandingMax = 256
 
     /// The defaults.
     public init() {}

@@ -11,7 +11,8 @@ extension SyncedSession {
     /// The state follows from what is stored, so reducer and policy have to be the ones that wrote it. Side effects that
     /// had not been marked as done run again after `start`. What is stored is read and reduced off the main actor.
     /// - Throws: `StorageError`, unless `configuration.storeFailure` lets the session go on without its store;
-    ///   `SessionSyncError.tooManySources` for an image that no engine made.
+    ///   `SessionSyncError.tooManySources` for an image that no engine made; `sessionEnded` for a session that has ended and was
+    ///   erased.
     public static func open(
         sessionID: UUID, featureID: String, transport: any SessionSyncTransport, initialState: State, reducer: Reducer,
         conflictPolicy: ConflictPolicy, configuration: SyncedSessionConfiguration<State, Event>,
@@ -31,6 +32,9 @@ extension SyncedSession {
                     store: store, sessionID: sessionID, featureID: featureID)
                 let engine = try archive.load().map {
                     try Self.engine(restoring: $0, reducer, conflictPolicy, configuration)
+                }
+                if engine == nil, try SessionTombstones(of: featureID, in: store).contains(sessionID) {
+                    throw SessionSyncError.sessionEnded
                 }
                 var series = Core.makeSeries(featureID, sessionID, peerID, configuration)
                 try series.load(from: store)

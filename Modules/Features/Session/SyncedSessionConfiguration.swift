@@ -1,8 +1,8 @@
 public import Foundation
 public import MeshEngine
-public import MeshIdentity
+import MeshIdentity
 public import MeshStorage
-public import MeshTransport
+import MeshTransport
 import MeshWire
 
 /// What a session does when its store cannot be read or written. Either way the error shows as `storeError`.
@@ -70,7 +70,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     }()
 
     /// How events travel.
-    public var eventDelivery: SessionDeliveryMode = .realtimeBestEffort
+    let eventDelivery: SessionDeliveryMode = .realtimeBestEffort
     /// Events of such a rate that no snapshot follows them, such as heart-rate samples. They leave an eighth of the room for
     /// unconfirmed events (`engine.ownUnconfirmedMax`, `ownUnconfirmedBytesMax`) to others; and while nobody can be reached
     /// they thin out from half of the rest on, so that a day alone is kept whole and coarser towards its end.
@@ -78,7 +78,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// States in which nothing has begun: a snapshot of one is not taken from a peer.
     public var isIdle: @Sendable (State) -> Bool = { _ in false }
     /// What copies for newcomers are written with. A reader knows it and the compact codec.
-    public var checkpointCodec: any PayloadCodec = CompactCodec()
+    let checkpointCodec: any PayloadCodec = CompactCodec()
     /// A larger copy of the session is neither given nor taken. While one travels, both sides hold it.
     public var copyBytesMax = 64 << 20
     /// Copies beyond it go in pieces of at most that many bytes, even where a message would hold more.
@@ -88,7 +88,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     public var seriesBytesMax = 256 << 20
     /// The shortest time between two messages of values of which only the newest counts (`show`): what is shown faster waits, and
     /// of each key the newest leaves.
-    public var ephemeralInterval: Duration = .milliseconds(100)
+    let ephemeralInterval: Duration = .milliseconds(100)
     /// How long samples gather before they travel: they are smaller together. Sooner when they are many.
     public var seriesInterval: Duration = .seconds(5)
     /// How long the main actor is held at once for what came late; measured by this machine's clock, so that virtual time
@@ -103,18 +103,18 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
 
     /// How often engines tell each other what they hold: a quarter of it while something is missing, a fifth after an
     /// event has come, ten times it while nothing is to be said.
-    public var exchangeInterval: Duration = .seconds(1)
+    package var exchangeInterval: Duration = .seconds(1)
     /// How long `close` waits for reachable members to acknowledge.
-    public var closePatience: Duration = .seconds(2)
+    let closePatience: Duration = .seconds(2)
     /// How old a retained snapshot may be when no live peer stands behind it.
     public var stalenessBudget: Duration = .seconds(300)
     /// How much the sender's clock is ahead of this device's, in seconds, as long as the session has not measured it;
     /// corrects the age of a retained snapshot.
-    public var clockOffsetSeconds: TimeInterval = 0
+    package var clockOffsetSeconds: TimeInterval = 0
     /// The shortest time between two snapshot requests.
-    public var requestInterval: Duration = .seconds(1)
+    package var requestInterval: Duration = .seconds(1)
     /// Events that wait to be sent; beyond it `submit` throws `SessionSyncError.queueFull`.
-    public var outgoingMax = 4096
+    package var outgoingMax = 4096
     /// The device's wall clock. A session reads it when it is opened, and from there on goes by `uptime`: to set the clock
     /// moves no timer.
     public var now: @Sendable () -> Date = { Date() }
@@ -123,7 +123,7 @@ public struct SyncedSessionConfiguration<State: Codable & Sendable, Event: Codab
     /// Lets that much time pass by `uptime`.
     public var wait: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// Seeds what proves that a peer lives; another number for each launch.
-    public var randomSeed: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
+    package var randomSeed: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
 
     /// The defaults.
     public init() {}

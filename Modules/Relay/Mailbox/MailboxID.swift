@@ -1,12 +1,12 @@
 /// Whose mailbox it is: the 32 bytes of a peer's id, which is the hash of its public key.
-public struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Bytes of an id.
-    public static let byteCount = 32
+    package static let byteCount = 32
 
     private let words: SIMD4<UInt64>
 
     /// - Returns: nil for any other count than 32.
-    public init?(bytes: some Collection<UInt8>) {
+    package init?(bytes: some Collection<UInt8>) {
         // Called from other modules, where generic code costs a call for each byte.
         let id = bytes.withContiguousStorageIfAvailable { MailboxID(UnsafeRawBufferPointer($0)) }
         guard let id = id ?? Array(bytes).withUnsafeBytes({ MailboxID($0) }) else { return nil }
@@ -23,7 +23,7 @@ public struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible
     }
 
     /// As `bytes`, in 64 hexadecimal digits.
-    public init?(_ name: some StringProtocol) {
+    package init?(_ name: some StringProtocol) {
         let digits = Array(name.utf8)
         guard digits.count == 2 * Self.byteCount else { return nil }
         var words = SIMD4<UInt64>()
@@ -40,7 +40,7 @@ public struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible
     }
 
     /// All 32 of them.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
             for index in 0..<Self.byteCount {
                 buffer[index] = UInt8(truncatingIfNeeded: words[index >> 3] >> UInt64(56 - 8 * (index & 7)))
@@ -49,7 +49,7 @@ public struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible
         }
     }
 
-    public var description: String {
+    package var description: String {
         String(unsafeUninitializedCapacity: 2 * Self.byteCount) { buffer in
             for index in 0..<2 * Self.byteCount {
                 let digit = UInt8(truncatingIfNeeded: words[index >> 4] >> UInt64(60 - 4 * (index & 15))) & 15
@@ -59,7 +59,7 @@ public struct MailboxID: Hashable, Comparable, Sendable, CustomStringConvertible
         }
     }
 
-    public static func < (left: MailboxID, right: MailboxID) -> Bool {
+    package static func < (left: MailboxID, right: MailboxID) -> Bool {
         for index in 0..<4 where left.words[index] != right.words[index] {
             return left.words[index] < right.words[index]
         }

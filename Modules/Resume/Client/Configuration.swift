@@ -9,13 +9,13 @@ extension SessionCoordinator {
         public var autoHeartbeat: Bool
         /// The share of an interval by which heartbeats come earlier at random, 0 to 1. The first one of a connection
         /// comes at any time within the interval.
-        public var heartbeatJitter: Double
+        let heartbeatJitter: Double
         /// So many unacknowledged heartbeats in a row make a zombie; at least 1.
-        public var missedAckLimit: Int
+        let missedAckLimit: Int
         /// How long a replay may bring nothing before it ends without the rest; 10 ms to a day.
-        public var replayTimeout: TimeInterval
+        package var replayTimeout: TimeInterval
         /// How long a handshake may stay without an answer; 10 ms to a day.
-        public var handshakeTimeout: TimeInterval
+        package var handshakeTimeout: TimeInterval
         /// Whether a gap between sequences is possible.
         public var sequencing: Sequencing
         /// When an event counts as no longer needed, so that no resume brings it again.

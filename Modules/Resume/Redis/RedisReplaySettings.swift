@@ -18,15 +18,15 @@
         /// The number of streams is not limited, only how long one is kept that is not used.
         public var limits: ReplayLimits
         /// What becomes of streams when Redis was started again.
-        public var restart: Restart
+        package var restart: Restart
         /// Of a connection and of each answer. What takes longer is lost with its connection.
         public var timeout: Duration
         /// A stream that was not used for so long has another epoch when it is next.
         public var idle: Duration
         /// What is kept for a process that reconnects.
-        public var noticeCount: Int
+        package var noticeCount: Int
         /// Bytes of notices that wait for one subscriber; of more the oldest go.
-        public var noticeBytes: Int
+        let noticeBytes: Int
 
         /// The defaults are safe with any persistence and any replication.
         public init(

@@ -21,7 +21,7 @@ public struct GatewayServerSettings: Sendable {
     /// What a device's mailbox is granted.
     public var mailbox = MailboxSettings()
     /// Is told what passes between mailboxes: who, when and how much. Called on the gateway's event loop; must not block.
-    public var onMailboxActivity: (@Sendable (MailboxActivity) -> Void)?
+    package var onMailboxActivity: (@Sendable (MailboxActivity) -> Void)?
     /// How many clients come in at once.
     public var admission = GatewayAdmission()
     /// What a stranger may take.

@@ -4,31 +4,31 @@ public import Foundation
 /// only Codable. About 1 KB of content.
 public struct SampleDocument: Codable, Hashable, Sendable {
     /// Of the order.
-    public var id: UUID
+    package var id: UUID
     /// A few words.
-    public var title: String
+    package var title: String
     /// When the order was placed.
-    public var createdAt: Date
+    package var createdAt: Date
     /// When it was changed last; nil for never.
-    public var changedAt: Date?
+    package var changedAt: Date?
     /// When it was put away; nil where it was not.
-    public var archivedAt: Date?
+    package var archivedAt: Date?
     /// Where the order is shown.
-    public var link: URL
+    package var link: URL
     /// Who placed it.
-    public var customer: Person
+    package var customer: Person
     /// What was ordered.
-    public var lines: [Line]
+    package var lines: [Line]
     /// What all lines come to.
-    public var total: Decimal
+    package var total: Decimal
     /// What the lines come to in each currency.
-    public var totals: [String: Decimal]
+    package var totals: [String: Decimal]
     /// Free words by name.
-    public var labels: [String: String]
+    package var labels: [String: String]
     /// Pieces by warehouse.
-    public var stock: [String: Int]
+    package var stock: [String: Int]
     /// What the customer thinks of it; nil for nothing.
-    public var rating: Double?
+    package var rating: Double?
 
     /// Every field as it is.
     public init(
@@ -56,13 +56,13 @@ extension SampleDocument {
     /// A customer.
     public struct Person: Codable, Hashable, Sendable {
         /// First and last name.
-        public var name: String
+        package var name: String
         /// nil where it is not known.
-        public var email: String?
+        package var email: String?
         /// nil where it is not known.
-        public var phone: String?
+        package var phone: String?
         /// Years; nil where it is not known.
-        public var age: Int?
+        package var age: Int?
 
         /// Every field as it is.
         public init(name: String, email: String?, phone: String?, age: Int?) {
@@ -76,21 +76,21 @@ extension SampleDocument {
     /// One article of an order.
     public struct Line: Codable, Hashable, Sendable {
         /// The article's number.
-        public var article: String
+        package var article: String
         /// Pieces.
-        public var count: Int
+        package var count: Int
         /// Of one piece.
-        public var price: Decimal
+        package var price: Decimal
         /// Off the price; nil for none.
-        public var discount: Decimal?
+        package var discount: Decimal?
         /// nil where it was not delivered.
-        public var deliveredAt: Date?
+        package var deliveredAt: Date?
         /// Free words.
-        public var tags: [String]
+        package var tags: [String]
         /// What the article is made of.
-        public var parts: [Part]
+        package var parts: [Part]
         /// nil for none.
-        public var note: String?
+        package var note: String?
 
         /// Every field as it is.
         public init(
@@ -111,9 +111,9 @@ extension SampleDocument {
     /// A part of an article.
     public struct Part: Codable, Hashable, Sendable {
         /// What it is called.
-        public var name: String
+        package var name: String
         /// Kilograms.
-        public var weight: Double?
+        package var weight: Double?
 
         /// Every field as it is.
         public init(name: String, weight: Double?) {

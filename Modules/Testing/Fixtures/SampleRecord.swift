@@ -1,13 +1,13 @@
 /// A plain record of four fields, as any app has them: no direct path, only Codable. About 30 bytes of content.
 public struct SampleRecord: Codable, Hashable, Sendable {
     /// Below 100,000.
-    public var number: Int
+    package var number: Int
     /// A few words.
-    public var name: String
+    package var name: String
     /// Between 0 and 1.
-    public var score: Double
+    package var score: Double
     /// Either.
-    public var isActive: Bool
+    package var isActive: Bool
 
     /// Every field as it is.
     public init(number: Int, name: String, score: Double, isActive: Bool) {

@@ -2,7 +2,7 @@
 ///
 /// A binary heap: O(log n) to enter and to take. What is moved about in it are times and places; the events stay where
 /// they were put. Public, and not of the package: only then other modules specialise it.
-public struct EventQueue<Event> {
+package struct EventQueue<Event> {
     @usableFromInline struct Entry {
         @usableFromInline let time: UInt64
         @usableFromInline let ticket: UInt64
@@ -24,19 +24,19 @@ public struct EventQueue<Event> {
     @usableFromInline var free: [Int] = []
     @usableFromInline var nextTicket: UInt64 = 0
 
-    @inlinable public init() {}
+    @inlinable package init() {}
 
-    @inlinable public var count: Int { heap.count }
-    @inlinable public var isEmpty: Bool { heap.isEmpty }
-    @inlinable public var nextTime: UInt64? { heap.first?.time }
+    @inlinable package var count: Int { heap.count }
+    @inlinable package var isEmpty: Bool { heap.isEmpty }
+    @inlinable package var nextTime: UInt64? { heap.first?.time }
 
     /// What `take` would return.
-    @inlinable public var next: (time: UInt64, event: Event)? {
+    @inlinable package var next: (time: UInt64, event: Event)? {
         guard let first = heap.first else { return nil }
         return events[first.place].map { (first.time, $0) }
     }
 
-    @inlinable public mutating func enter(_ event: Event, at time: UInt64) {
+    @inlinable package mutating func enter(_ event: Event, at time: UInt64) {
         let place: Int
         if let vacant = free.popLast() {
             place = vacant
@@ -49,7 +49,7 @@ public struct EventQueue<Event> {
         nextTicket += 1
     }
 
-    @inlinable public mutating func take() -> (time: UInt64, event: Event)? {
+    @inlinable package mutating func take() -> (time: UInt64, event: Event)? {
         guard let first = heap.first, let last = heap.popLast() else { return nil }
         if !heap.isEmpty { sink(last) }
         free.append(first.place)

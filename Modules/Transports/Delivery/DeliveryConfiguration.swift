@@ -17,18 +17,18 @@ public struct DeliveryConfiguration: Sendable {
     /// At most 4096, which is what receivers keep.
     public var queueLimit = 4096
     /// Bytes of payload of the same. More than 64 MiB, which is what receivers keep, counts as that.
-    public var queueBytesMax = 64 << 20
+    let queueBytesMax = 64 << 20
     /// Bytes that are under way at once on a lossy lane.
-    public var lossyBytesMax = 256 << 10
+    let lossyBytesMax = 256 << 10
     /// Reliable messages that wait while no peer is known.
-    public var pendingLimit = 200
+    let pendingLimit = 200
     /// Silence after which a peer is probed. Three probes without an answer, and it is gone.
     public var heartbeat: Duration = .seconds(5)
     /// How long a receiver may gather what it acknowledges.
-    public var acknowledgementDelay: Duration = .milliseconds(10)
+    let acknowledgementDelay: Duration = .milliseconds(10)
     /// How long reliable messages wait for a subscriber that takes none, while others do. Then it loses what comes until
     /// it takes something again, and is reported.
-    public var stallPatience: Duration = .seconds(10)
+    let stallPatience: Duration = .seconds(10)
     /// Elements that wait for one slow subscriber.
     public var bufferLimit = 4096
     /// Features of which the newest snapshot is kept, own and others'.

@@ -1,7 +1,7 @@
 /// The round trip to one peer, smoothed, and the time after which an answer is overdue.
 ///
 /// Source: RFC 6298, with a least timeout of 50 ms instead of a second (links are local) and a most of 10 s.
-public struct RoundTripEstimate: Hashable, Sendable {
+package struct RoundTripEstimate: Hashable, Sendable {
     /// Nanoseconds; nil before the first measurement.
     private(set) var smoothedNanoseconds: UInt64?
     private var variation: UInt64 = 0
@@ -13,7 +13,7 @@ public struct RoundTripEstimate: Hashable, Sendable {
     init() {}
 
     /// nil before the first measurement.
-    public var smoothed: Duration? { smoothedNanoseconds.map { .nanoseconds(Int64(clamping: $0)) } }
+    package var smoothed: Duration? { smoothedNanoseconds.map { .nanoseconds(Int64(clamping: $0)) } }
 
     mutating func measure(_ sample: UInt64) {
         guard let smoothed = smoothedNanoseconds else {

@@ -59,6 +59,37 @@ import Testing
         }
     }
 
+    @Test func `M12 a session that has ended and was erased is not raised again by what the system kept of it`()
+        async throws
+    {
+        let world = VirtualWorld(seed: 5)
+        let store = MemoryStore()
+        let phoneTransport = world.transport(phone)
+        let watchTransport = world.transport(watch)
+        let here = world.session(phoneTransport)
+        let there = try await world.opened(watchTransport, incarnation: 2) { $0.store = store }
+        here.start()
+        there.start()
+        await world.settle(until: { here.isMember && there.isMember })
+        #expect(try SessionTombstones(of: "counter", in: store).sessionIDs.isEmpty)
+        let closing = Task { try await here.close(with: .end, at: world.now) }
+        await world.settle(until: { there.hasEnded && there.state.isOver })
+        await world.settle()
+        try await closing.value
+        #expect(watchTransport.latestPeerSnapshot(featureID: "counter") != nil, "nothing is kept that could rise")
+
+        var archive = try SessionArchive<Counter, Tap>(store: store, sessionID: sessionID, featureID: "counter")
+        try archive.erase()
+        let ended = try SessionTombstones(of: "counter", in: store)
+        #expect(ended.sessionIDs == [sessionID])
+        await #expect(throws: SessionSyncError.sessionEnded) {
+            try await world.opened(watchTransport, incarnation: 3) { $0.store = store }
+        }
+        let raised = watchTransport.sessions(featureID: "counter", ended: ended)
+        await watchTransport.close()
+        for await id in raised { Issue.record("\(id) is back") }
+    }
+
     @Test func `Without a final event one leaves and the other goes on`() async throws {
         let world = VirtualWorld(seed: 4)
         let (here, there) = await world.pair()

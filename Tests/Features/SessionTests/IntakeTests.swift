@@ -72,7 +72,9 @@ import Testing
         var found: [UUID] = []
         var ended: [UUID] = []
         let all = watchTransport.sessions(featureID: "counter")
-        let open = watchTransport.sessions(featureID: "counter", ended: [sessionID])
+        var over = SessionTombstones()
+        over.insert(sessionID)
+        let open = watchTransport.sessions(featureID: "counter", ended: over)
         let others = watchTransport.sessions(featureID: "another")
         await world.settle()
         await watchTransport.close()

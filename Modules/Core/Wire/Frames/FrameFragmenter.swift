@@ -1,4 +1,4 @@
-public import MeshBase
+package import MeshBase
 
 /// Cuts frames that exceed a datagram's limit into frames that do not. One for each sender.
 ///
@@ -7,20 +7,20 @@ public import MeshBase
 ///
 /// A frame of n pieces is lost when one of them is: with one datagram in a hundred lost, every fourth frame of 30 pieces.
 /// What matters more goes over a stream.
-public struct FrameFragmenter: Sendable {
+package struct FrameFragmenter: Sendable {
     /// The most that one datagram may carry.
-    public let datagramBytes: Int
+    package let datagramBytes: Int
     /// Which limit that is, for errors.
-    public let limitID: String
+    package let limitID: String
     private var nextMessage: UInt32
 
     /// The least limit that leaves room for a fragment.
-    public static let datagramBytesMin = 64
+    package static let datagramBytesMin = 64
 
     /// - Parameter firstMessage: the number of the first frame that is cut. A sender that restarts should begin at a
     ///   random one, so that pieces of its former life are not taken for new ones.
     /// - Precondition: the limit is at least `datagramBytesMin`.
-    public init(limit: PayloadLimit = .udpSafe, firstMessage: UInt32 = 0) {
+    package init(limit: PayloadLimit = .udpSafe, firstMessage: UInt32 = 0) {
         precondition(limit.bytes >= Self.datagramBytesMin, "no fragment fits \(limit.bytes) bytes")
         datagramBytes = limit.bytes
         limitID = limit.id
@@ -31,7 +31,7 @@ public struct FrameFragmenter: Sendable {
     ///
     /// The datagrams are valid during the call only.
     /// - Throws: `WireError` with `oversized` above 4096 pieces, before anything is sent; what `send` throws.
-    public mutating func fragment(
+    package mutating func fragment(
         _ frame: UnsafeRawBufferPointer, send: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         guard frame.count > datagramBytes else { return try send(frame) }
@@ -57,7 +57,7 @@ public struct FrameFragmenter: Sendable {
     /// The datagrams of a frame.
     ///
     /// - Throws: `WireError` with `oversized` above 4096 pieces.
-    public mutating func fragments(of frame: [UInt8]) throws -> [[UInt8]] {
+    package mutating func fragments(of frame: [UInt8]) throws -> [[UInt8]] {
         var datagrams: [[UInt8]] = []
         try frame.withUnsafeBytes { bytes in
             try fragment(bytes) { datagrams.append([UInt8]($0)) }

@@ -7,7 +7,7 @@ public struct FrameLimits: Hashable, Sendable {
     /// How many times larger than its compressed form a body may be.
     public var inflationRatio: Int
     /// Entries of a snapshot's sequence vector.
-    public var vectorEntries: Int
+    let vectorEntries: Int
 
     /// 1 MiB a frame, 4 MiB inflated, 20 to 1, 16,384 entries.
     public init(

@@ -3,7 +3,7 @@
 /// Bounded in space and time: at most `framesMax` incomplete frames of together at most `bytesMax` bytes, each for at most
 /// `timeout` after its first piece. When there is no room, the oldest incomplete frame makes it. Time is what the caller
 /// passes, so tests need no clock.
-public struct FrameReassembler: Sendable {
+package struct FrameReassembler: Sendable {
     private struct Partial: Sendable {
         var message: UInt32
         var began: Duration
@@ -14,19 +14,19 @@ public struct FrameReassembler: Sendable {
     }
 
     /// Incomplete frames at a time.
-    public let framesMax: Int
+    package let framesMax: Int
     /// Bytes of all incomplete frames together.
-    public let bytesMax: Int
+    package let bytesMax: Int
     /// How long a frame may lack pieces after its first.
-    public let timeout: Duration
+    package let timeout: Duration
     private let limits: FrameLimits
     /// Oldest first.
     private var partials: [Partial] = []
     /// Incomplete frames that were given up, for time or for room.
-    public private(set) var abandonedCount: UInt64 = 0
+    package private(set) var abandonedCount: UInt64 = 0
 
     /// At least one incomplete frame is kept, whatever is asked.
-    public init(
+    package init(
         framesMax: Int = 8, bytesMax: Int = 2 << 20, timeout: Duration = .seconds(5),
         limits: FrameLimits = FrameLimits()
     ) {
@@ -37,14 +37,14 @@ public struct FrameReassembler: Sendable {
     }
 
     /// Bytes that incomplete frames hold now.
-    public var heldBytes: Int { partials.reduce(0) { $0 + $1.bytes.count } }
+    package var heldBytes: Int { partials.reduce(0) { $0 + $1.bytes.count } }
 
     /// Takes a datagram and returns the frame that it is or completes; nil while pieces are missing.
     ///
     /// A piece that is already there is ignored, whatever it says: the frame's own checksum judges the whole.
     /// - Parameter now: the time since any fixed moment; it must not run backwards.
     /// - Throws: `WireError` when the datagram is no frame, or a fragment that cannot be; incomplete frames remain.
-    public mutating func receive(_ datagram: UnsafeRawBufferPointer, now: Duration) throws(WireError) -> [UInt8]? {
+    package mutating func receive(_ datagram: UnsafeRawBufferPointer, now: Duration) throws(WireError) -> [UInt8]? {
         expire(now: now)
         guard let header = try FrameHeader.parse(datagram, limits: limits) else {
             throw WireError(.truncated, "\(datagram.count) bytes are less than a frame's header")
@@ -70,14 +70,14 @@ public struct FrameReassembler: Sendable {
     }
 
     /// The same from an array.
-    public mutating func receive(_ datagram: [UInt8], now: Duration) throws(WireError) -> [UInt8]? {
+    package mutating func receive(_ datagram: [UInt8], now: Duration) throws(WireError) -> [UInt8]? {
         try datagram.withUnsafeBufferPointer { bytes throws(WireError) in
             try receive(UnsafeRawBufferPointer(bytes), now: now)
         }
     }
 
     /// Gives up what has waited for too long. `receive` does so too; call this when nothing arrives.
-    public mutating func expire(now: Duration) {
+    package mutating func expire(now: Duration) {
         while let oldest = partials.first, now - oldest.began >= timeout { abandonOldest() }
     }
 

@@ -3,19 +3,19 @@
 /// Numbers count for each sender, its outbox, the receiver and the feature; those of latest snapshots count apart.
 public struct WireMark: Hashable, Sendable {
     /// Which outbox of the sender numbered it: 32 random bits drawn when the outbox was made.
-    public var outbox: UInt32
+    package var outbox: UInt32
     /// From 1, without a gap. Of a latest snapshot: larger is newer, and gaps mean nothing.
-    public var sequence: UInt64
+    package var sequence: UInt64
     /// The lowest number that the sender still offers; what is below it and has not arrived never will. At most
     /// `sequence`. Without meaning for a latest snapshot: it is not written, and read as `sequence`.
-    public var first: UInt64
+    package var first: UInt64
     /// Only the newest of its feature counts.
-    public var isLatest: Bool
+    package var isLatest: Bool
     /// Milliseconds since 1970 by the sender's clock, after which nobody wants it any more; nil for never.
-    public var expiresAt: UInt64?
+    package var expiresAt: UInt64?
 
     /// A mark of one message.
-    public init(outbox: UInt32, sequence: UInt64, first: UInt64, isLatest: Bool = false, expiresAt: UInt64? = nil) {
+    package init(outbox: UInt32, sequence: UInt64, first: UInt64, isLatest: Bool = false, expiresAt: UInt64? = nil) {
         self.outbox = outbox
         self.sequence = sequence
         self.first = first
@@ -27,12 +27,12 @@ public struct WireMark: Hashable, Sendable {
 /// A message and its mark, if it has one.
 public struct WireFrame: Sendable {
     /// What the frame says.
-    public var message: WireMessage
+    package var message: WireMessage
     /// nil where the sender waits for no acknowledgement.
-    public var mark: WireMark?
+    package var mark: WireMark?
 
     /// A message that waits for no acknowledgement, unless there is a mark.
-    public init(_ message: WireMessage, mark: WireMark? = nil) {
+    package init(_ message: WireMessage, mark: WireMark? = nil) {
         self.message = message
         self.mark = mark
     }
@@ -43,21 +43,21 @@ public struct WireReport: Hashable, Sendable {
     /// What the receiver of marked frames has, for one feature and outbox of the other side.
     public struct Receipt: Hashable, Sendable {
         /// The feature whose messages are acknowledged.
-        public var featureID: String
+        package var featureID: String
         /// The other side's outbox, by its random number.
-        public var outbox: UInt32
+        package var outbox: UInt32
         /// Everything up to it has arrived, or never will; of latest snapshots, the newest that has arrived.
-        public var upTo: UInt64
+        package var upTo: UInt64
         /// What has arrived beyond it, ascending and apart; at most `rangesMax`. Empty for latest snapshots.
-        public var beyond: [ClosedRange<UInt64>]
+        package var beyond: [ClosedRange<UInt64>]
         /// Whether it is about latest snapshots, which count apart.
-        public var isLatest: Bool
+        package var isLatest: Bool
 
         /// Ranges in one receipt; what they leave out is acknowledged later.
-        public static let rangesMax = 64
+        package static let rangesMax = 64
 
         /// An acknowledgement of everything up to `upTo`, and of what is beyond it.
-        public init(
+        package init(
             featureID: String, outbox: UInt32, upTo: UInt64, beyond: [ClosedRange<UInt64>] = [],
             isLatest: Bool = false
         ) {
@@ -72,14 +72,14 @@ public struct WireReport: Hashable, Sendable {
     /// Where a sender goes on after numbers that it no longer offers, when no frame with a mark says so.
     public struct Floor: Hashable, Sendable {
         /// The feature.
-        public var featureID: String
+        package var featureID: String
         /// The sender's outbox, by its random number.
-        public var outbox: UInt32
+        package var outbox: UInt32
         /// The lowest number that is still offered or the next to be given.
-        public var first: UInt64
+        package var first: UInt64
 
         /// Nothing below `first` is offered any more.
-        public init(featureID: String, outbox: UInt32, first: UInt64) {
+        package init(featureID: String, outbox: UInt32, first: UInt64) {
             self.featureID = featureID
             self.outbox = outbox
             self.first = first
@@ -89,12 +89,12 @@ public struct WireReport: Hashable, Sendable {
     /// A number and a time that the other side is to send back at once.
     public struct Probe: Hashable, Sendable {
         /// Chosen by the prober; the echo repeats it.
-        public var number: UInt32
+        package var number: UInt32
         /// Milliseconds since 1970 by the prober's clock.
-        public var sentAt: UInt64
+        package var sentAt: UInt64
 
         /// A probe sent at that time.
-        public init(number: UInt32, sentAt: UInt64) {
+        package init(number: UInt32, sentAt: UInt64) {
             self.number = number
             self.sentAt = sentAt
         }
@@ -103,31 +103,31 @@ public struct WireReport: Hashable, Sendable {
     /// The answer to a probe.
     public struct Echo: Hashable, Sendable {
         /// The probe as it came.
-        public var probe: Probe
+        package var probe: Probe
         /// Milliseconds since 1970 by the answering side's clock.
-        public var answeredAt: UInt64
+        package var answeredAt: UInt64
 
         /// An answer given at that time.
-        public init(probe: Probe, answeredAt: UInt64) {
+        package init(probe: Probe, answeredAt: UInt64) {
             self.probe = probe
             self.answeredAt = answeredAt
         }
     }
 
     /// A probe of the sender; nil for none.
-    public var probe: Probe?
+    package var probe: Probe?
     /// The answer to the receiver's last probe; nil for none.
-    public var echo: Echo?
+    package var echo: Echo?
     /// What has arrived.
-    public var receipts: [Receipt]
+    package var receipts: [Receipt]
     /// What the sender no longer offers.
-    public var floors: [Floor]
+    package var floors: [Floor]
 
     /// Receipts, and floors, of one report.
-    public static let entriesMax = 256
+    package static let entriesMax = 256
 
     /// A report that says nothing, unless told otherwise.
-    public init(probe: Probe? = nil, echo: Echo? = nil, receipts: [Receipt] = [], floors: [Floor] = []) {
+    package init(probe: Probe? = nil, echo: Echo? = nil, receipts: [Receipt] = [], floors: [Floor] = []) {
         self.probe = probe
         self.echo = echo
         self.receipts = receipts

@@ -10,7 +10,7 @@ extension CompressionDictionary {
     /// Equal samples make equal dictionaries. Looks at the first 2 MiB of samples and the 4096 best pieces; some seconds.
     /// - Parameter maximumBytes: moved into 64…32,768.
     /// - Throws: `invalidValue` when the samples have nothing in common.
-    public static func trained(
+    package static func trained(
         from samples: [[UInt8]], maximumBytes: Int = CompressionDictionary.bytesMax
     ) throws(WireError) -> CompressionDictionary {
         var training = DictionaryTraining(samples)

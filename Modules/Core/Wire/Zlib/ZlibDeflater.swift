@@ -3,14 +3,14 @@ internal import CZlib
 /// Compresses bodies to raw deflate (RFC 1951) with one zlib stream that is reused.
 ///
 /// Owns about 270 KB. One owner at a time; not for several threads at once.
-public final class ZlibDeflater {
+package final class ZlibDeflater {
     private let stream: UnsafeMutablePointer<z_stream>
     /// From 1, fastest, to 9, smallest.
-    public let level: Int
+    package let level: Int
 
     /// - Parameter level: 1, fastest, to 9, smallest; other numbers are moved into that range.
     /// - Throws: `compressionFailed` when zlib has no memory.
-    public init(level: Int = 6) throws(WireError) {
+    package init(level: Int = 6) throws(WireError) {
         self.level = min(max(level, 1), 9)
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -27,7 +27,7 @@ public final class ZlibDeflater {
     /// The bytes on their own, compressed.
     ///
     /// - Throws: `oversized` above 4 GiB, `compressionFailed`.
-    public func compress(
+    package func compress(
         _ bytes: UnsafeRawBufferPointer, dictionary: CompressionDictionary? = nil
     ) throws(WireError) -> [UInt8] {
         let bound = Int(deflateBound(stream, UInt(bytes.count)))

@@ -3,11 +3,11 @@ internal import CZlib
 /// Restores bodies from raw deflate (RFC 1951) with one zlib stream that is reused.
 ///
 /// Owns about 45 KB. One owner at a time; not for several threads at once.
-public final class ZlibInflater {
+package final class ZlibInflater {
     private let stream: UnsafeMutablePointer<z_stream>
 
     /// - Throws: `compressionFailed` when zlib has no memory.
-    public init() throws(WireError) {
+    package init() throws(WireError) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         let status = mesh_inflate_init(stream, -MAX_WBITS)
@@ -23,7 +23,7 @@ public final class ZlibInflater {
     /// The original bytes, of which there must be exactly `count`.
     ///
     /// - Throws: `oversized` when `count` exceeds the limits, before anything is allocated; `corrupted`.
-    public func inflate(
+    package func inflate(
         _ bytes: UnsafeRawBufferPointer, count: Int, dictionary: CompressionDictionary? = nil,
         limits: FrameLimits = FrameLimits()
     ) throws(WireError) -> [UInt8] {

@@ -195,6 +195,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         let version = engineHead.view != nil ? StoredLayout.current : effects.isEmpty ? 1 : 2
         let head = StoredHead(version: version, head: engineHead, sources: sources)
         batch.set(try codec.encode(head), for: headKey)
+        if engine.hasEnded { try SessionTombstones.add(sessionID, of: featureID, in: store, to: &batch) }
     }
 
     private mutating func number(of source: SessionSource) -> Int {
@@ -334,7 +335,7 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
 
     // MARK: - Ending
 
-    /// Forgets the session: what it stored is gone when this returns.
+    /// Forgets the session: what it stored is gone when this returns, but for its id if it has ended (`SessionTombstones`).
     /// - Throws: `StorageError`.
     public mutating func erase() throws {
         var batch = StoreBatch()

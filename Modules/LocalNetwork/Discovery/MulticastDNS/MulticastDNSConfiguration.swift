@@ -5,25 +5,25 @@ public struct MulticastDNSConfiguration: Hashable, Sendable {
     public var host: String?
     /// Somebody else on this machine may listen to port 5353 too. Unicast answers would reach only one of them, so that
     /// none are asked for (RFC 6762 section 15.1).
-    public var sharesPort = true
+    package var sharesPort = true
     /// How much a packet holds unless one record alone is larger.
-    public var packetBytesMax = 1400
+    package var packetBytesMax = 1400
     /// How long others may remember records that name a host: A, AAAA and SRV. From 2 s up.
     public var hostLifetime: Duration = .seconds(120)
     /// How long others may remember the other records.
     public var serviceLifetime: Duration = .seconds(4500)
     /// How often what is new is announced: at once, a second later, then after twice the time each. 2 to 8.
-    public var announcementCount = 3
+    package var announcementCount = 3
     /// Interfaces in use; those that come later are left alone.
-    public var interfaceLimit = 32
+    package var interfaceLimit = 32
     /// Services remembered on an interface. Past it whoever has announced the most loses the oldest of theirs.
     public var serviceLimit = 256
     /// Records remembered on an interface, which fare alike.
     public var recordLimit = 1024
     /// Records remembered anew on an interface in a second, with as many in reserve; more are dropped.
-    public var newRecordsPerSecond = 256
+    let newRecordsPerSecond = 256
     /// Answers to single askers on an interface in a second, with as many in reserve; more are dropped.
-    public var unicastRepliesPerSecond = 32
+    let unicastRepliesPerSecond = 32
 
     /// The defaults.
     public init() {}

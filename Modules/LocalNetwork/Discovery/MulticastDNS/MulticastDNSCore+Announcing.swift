@@ -4,7 +4,7 @@ extension MulticastDNSCore {
     /// Another instance is probed for first; for the same one with another port or attributes the change is announced,
     /// which should not happen more often than ten times a minute (RFC 6762 section 8.4). A label of more than 63 bytes is
     /// shortened and told as renamed; attributes that do not fit are left out.
-    public mutating func announce(_ announcement: ServiceAnnouncement?, _ now: Duration) {
+    package mutating func announce(_ announcement: ServiceAnnouncement?, _ now: Duration) {
         guard !isOver else { return }
         self.now = max(self.now, now)
         if let announcement { begin(announcement) } else { withdraw() }
@@ -50,7 +50,7 @@ extension MulticastDNSCore {
     }
 
     /// Says goodbye, forgets everything and stays silent for good.
-    public mutating func farewell(_ now: Duration) {
+    package mutating func farewell(_ now: Duration) {
         guard !isOver else { return }
         self.now = max(self.now, now)
         withdraw()

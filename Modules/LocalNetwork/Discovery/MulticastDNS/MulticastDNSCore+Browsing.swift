@@ -1,6 +1,6 @@
 extension MulticastDNSCore {
     /// Looks for services from now on.
-    public mutating func browse(_ now: Duration) {
+    package mutating func browse(_ now: Duration) {
         guard !isOver, !isBrowsing else { return }
         self.now = max(self.now, now)
         isBrowsing = true

@@ -1,7 +1,7 @@
 extension MulticastDNSCore {
     /// A packet has arrived. It may hold anything: what cannot be read, comes from beyond the link or is no message of
     /// multicast DNS changes nothing and is counted. O(bytes)
-    public mutating func receive(_ bytes: UnsafeRawBufferPointer, from source: MulticastDNSSource, _ now: Duration) {
+    package mutating func receive(_ bytes: UnsafeRawBufferPointer, from source: MulticastDNSSource, _ now: Duration) {
         self.now = max(self.now, now)
         statistics.packetsReceived += 1
         take(bytes, source)

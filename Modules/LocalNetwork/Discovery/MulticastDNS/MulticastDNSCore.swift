@@ -15,7 +15,7 @@ import MeshBase
 /// Left out of RFC 6762: passive observation of failures (section 10.5) and reverse mapping of addresses, both optional.
 ///
 /// Sources: RFC 6762 (multicast DNS), RFC 6763 (service discovery).
-public struct MulticastDNSCore: Sendable {
+package struct MulticastDNSCore: Sendable {
     let names: ServiceNames
     let configuration: MulticastDNSConfiguration
     var random: SplitMix64
@@ -40,10 +40,10 @@ public struct MulticastDNSCore: Sendable {
     var changed: [DNSName] = []
     var directives = MulticastDNSDirectives()
     /// What has happened so far.
-    public internal(set) var statistics = DiscoveryStatistics()
+    package internal(set) var statistics = DiscoveryStatistics()
 
     /// - Throws: `DiscoveryError` with `invalidName` when the type is no type of services, or the host no label.
-    public init(
+    package init(
         type: ServiceType, configuration: MulticastDNSConfiguration = .init(), seed: UInt64
     ) throws(DiscoveryError) {
         self.names = try ServiceNames(type)
@@ -57,14 +57,14 @@ public struct MulticastDNSCore: Sendable {
     }
 
     /// What is to be done since the last time.
-    public mutating func takeDirectives() -> MulticastDNSDirectives {
+    package mutating func takeDirectives() -> MulticastDNSDirectives {
         defer { directives = MulticastDNSDirectives() }
         directives.wakeAt = interfaces.compactMap(\.nextDue).min()
         return directives
     }
 
     /// Does what is due.
-    public mutating func tick(_ now: Duration) {
+    package mutating func tick(_ now: Duration) {
         self.now = max(self.now, now)
         for index in interfaces.indices {
             advanceClaim(index)
@@ -86,7 +86,7 @@ extension MulticastDNSCore {
     /// There is a new interface, or the addresses of one have changed. Names are probed for and services looked for on
     /// what is new; changed addresses are announced. An interface that shares no network with what it was is a new one.
     /// At most `interfaceLimit` of them, and 16 addresses on each, count.
-    public mutating func interfaceUp(_ interface: NetworkInterface, _ now: Duration) {
+    package mutating func interfaceUp(_ interface: NetworkInterface, _ now: Duration) {
         guard !isOver else { return }
         self.now = max(self.now, now)
         var interface = interface
@@ -109,7 +109,7 @@ extension MulticastDNSCore {
     }
 
     /// It is gone, and so is what was heard on it.
-    public mutating func interfaceDown(_ index: UInt32, _ now: Duration) {
+    package mutating func interfaceDown(_ index: UInt32, _ now: Duration) {
         self.now = max(self.now, now)
         if let place = place(of: index) { forgetInterface(place) }
         tick(now)

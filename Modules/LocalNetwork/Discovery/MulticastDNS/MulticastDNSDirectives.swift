@@ -1,16 +1,16 @@
 /// Where a packet came from and how.
-public struct MulticastDNSSource: Hashable, Sendable {
+package struct MulticastDNSSource: Hashable, Sendable {
     /// The sender's address.
-    public var ip: IPAddress
+    package var ip: IPAddress
     /// The sender's port; 5353 of a responder.
-    public var port: UInt16
+    package var port: UInt16
     /// The interface on which it was received.
-    public var interfaceIndex: UInt32
+    package var interfaceIndex: UInt32
     /// It was sent to the group and not to this machine alone.
-    public var wasMulticast: Bool
+    package var wasMulticast: Bool
 
     /// Where one packet came from.
-    public init(ip: IPAddress, port: UInt16, interfaceIndex: UInt32, wasMulticast: Bool = true) {
+    package init(ip: IPAddress, port: UInt16, interfaceIndex: UInt32, wasMulticast: Bool = true) {
         self.ip = ip
         self.port = port
         self.interfaceIndex = interfaceIndex
@@ -19,19 +19,19 @@ public struct MulticastDNSSource: Hashable, Sendable {
 }
 
 /// What is to be done now and when to come back.
-public struct MulticastDNSDirectives: Sendable {
+package struct MulticastDNSDirectives: Sendable {
     /// To be sent in this order, each with the time to live 255 (RFC 6762 section 11) and from port 5353.
-    public internal(set) var packets: [MulticastDNSPacket] = []
+    package internal(set) var packets: [MulticastDNSPacket] = []
     /// In the order in which they happened.
-    public internal(set) var events: [MulticastDNSEvent] = []
+    package internal(set) var events: [MulticastDNSEvent] = []
     /// When to call `tick` at the latest; nil while nothing will be due without another call.
-    public internal(set) var wakeAt: Duration?
+    package internal(set) var wakeAt: Duration?
 }
 
 /// A packet to send.
-public struct MulticastDNSPacket: Hashable, Sendable {
+package struct MulticastDNSPacket: Hashable, Sendable {
     /// Where a packet goes.
-    public enum Destination: Hashable, Sendable {
+    package enum Destination: Hashable, Sendable {
         /// 224.0.0.251 or ff02::fb, port 5353.
         case multicast(IPAddress.Family)
         /// To one machine that asked.
@@ -39,15 +39,15 @@ public struct MulticastDNSPacket: Hashable, Sendable {
     }
 
     /// A whole DNS message.
-    public var bytes: [UInt8]
+    package var bytes: [UInt8]
     /// The interface on which to send it.
-    public var interfaceIndex: UInt32
+    package var interfaceIndex: UInt32
     /// Where it goes.
-    public var destination: Destination
+    package var destination: Destination
 }
 
 /// What an observer of the discovery is told.
-public enum MulticastDNSEvent: Hashable, Sendable {
+package enum MulticastDNSEvent: Hashable, Sendable {
     /// A service is there, or what it says of itself has changed.
     case found(FoundService)
     /// A service has said goodbye, or has not been heard for the lifetime of its records.

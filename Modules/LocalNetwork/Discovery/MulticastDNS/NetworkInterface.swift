@@ -1,16 +1,16 @@
 /// A network that this machine is on, as multicast DNS needs to know it.
-public struct NetworkInterface: Hashable, Sendable {
+package struct NetworkInterface: Hashable, Sendable {
     /// The number by which the system knows it.
-    public var index: UInt32
+    package var index: UInt32
     /// As the system calls it, such as `eth0`.
-    public var name: String
+    package var name: String
     /// Its own addresses.
-    public var addresses: [InterfaceAddress]
+    package var addresses: [InterfaceAddress]
     /// Whether it reaches this machine only.
-    public var isLoopback: Bool
+    package var isLoopback: Bool
 
     /// An interface as the system tells of it.
-    public init(index: UInt32, name: String, addresses: [InterfaceAddress], isLoopback: Bool = false) {
+    package init(index: UInt32, name: String, addresses: [InterfaceAddress], isLoopback: Bool = false) {
         self.index = index
         self.name = name
         self.addresses = addresses
@@ -19,20 +19,20 @@ public struct NetworkInterface: Hashable, Sendable {
 
     /// Whether a packet from there was sent by somebody on the link (RFC 6762 section 11): by a link-local address, or by
     /// one within a prefix of this interface that is not the prefix's broadcast address.
-    public func isOnLink(_ source: IPAddress) -> Bool {
+    package func isOnLink(_ source: IPAddress) -> Bool {
         source.isLinkLocal || addresses.contains { $0.holds(source) }
     }
 }
 
 /// An address of an interface and how much of it its network shares.
-public struct InterfaceAddress: Hashable, Sendable {
+package struct InterfaceAddress: Hashable, Sendable {
     /// The address.
-    public var ip: IPAddress
+    package var ip: IPAddress
     /// In bits: 0 to 32, or 0 to 128.
-    public let prefixLength: Int
+    package let prefixLength: Int
 
     /// An address and its network; the prefix is moved into its range.
-    public init(ip: IPAddress, prefixLength: Int) {
+    package init(ip: IPAddress, prefixLength: Int) {
         self.ip = ip
         self.prefixLength = min(max(prefixLength, 0), ip.family == .v4 ? 32 : 128)
     }
@@ -55,13 +55,13 @@ public struct InterfaceAddress: Hashable, Sendable {
 
 extension IPAddress {
     /// The two families of the Internet Protocol; each has a multicast group of its own.
-    public enum Family: UInt8, Hashable, Sendable, CaseIterable {
+    package enum Family: UInt8, Hashable, Sendable, CaseIterable {
         /// 32 bits, 224.0.0.251; 128 bits, ff02::fb.
         case v4, v6
     }
 
     /// Which of the two it belongs to.
-    public var family: Family {
+    package var family: Family {
         switch self {
         case .v4: .v4
         case .v6: .v6

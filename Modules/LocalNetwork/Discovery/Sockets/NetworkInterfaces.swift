@@ -9,20 +9,20 @@
 #endif
 
 /// The networks that this machine is on.
-public enum NetworkInterfaces {
+package enum NetworkInterfaces {
     /// One of them and what it is good for.
-    public struct Entry: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
         /// Its number, name and addresses.
-        public var interface: NetworkInterface
+        package var interface: NetworkInterface
         /// Switched on, and connected.
-        public var isUp: Bool
+        package var isUp: Bool
         /// Whether it takes packets to a group.
-        public var carriesMulticast: Bool
+        package var carriesMulticast: Bool
         /// There is one other side only, as with a tunnel.
-        public var isPointToPoint: Bool
+        package var isPointToPoint: Bool
 
         /// An interface that is up and carries multicast, unless told otherwise.
-        public init(
+        package init(
             _ interface: NetworkInterface, isUp: Bool = true, carriesMulticast: Bool = true,
             isPointToPoint: Bool = false
         ) {
@@ -35,7 +35,7 @@ public enum NetworkInterfaces {
 
     /// All that the system knows, in the order of their numbers. Asks the kernel and does not wait.
     /// - Throws: `DiscoveryError` with `systemCallFailed`.
-    public static func all() throws(DiscoveryError) -> [Entry] {
+    package static func all() throws(DiscoveryError) -> [Entry] {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { throw DiscoveryError(call: "getifaddrs", errno) }
         defer { freeifaddrs(first) }
@@ -55,7 +55,7 @@ public enum NetworkInterfaces {
     /// Which of them multicast DNS should use: those that are up, have an address and are asked for by name; without
     /// names those that carry multicast and lead to more than one other side; and where there is none, the loopback
     /// interface, which does not claim to carry multicast on Linux but does.
-    public static func usable(_ entries: [Entry], names: Set<String>? = nil) -> [Entry] {
+    package static func usable(_ entries: [Entry], names: Set<String>? = nil) -> [Entry] {
         let alive = entries.filter { $0.isUp && !$0.interface.addresses.isEmpty }
         if let names { return alive.filter { names.contains($0.interface.name) } }
         let outward = alive.filter { $0.carriesMulticast && !$0.isPointToPoint && !$0.interface.isLoopback }

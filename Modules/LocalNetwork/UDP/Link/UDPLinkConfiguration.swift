@@ -74,22 +74,22 @@
     /// How much a link takes.
     public struct UDPLinkBounds: Hashable, Sendable {
         /// Bytes that a connection may send before it has proven who is there.
-        public var unprovenBytesMax = 8 << 10
+        let unprovenBytesMax = 8 << 10
         /// Connections that have not proven who is there; more are closed at once.
-        public var unprovenConnectionsMax = 32
+        package var unprovenConnectionsMax = 32
         /// Of these, from one address.
-        public var unprovenConnectionsPerAddressMax = 4
+        package var unprovenConnectionsPerAddressMax = 4
         /// Connections of one peer that has proven itself, one that stands and one that ends among them; more are closed at
         /// once.
-        public var connectionsPerPeerMax = 8
+        let connectionsPerPeerMax = 8
         /// Taken for one peer's stream and not yet handed to the system; then `send` throws `full`.
-        public var streamBytesMax = 256 << 10
+        let streamBytesMax = 256 << 10
         /// Datagrams taken for one peer and not yet handed to the system; then `send` throws `full`.
-        public var datagramCountMax = 512
+        let datagramCountMax = 512
         /// Datagrams that wait for the stream while the peer hears none; the oldest makes room.
-        public var fallbackCountMax = 64
+        let fallbackCountMax = 64
         /// How often nothing may be heard when something is due, before a connection is dead.
-        public var missedHeartbeatsMax = 3
+        package var missedHeartbeatsMax = 3
 
         /// The defaults.
         public init() {}
@@ -102,13 +102,13 @@
         /// Between signs of life.
         public var heartbeat = Duration.seconds(5)
         /// How long the peer with the higher id lets the other one dial first.
-        public var deference = Duration.seconds(1)
+        let deference = Duration.seconds(1)
         /// Between the tries at the addresses of one peer.
-        public var stagger = Duration.milliseconds(250)
+        let stagger = Duration.milliseconds(250)
         /// Before dialing again, doubling from the first to the second, of which up to the half is left away at random.
-        public var backoffMin = Duration.milliseconds(100)
+        let backoffMin = Duration.milliseconds(100)
         /// The longest wait between two tries.
-        public var backoffMax = Duration.seconds(30)
+        let backoffMax = Duration.seconds(30)
         /// After which the announced name is drawn anew.
         public var label = Duration.seconds(3600)
         /// For handing over what was taken when the link closes.

@@ -1,24 +1,24 @@
 import MeshWire
 
 /// What both sides hold to.
-public enum MailboxFrame {
+package enum MailboxFrame {
     /// In `Sec-WebSocket-Protocol`.
-    public static let subprotocol = "sessionmesh.mailbox.v1"
+    package static let subprotocol = "sessionmesh.mailbox.v1"
     /// Bytes of the number that a device signs.
-    public static let challengeByteCount = 32
+    package static let challengeByteCount = 32
     /// UTF-8 bytes of the app's token.
-    public static let tokenBytesMax = 4096
+    package static let tokenBytesMax = 4096
     /// Devices that one follows.
-    public static let followedMax = 320
+    package static let followedMax = 320
     /// UTF-8 bytes of a key on the lane `latest`.
-    public static let keyBytesMax = 64
+    package static let keyBytesMax = 64
     /// Of what a device says of itself, and of a public key and a signature.
-    public static let smallBytesMax = 128
+    package static let smallBytesMax = 128
     /// Of a message's bytes: with base64 and its sender's id it fits an event of a replay buffer.
-    public static let bytesMax = 48_600
+    package static let bytesMax = 48_600
 
     /// What a device signs: nothing that it signs elsewhere begins so.
-    public static func signed(_ challenge: [UInt8]) -> [UInt8] { Array("SessionMesh mailbox 1\0".utf8) + challenge }
+    package static func signed(_ challenge: [UInt8]) -> [UInt8] { Array("SessionMesh mailbox 1\0".utf8) + challenge }
 
     /// All of the bytes, and no byte more.
     static func read<Frame>(
@@ -40,13 +40,13 @@ public enum MailboxFrame {
 }
 
 /// Why bytes are no frame.
-public struct MailboxError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct MailboxError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What happened, in words for people.
-    public let message: String
+    package let message: String
 
     package init(_ message: String) { self.message = message }
 
-    public var description: String { message }
+    package var description: String { message }
 }
 
 extension WireWriter {

@@ -8,7 +8,7 @@ extension MailboxNews {
     private static let refusalBytesMax = 256
 
     /// The message as it is sent.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var writer = WireWriter(capacity: 128)
         switch self {
         case .challenge(let challenge, let heartbeat):
@@ -38,7 +38,7 @@ extension MailboxNews {
     }
 
     /// - Throws: `MailboxError`.
-    public init(_ bytes: [UInt8]) throws(MailboxError) {
+    package init(_ bytes: [UInt8]) throws(MailboxError) {
         self = try MailboxFrame.read(bytes) { (reader: inout WireReader) in try MailboxNews(&reader) }
     }
 

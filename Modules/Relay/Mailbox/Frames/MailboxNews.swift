@@ -1,5 +1,5 @@
 /// What the gateway says to a device.
-public enum MailboxNews: Hashable, Sendable {
+package enum MailboxNews: Hashable, Sendable {
     /// The first: what the device has to sign, and how often it is to be heard, in milliseconds.
     case challenge([UInt8], heartbeat: UInt64)
     /// The mailbox is this connection's.
@@ -17,20 +17,20 @@ public enum MailboxNews: Hashable, Sendable {
 }
 
 /// What was found in a mailbox.
-public struct MailboxPacket: Hashable, Sendable {
+package struct MailboxPacket: Hashable, Sendable {
     /// As the gateway says. What proves it is in the bytes.
-    public var from: MailboxID
+    package var from: MailboxID
     /// How the message is treated.
-    public var lane: MailboxLane
+    package var lane: MailboxLane
     /// On the lane `latest`; empty elsewhere.
-    public var key: String
+    package var key: String
     /// On the lane `queue`.
-    public var position: MailboxPosition?
+    package var position: MailboxPosition?
     /// What was posted; sealed by its sender.
-    public var bytes: [UInt8]
+    package var bytes: [UInt8]
 
     /// What was found in a mailbox.
-    public init(
+    package init(
         from: MailboxID, lane: MailboxLane, key: String = "", position: MailboxPosition? = nil, bytes: [UInt8]
     ) {
         (self.from, self.lane, self.key, self.position, self.bytes) = (from, lane, key, position, bytes)

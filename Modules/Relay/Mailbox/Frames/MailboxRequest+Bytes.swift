@@ -7,7 +7,7 @@ extension MailboxRequest {
     }
 
     /// The message as it is sent.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var writer = WireWriter(capacity: 128)
         switch self {
         case .open(let opening):
@@ -36,7 +36,7 @@ extension MailboxRequest {
     }
 
     /// - Throws: `MailboxError`, also for what exceeds the bounds of `MailboxFrame`.
-    public init(_ bytes: [UInt8]) throws(MailboxError) {
+    package init(_ bytes: [UInt8]) throws(MailboxError) {
         self = try MailboxFrame.read(bytes) { (reader: inout WireReader) in try MailboxRequest(&reader) }
     }
 

@@ -1,6 +1,6 @@
 /// What a device says to the gateway that holds its mailbox (Docs/Gateway.md has it byte by byte). Each is a binary message
 /// of a WebSocket with the subprotocol `MailboxFrame.subprotocol`.
-public enum MailboxRequest: Hashable, Sendable {
+package enum MailboxRequest: Hashable, Sendable {
     /// The first, in answer to the gateway's challenge.
     case open(MailboxOpening)
     /// Whom this device lets in and wants to hear of: all of them, in the place of those before.
@@ -14,20 +14,20 @@ public enum MailboxRequest: Hashable, Sendable {
 }
 
 /// Who wants its mailbox, and what proves it.
-public struct MailboxOpening: Hashable, Sendable {
+package struct MailboxOpening: Hashable, Sendable {
     /// What the app's server knows the user by.
-    public var token: String
+    package var token: String
     /// SubjectPublicKeyInfo in DER, which hashes to the mailbox's id.
-    public var publicKey: [UInt8]
+    package var publicKey: [UInt8]
     /// Over `MailboxFrame.signed(challenge)`: ECDSA over P-256, both numbers in 32 bytes.
-    public var signature: [UInt8]
+    package var signature: [UInt8]
     /// What the gateway says of this device once its connection has gone.
-    public var will: [UInt8]
+    package var will: [UInt8]
     /// Where this process is in its queue; nil where it does not know.
-    public var after: MailboxPosition?
+    package var after: MailboxPosition?
 
     /// `after` is the last position that this device has handed on; nil for none.
-    public init(
+    package init(
         token: String, publicKey: [UInt8], signature: [UInt8], will: [UInt8], after: MailboxPosition? = nil
     ) {
         (self.token, self.publicKey, self.signature) = (token, publicKey, signature)
@@ -36,7 +36,7 @@ public struct MailboxOpening: Hashable, Sendable {
 }
 
 /// How a message is treated.
-public enum MailboxLane: UInt8, Hashable, Sendable, CaseIterable {
+package enum MailboxLane: UInt8, Hashable, Sendable, CaseIterable {
     /// Now or never: how two that are present agree on keys.
     case hello = 1
     /// Now or never.
@@ -50,31 +50,31 @@ public enum MailboxLane: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// What is put into a mailbox.
-public struct MailboxPost: Hashable, Sendable {
+package struct MailboxPost: Hashable, Sendable {
     /// The gateway's answer names it; 0 where none is wanted. Of one connection each number is another.
-    public var number: UInt64
+    package var number: UInt64
     /// Whose mailbox it is for.
-    public var to: MailboxID
+    package var to: MailboxID
     /// How the message is treated.
-    public var lane: MailboxLane
+    package var lane: MailboxLane
     /// On the lane `latest`; empty elsewhere.
-    public var key: String
+    package var key: String
     /// Sealed for the receiver: the gateway reads nothing of it.
-    public var bytes: [UInt8]
+    package var bytes: [UInt8]
 
     /// A message for one mailbox.
-    public init(number: UInt64, to: MailboxID, lane: MailboxLane, key: String = "", bytes: [UInt8]) {
+    package init(number: UInt64, to: MailboxID, lane: MailboxLane, key: String = "", bytes: [UInt8]) {
         (self.number, self.to, self.lane, self.key, self.bytes) = (number, to, lane, key, bytes)
     }
 }
 
 /// A place in a mailbox's queue.
-public struct MailboxPosition: Hashable, Sendable {
+package struct MailboxPosition: Hashable, Sendable {
     /// Another one where the store could not go on counting.
-    public var epoch: UInt64
+    package var epoch: UInt64
     /// Counts the messages of one queue, from 1.
-    public var sequence: UInt64
+    package var sequence: UInt64
 
     /// A place in one queue.
-    public init(epoch: UInt64, sequence: UInt64) { (self.epoch, self.sequence) = (epoch, sequence) }
+    package init(epoch: UInt64, sequence: UInt64) { (self.epoch, self.sequence) = (epoch, sequence) }
 }

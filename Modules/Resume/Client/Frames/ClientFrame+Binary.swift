@@ -6,7 +6,7 @@ extension ClientFrame {
     /// The frame's bytes.
     ///
     /// - Throws: what `JSONEncoder` throws; nothing for the binary form.
-    public func encoded(as encoding: FrameEncoding) throws -> [UInt8] {
+    package func encoded(as encoding: FrameEncoding) throws -> [UInt8] {
         switch encoding {
         case .json: [UInt8](try json())
         case .binary: binary
@@ -14,7 +14,7 @@ extension ClientFrame {
     }
 
     /// - Throws: `FrameError` with `unknownOpcode` or `decodeError`.
-    public init(_ bytes: some Collection<UInt8>, as encoding: FrameEncoding) throws(FrameError) {
+    package init(_ bytes: some Collection<UInt8>, as encoding: FrameEncoding) throws(FrameError) {
         switch encoding {
         case .json: try self.init(json: bytes)
         case .binary: try self.init(binary: bytes)

@@ -4,7 +4,7 @@ internal import MeshWire
 /// The operation in a byte, and its fields. An operation that is not known is ignored, whatever follows it.
 extension ServerFrame {
     /// - Throws: `FrameError` with `decodeError`.
-    public init(_ bytes: some Collection<UInt8>, as encoding: FrameEncoding) throws(FrameError) {
+    package init(_ bytes: some Collection<UInt8>, as encoding: FrameEncoding) throws(FrameError) {
         switch encoding {
         case .json: try self.init(json: bytes)
         case .binary: self = try BinaryFrame.read(bytes) { (reader: inout WireReader) in try ServerFrame(&reader) }

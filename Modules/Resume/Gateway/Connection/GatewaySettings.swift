@@ -7,21 +7,21 @@ public struct GatewaySettings: Sendable {
     /// From hello, or from an invalid session, to identify or resume.
     public var identifyTimeout = Duration.seconds(10)
     /// Of one frame of a client's.
-    public var frameBytesMax = 4096
+    let frameBytesMax = 4096
     /// Frames of a client's: so many at once, and so many a minute.
-    public var framesAtOnce = 120
+    package var framesAtOnce = 120
     /// Frames of a client in a minute, beyond those at once.
     public var framesPerMinute = 120
     /// A resume that would replay more is refused: the client loads afresh.
-    public var replayMax = 10_000
+    let replayMax = 10_000
     /// Read from the buffer at a time.
-    public var pageEntries = 100
+    package var pageEntries = 100
     /// Bytes that wait for the socket, beyond which nothing more is read for it; one page more at most.
-    public var unsentBytesMax = 256 << 10
+    package var unsentBytesMax = 256 << 10
     /// How long that many may wait before the connection is closed, resumably.
-    public var stallTimeout = Duration.seconds(30)
+    package var stallTimeout = Duration.seconds(30)
     /// A connection to which nothing came for this long asks the buffer whether it has missed a notice.
-    public var catchUpInterval = Duration.seconds(30)
+    package var catchUpInterval = Duration.seconds(30)
 
     /// The defaults.
     public init() {}

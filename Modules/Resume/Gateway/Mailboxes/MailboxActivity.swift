@@ -1,7 +1,7 @@
-public import MeshMailbox
+package import MeshMailbox
 
 /// What passes at a gateway, for whoever runs it to look at: who, when and how much. What devices say to each other is sealed.
-public enum MailboxActivity: Hashable, Sendable {
+package enum MailboxActivity: Hashable, Sendable {
     /// A device holds its mailbox here.
     case opened(MailboxID)
     /// Its connection has ended.

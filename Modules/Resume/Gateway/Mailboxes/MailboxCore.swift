@@ -1,5 +1,5 @@
 import MeshBase
-public import MeshMailbox
+package import MeshMailbox
 import MeshResume
 
 /// The mailboxes of one gateway process as a value: what sockets, the app and the store say goes in, each with a time since
@@ -8,9 +8,9 @@ import MeshResume
 /// A mailbox belongs to whoever proves the key that its id is the hash of, on one connection, the newest. It takes from those
 /// that it follows and from nobody else. Every call is for the connection with that key, which is never used again; what is
 /// said of an unknown key does nothing. A call costs O(1), a change of what a device says of itself O(its followers here).
-public struct MailboxCore: Sendable {
+package struct MailboxCore: Sendable {
     /// - Returns: whose key it is, where the signature is that key's.
-    public typealias Proof = @Sendable (_ publicKey: [UInt8], _ signature: [UInt8], _ signed: [UInt8]) -> MailboxID?
+    package typealias Proof = @Sendable (_ publicKey: [UInt8], _ signature: [UInt8], _ signed: [UInt8]) -> MailboxID?
 
     /// What is known of a mailbox that somebody here follows.
     private struct View {
@@ -32,7 +32,7 @@ public struct MailboxCore: Sendable {
     private var directives: [(key: Int, directive: MailboxDirective)] = []
 
     /// A gateway without mailboxes. `proof` tells whether a signature is that of a public key.
-    public init(_ settings: MailboxSettings = .init(), admission: GatewayAdmission = .init(), proof: @escaping Proof) {
+    package init(_ settings: MailboxSettings = .init(), admission: GatewayAdmission = .init(), proof: @escaping Proof) {
         self.settings = settings
         prove = proof
         self.admission = TokenBucket(
@@ -40,12 +40,12 @@ public struct MailboxCore: Sendable {
     }
 
     /// Connections that are open.
-    public var connectionCount: Int { connections.count }
+    package var connectionCount: Int { connections.count }
     /// Bytes that wait for sockets. O(connections).
-    public var unsentBytes: Int { connections.values.reduce(0) { $0 + $1.unsentBytes } }
+    package var unsentBytes: Int { connections.values.reduce(0) { $0 + $1.unsentBytes } }
 
     /// What is to be done since the last call, in order.
-    public mutating func takeDirectives() -> [(key: Int, directive: MailboxDirective)] {
+    package mutating func takeDirectives() -> [(key: Int, directive: MailboxDirective)] {
         defer { directives = [] }
         return directives
     }
@@ -53,13 +53,13 @@ public struct MailboxCore: Sendable {
     // MARK: Sockets
 
     /// - Parameter challenge: `MailboxFrame.challengeByteCount` bytes that nobody can foresee.
-    public mutating func open(_ key: Int, challenge: [UInt8], _ now: Duration) {
+    package mutating func open(_ key: Int, challenge: [UInt8], _ now: Duration) {
         connections[key] = MailboxConnection(settings, challenge: challenge, now)
         with(key) { _ in }
     }
 
     /// A message of a device has come.
-    public mutating func receive(_ bytes: [UInt8], on key: Int, _ now: Duration) {
+    package mutating func receive(_ bytes: [UInt8], on key: Int, _ now: Duration) {
         guard let request = with(key, { $0.request(bytes, now) }) ?? nil else { return }
         switch request {
         case .open(let opening): opens(opening, key, now)
@@ -75,10 +75,10 @@ public struct MailboxCore: Sendable {
     }
 
     /// That many bytes of what was to be sent have left.
-    public mutating func flushed(_ count: Int, on key: Int, _ now: Duration) { with(key) { $0.flushed(count, now) } }
+    package mutating func flushed(_ count: Int, on key: Int, _ now: Duration) { with(key) { $0.flushed(count, now) } }
 
     /// The socket has gone. Its last writes follow.
-    public mutating func remove(_ key: Int) {
+    package mutating func remove(_ key: Int) {
         guard let connection = connections.removeValue(forKey: key) else { return }
         for name in connection.following { unfollow(name, key) }
         if connection.isOpen, let id = connection.id { tell(.closed(id), key) }
@@ -98,14 +98,14 @@ public struct MailboxCore: Sendable {
     private mutating func last(_ write: MailboxWrite, _ key: Int) { directives.append((key, .write(write))) }
 
     /// Time has passed: call it about once a second. O(connections).
-    public mutating func tick(_ now: Duration) {
+    package mutating func tick(_ now: Duration) {
         for key in connections.keys.sorted() { with(key) { $0.tick(now) } }
         for (name, view) in views.sorted(by: { $0.key < $1.key })
         where !view.isKnown || now - view.askedAt >= settings.catchUpInterval { ask(name, now) }
     }
 
     /// Closes every connection, so that its device comes again elsewhere.
-    public mutating func shutDown() {
+    package mutating func shutDown() {
         for key in connections.keys.sorted() { with(key) { $0.close(.unknownError, "this gateway ends") } }
     }
 }
@@ -137,7 +137,7 @@ extension MailboxCore {
     }
 
     /// - Parameter user: nil where the token is not accepted.
-    public mutating func authenticated(_ user: String?, on key: Int, _ now: Duration) {
+    package mutating func authenticated(_ user: String?, on key: Int, _ now: Duration) {
         with(key) { connection in
             guard case .authenticating(let opening) = connection.phase else { return }
             guard let user else { return connection.close(.authenticationFailed, "the token is not accepted") }
@@ -168,7 +168,7 @@ extension MailboxCore {
     }
 
     /// Values of this connection's mailbox, or before that which mailboxes its user has.
-    public mutating func found(_ values: [String: [UInt8]], on key: Int, _ now: Duration) {
+    package mutating func found(_ values: [String: [UInt8]], on key: Int, _ now: Duration) {
         let mailboxesMax = settings.mailboxesPerUser
         with(key) { connection in
             switch connection.phase {
@@ -189,7 +189,7 @@ extension MailboxCore {
     }
 
     /// The answer to `locate`.
-    public mutating func located(_ standing: ReplayStanding, on key: Int, _ now: Duration) {
+    package mutating func located(_ standing: ReplayStanding, on key: Int, _ now: Duration) {
         var hasOpened: MailboxID?
         with(key) { connection in
             if case .open = connection.phase {
@@ -208,7 +208,7 @@ extension MailboxCore {
     }
 
     /// The answer to `read`.
-    public mutating func read(_ page: ReplayPage, on key: Int, _ now: Duration) {
+    package mutating func read(_ page: ReplayPage, on key: Int, _ now: Duration) {
         with(key) { connection in
             // Delivery notices what is missing, and sends it again.
             if !connection.read(page, now) { connection.direct(.locate(stream: connection.name)) }
@@ -216,7 +216,7 @@ extension MailboxCore {
     }
 
     /// What was asked for has no answer now.
-    public mutating func failed(_ reason: String, on key: Int, _ now: Duration) {
+    package mutating func failed(_ reason: String, on key: Int, _ now: Duration) {
         with(key) { $0.close(.unknownError, "try again later") }
     }
 }
@@ -284,7 +284,7 @@ extension MailboxCore {
     }
 
     /// - Parameter values: `presence` and `admitted` of that mailbox.
-    public mutating func viewed(_ values: [String: [UInt8]], of stream: String, _ now: Duration) {
+    package mutating func viewed(_ values: [String: [UInt8]], of stream: String, _ now: Duration) {
         guard var view = views[stream] else { return }
         // A store that began anew has forgotten what is known here.
         if let presence = values[MailboxValue.presence] { view.presence = presence }
@@ -306,7 +306,7 @@ extension MailboxCore {
     }
 
     /// What is followed is asked for by these names.
-    public static let viewedNames = [MailboxValue.presence, MailboxValue.admitted]
+    package static let viewedNames = [MailboxValue.presence, MailboxValue.admitted]
 
     private mutating func tell(_ name: String, _ key: Int) {
         guard let view = views[name], let presence = view.presence, let id = MailboxID(name) else { return }
@@ -318,7 +318,7 @@ extension MailboxCore {
     }
 
     /// From the store, whichever process has caused it.
-    public mutating func heard(_ word: MailboxWord, _ now: Duration) {
+    package mutating func heard(_ word: MailboxWord, _ now: Duration) {
         let stream = word.stream
         switch word {
         case .changed(let name, _) where MailboxValue.isLatest(name):
@@ -343,7 +343,7 @@ extension MailboxCore {
     }
 
     /// From the store: somebody has appended.
-    public mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
+    package mutating func noticed(_ notice: ReplayNotice, _ now: Duration) {
         guard let key = holders[notice.stream] else { return }
         with(key) { $0.noticed(notice, now) }
     }
@@ -432,7 +432,7 @@ extension MailboxCore {
     }
 
     /// The store has answered a write.
-    public mutating func wrote(_ write: MailboxWrite, _ outcome: MailboxOutcome, on key: Int, _ now: Duration) {
+    package mutating func wrote(_ write: MailboxWrite, _ outcome: MailboxOutcome, on key: Int, _ now: Duration) {
         with(key) { connection in
             connection.hasWritten()
             // The device says it again on another connection: a post that did happen is noticed by its receiver.

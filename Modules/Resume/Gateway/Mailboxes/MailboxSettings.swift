@@ -1,32 +1,32 @@
 import MeshMailbox
-public import MeshResume
+package import MeshResume
 
 /// What a gateway grants a device that opens its mailbox.
 public struct MailboxSettings: Sendable {
     /// Told with the challenge. A device that says nothing for twice as long is closed.
     public var heartbeatInterval = Duration.seconds(30)
     /// From the connection to the open mailbox.
-    public var openTimeout = Duration.seconds(10)
+    let openTimeout = Duration.seconds(10)
     /// Mailboxes of one user, over all gateways; those that were not opened for the store's idle time do not count.
-    public var mailboxesPerUser = 64
+    package var mailboxesPerUser = 64
     /// Frames of a device's: so many at once, and so many a second. Beyond them nothing is read from it for up to a second; one
     /// of which as many come all the same is closed.
-    public var framesAtOnce = 20_000
+    package var framesAtOnce = 20_000
     /// Frames of a device in a second, beyond those at once.
     public var framesPerSecond = 10_000
     /// How often a device may say whom it follows: so many times at once, and once a second. Each time asks the store of all that
     /// are new.
-    public var followsAtOnce = 64
+    package var followsAtOnce = 64
     /// Posts that the store has not answered yet. While there are as many, nothing more is read from the device.
-    public var writesMax = 256
+    package var writesMax = 256
     /// Bytes that wait for the socket, beyond which live packets are dropped and nothing more is read from the queue.
-    public var unsentBytesMax = 512 << 10
+    package var unsentBytesMax = 512 << 10
     /// How long that many may wait before the connection is closed.
-    public var stallTimeout = Duration.seconds(30)
+    package var stallTimeout = Duration.seconds(30)
     /// Read from the queue at a time.
-    public var pageEntries = 32
+    package var pageEntries = 32
     /// After so long without news the store is asked whether any was missed.
-    public var catchUpInterval = Duration.seconds(30)
+    package var catchUpInterval = Duration.seconds(30)
 
     /// Whether `MailboxDirective.tell` says what passes.
     public var tellsActivity = false
@@ -36,7 +36,7 @@ public struct MailboxSettings: Sendable {
 }
 
 /// What a connection wants done, in this order.
-public enum MailboxDirective: Hashable, Sendable {
+package enum MailboxDirective: Hashable, Sendable {
     /// `MailboxCore.flushed` says when it has left.
     case send([UInt8])
     /// Ask the app whose token it is: `authenticated`.
@@ -63,7 +63,7 @@ public enum MailboxDirective: Hashable, Sendable {
 }
 
 /// What a store is to write for a connection.
-public enum MailboxWrite: Hashable, Sendable {
+package enum MailboxWrite: Hashable, Sendable {
     /// A message for a queue; `number` is the post's, 0 where nobody waits for an answer.
     case append(ReplayEvent, stream: String, number: UInt64)
     /// A value by name; `number` is the post's, 0 where nobody waits for an answer.
@@ -74,7 +74,7 @@ public enum MailboxWrite: Hashable, Sendable {
     case admit([UInt8], stream: String)
 
     /// A device waits for its answer.
-    public var isPost: Bool {
+    package var isPost: Bool {
         switch self {
         case .append(_, _, let number), .set(_, _, _, let number): number != 0
         case .enrol, .admit: false
@@ -101,7 +101,7 @@ extension MailboxStore {
 }
 
 /// What came of a write.
-public enum MailboxOutcome: Hashable, Sendable {
+package enum MailboxOutcome: Hashable, Sendable {
     /// It is kept.
     case done
     /// The stream has no room for it.
