@@ -336,7 +336,7 @@ let modules: [Module] = [
     Module(
         "MeshMQTTLab", "Tests/Support/MQTT", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshBase", "MeshBus", "MeshBenchmarks", "MeshPrograms", "MeshTransport", "MeshDelivery", "MeshSecurity",
+            "MeshBase", "MeshBus", "MeshPrograms", "MeshTransport", "MeshDelivery", "MeshSecurity",
             "MeshRelay", "MeshMQTTTransport",
         ]),
     Module(
@@ -348,7 +348,7 @@ let modules: [Module] = [
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshFoundation", "MeshBase", "MeshBus", "MeshBenchmarks", "MeshIdentity", "MeshTimerAnchor", "MeshStorage",
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshStorage",
             "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries",
             "MeshSession", "MeshConnection", "MeshKeySync", "MeshSimulatedWatch", "MeshResume", "MeshMailbox",
             "MeshResumeGateway", "MeshWatchConnectivityTransport", "MeshDiagnostics", "MeshTesting", "MeshVirtualTime",
@@ -378,21 +378,36 @@ let modules: [Module] = [
         ],
         tests: []),
     Module(
-        "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
+        "MeshBenchmarkCases", "Tools/Bench/Cases", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshFoundation", "MeshBase", "MeshBus", "MeshGPX", "MeshToolOutput", "MeshBenchmarks", "MeshIdentity",
+            "MeshBase", "MeshBus", "MeshFoundation", "MeshGPX", "MeshToolOutput", "MeshBenchmarks", "MeshIdentity",
             "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery", "MeshScenarioTransport",
             "MeshSeries", "MeshSession", "MeshConnection", "MeshSharedState", "MeshKeySync", "MeshPipeTransport",
-            "MeshTesting", "MeshResumeGateway", "MeshDiagnostics", "MeshSimulation", "MeshCodecBenchmark",
+            "MeshTesting", "MeshSimulation",
+        ], tests: []),
+    Module(
+        "MeshNetworkBenchmarks", "Tools/Bench/Network", floor: 7, form: .internalLibrary,
+        uses: [
+            "MeshBase", "MeshBus", "MeshToolOutput", "MeshBenchmarks", "MeshBenchmarkCases", "MeshTransport",
+            "MeshDelivery", "MeshRelay", "SessionMesh", "MeshPrograms", "MeshLocalNetworkLab", "MeshMQTTLab",
+            "MeshGatewayLab",
+        ], needs: nio + [security, mqttTransport]),
+    Module(
+        "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
+        uses: [
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshToolOutput", "MeshBenchmarks", "MeshIdentity",
+            "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery", "MeshTesting", "MeshResumeGateway",
+            "MeshDiagnostics", "MeshSimulation", "MeshCodecBenchmark", "MeshBenchmarkCases",
         ],
         needs: [argumentParser, inspector],
-        tests: ["MeshTestSupport", "plugins-tool"], embeds: ["Benchmarks/Report/Report.html"]),
+        tests: ["MeshTestSupport", "plugins-tool"], embeds: ["Report/Report.html"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
             "MeshBase", "MeshBus", "PluginsToolKit", "MeshToolOutput", "MeshBenchmarks", "SessionMesh",
             "SessionMeshWatchConnectivity", "MeshLibdeflate", "MeshSQLiteStorage",
-            "MeshSimulation", "MeshLocalNetworkLab", "MeshResumeGateway", "MeshRedisLab", "MeshMQTTLab",
+            "MeshSimulation", "MeshNetworkBenchmarks", "MeshLocalNetworkLab", "MeshResumeGateway", "MeshRedisLab",
+            "MeshMQTTLab",
             "MeshGatewayLab", "WorkoutExample",
         ], needs: nio + [security, mqttTransport]),
     Module(

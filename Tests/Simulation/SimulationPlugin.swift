@@ -1,7 +1,6 @@
-import MeshBenchmarks
 public import MeshBus
 
-/// Offers features to simulate and the measurements of engine and stores.
+/// Offers features to simulate.
 public struct SimulationPlugin: Plugin {
     public init() {}
 
@@ -15,9 +14,5 @@ public struct SimulationPlugin: Plugin {
     public func contribute(to registry: inout ExtensionRegistry) {
         registry.add(SimulationSubject(ListFeature.self), to: .simulations)
         registry.add(SimulationSubject(TextFeature.self), to: .simulations)
-        registry.add(EngineBenchmark.benchmarkCase, to: .benchmarks)
-        registry.add(MergeBenchmark.benchmarkCase, to: .benchmarks)
-        registry.add(StoreBenchmark.benchmarkCase, to: .benchmarks)
-        registry.add(StoreBenchmark.effectsCase, to: .benchmarks)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+@_exported public import MeshBenchmarkCases
 @_exported public import MeshBus
 @_exported public import MeshCodecBenchmark
 import MeshToolOutput
@@ -30,7 +31,7 @@ public enum PluginsTool {
                 let command = try RootCommand.parseAsRoot()
                 if let command = command as? any ToolCommand {
                     try await command.run(
-                        on: PluginBus(plugins: plugins() + [CodecBenchmarkPlugin(), PluginsToolKitPlugin()]))
+                        on: PluginBus(plugins: plugins() + [CodecBenchmarkPlugin(), BenchmarkCasesPlugin(), itself]))
                 } else {
                     var command = command
                     try command.run()
@@ -47,4 +48,9 @@ public enum PluginsTool {
             exit(EXIT_FAILURE)
         #endif
     }
+
+    private static let itself = ModulePlugin(
+        PluginDescriptor(
+            id: "tool.plugins", kind: "tool", module: "PluginsToolKit", version: "0.1.0",
+            summary: "Lists, describes, measures and checks plugins on the command line"))
 }

@@ -1,3 +1,4 @@
+import MeshNetworkBenchmarks
 import MeshResumeGateway
 import MeshSimulation
 import PluginsToolKit

@@ -1,5 +1,4 @@
 #if MQTT
-    import MeshBenchmarks
     package import MeshBus
     package import MeshDelivery
     package import MeshMQTTTransport
@@ -17,10 +16,8 @@
 
         package func contribute(to registry: inout ExtensionRegistry) throws {
             try transport.contribute(to: &registry)
-            registry.add(MQTTBenchmark.sealingCase, to: .benchmarks)
             guard MosquittoBroker.isInstalled else { return }
             registry.add(.mqtt(), to: .linkFixtures)
-            registry.add(MQTTBenchmark.benchmarkCase, to: .benchmarks)
         }
     }
 

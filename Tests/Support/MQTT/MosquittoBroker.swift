@@ -9,6 +9,8 @@
     package final class MosquittoBroker: Sendable {
         package struct Failure: Error, CustomStringConvertible {
             package let description: String
+
+            package init(description: String) { self.description = description }
         }
 
         /// Whether there is one to start on this machine.

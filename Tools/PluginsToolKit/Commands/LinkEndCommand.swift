@@ -1,5 +1,6 @@
 #if CommandLineTools
     import ArgumentParser
+    import MeshBenchmarkCases
     import MeshBus
     import MeshToolOutput
 

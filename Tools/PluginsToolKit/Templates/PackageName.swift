@@ -50,13 +50,13 @@ struct PackageName: Equatable {
     /// Ours without their prefix, since `XPlugin`, `XCodec` and `XLink` would be the same; the language's; and modules
     /// that the package imports.
     private static let reserved: Set<String> = [
-        "Benchmarks", "Bus", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery",
+        "Base", "BenchmarkCases", "Benchmarks", "Bus", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery",
         "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GatewayLab", "GatewayServer",
         "GatewayTransport", "GPX", "GroceriesExample",
         "Identity", "Inspector", "JSON", "JSONCodec", "KeySync", "Libdeflate", "LocalNetworkLab", "Loopback",
         "LoopbackTransport",
         "Mailbox",
-        "MQTT", "MQTTLab", "MQTTTransport",
+        "MQTT", "MQTTLab", "MQTTTransport", "NetworkBenchmarks",
         "Payload", "Pipe", "PipeTransport", "PluginsTool", "PluginsToolKit", "Programs", "RedisLab",
         "RedisReplay",
         "Register",

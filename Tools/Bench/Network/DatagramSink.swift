@@ -5,8 +5,8 @@
     import SessionMesh
 
     /// The other process: counts what arrives, acknowledges every burst, and sends questions back. Ends with its input.
-    final class DatagramSink: Sendable {
-        static let command = "datagram-sink"
+    package final class DatagramSink: Sendable {
+        package static let command = "datagram-sink"
 
         private struct State {
             var end: (any DatagramEnd)?
@@ -16,7 +16,7 @@
         private let state = Locked(State())
 
         /// Arguments: `bare`, or `link` and a folder with `identity.key` and `paired.json`.
-        static func main() async -> Never {
+        package static func main() async -> Never {
             ToolOutput.prepare()
             do {
                 try await run(CommandLine.arguments.dropFirst(2))

@@ -4,6 +4,7 @@ import MeshBus
 import MeshEngine
 import MeshIdentity
 import MeshSession
+import MeshSimulation
 import MeshStorage
 
 /// What it costs to keep a session: `plugins-tool bench store`.

@@ -4,7 +4,7 @@ import MeshToolOutput
 import MeshTransport
 
 /// What the other process of a measured link does.
-enum LinkRole: String, CaseIterable, Sendable {
+package enum LinkRole: String, CaseIterable, Sendable {
     /// Reads messages and counts them.
     case rawSink
     /// Sends every message back.
@@ -17,10 +17,10 @@ enum LinkRole: String, CaseIterable, Sendable {
     /// Messages that the sink counts before it says so.
     static let sinkCount = 100_000
     /// The tool's command that plays a role; people have no use for it.
-    static let command = "link-end"
+    package static let command = "link-end"
 
     /// Plays the role on the process's standard input and output until the other end goes.
-    @MainActor func play(_ link: MeasuredLink) async throws {
+    @MainActor package func play(_ link: MeasuredLink) async throws {
         guard case .processes(_, let makeEnd) = link.form else { throw ToolError("\(link.id) joins no processes") }
         LinkCores.pin(to: .second)
         let raw = RawChannel(input: 0, output: 1)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PluginsToolKit
+@testable import MeshBenchmarkCases
 
 @MainActor @Suite struct StateBenchmarkTests {
     @Test(arguments: StateSample.all)

@@ -11,7 +11,7 @@ import MeshIdentity
 /// much more that is after ten million events than after one.
 enum EngineBenchmark {
     static let benchmarkCase = BenchmarkCase(
-        id: "engine", summary: "What an event costs in the engine, and a frame in the simulator"
+        id: "engine", summary: "What an event costs in the engine"
     ) { context in
         // Before anything else has left memory behind.
         context.report("memory")
@@ -41,7 +41,6 @@ enum EngineBenchmark {
         ("self-contained frame to applied", { _ in try frames(.selfContained) }),
         ("late event, 100 back, 100 ns reducer", { _ in try late() }),
         ("publish without subscribers", publish),
-        ("simulated frame", { _ in simulation() }),
     ]
 
     private static func row(
@@ -132,10 +131,6 @@ enum EngineBenchmark {
         return context.stopwatch.nanoseconds { topic.publish(1) }
     }
 
-    private static func simulation() -> Double {
-        let report = Simulation(subjects: [SimulationSubject(ListFeature.self)]).run(0..<200)
-        return report.wallSeconds * 1_000_000_000 / Double(report.frames)
-    }
 }
 
 /// What the process occupies now.

@@ -2,6 +2,7 @@
     import Foundation
     package import MeshBenchmarks
     import MeshBase
+    import MeshMQTTLab
     import MeshMQTTTransport
     import MeshRelay
 

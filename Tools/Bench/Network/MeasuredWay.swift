@@ -2,6 +2,7 @@
     import Foundation
     import MeshBase
     import MeshDelivery
+    import MeshMQTTLab
     import MeshMQTTTransport
     import MeshPrograms
     import MeshRelay

@@ -1,25 +1,30 @@
+import MeshBenchmarkCases
 import MeshBenchmarks
-import MeshBus
-import PluginsToolKit
+package import MeshBus
 import SessionMesh
 
 #if UDP
     import MeshLocalNetworkLab
 #endif
+#if MQTT
+    import MeshMQTTLab
+#endif
 #if WebSocket
     import MeshGatewayLab
 #endif
 
-/// Offers the transports of this package to `bench links`, and `bench datagrams`.
-struct MeasuredLinksPlugin: Plugin {
-    var descriptor: PluginDescriptor {
+/// Offers the transports of this package to `bench links`, and what datagrams and brokers cost.
+package struct MeasuredLinksPlugin: Plugin {
+    package init() {}
+
+    package var descriptor: PluginDescriptor {
         PluginDescriptor(
-            id: "tool.measured-links", kind: "tool", module: "plugins-tool", version: "0.1.0",
+            id: "tool.measured-links", kind: "tool", module: "MeshNetworkBenchmarks", version: "0.1.0",
             summary: "Pipes, sockets, transports within one process, TLS and a gateway, measured from engine to engine",
             requires: ["transport.pipe", "transport.loopback", "transport.scenario", "core.engine", "feature.session"])
     }
 
-    func contribute(to registry: inout ExtensionRegistry) {
+    package func contribute(to registry: inout ExtensionRegistry) {
         registry.add(MeasuredLink(id: "pipe", form: .processes(.pipes, makeEnd: pipe)), to: .measuredLinks)
         registry.add(MeasuredLink(id: "unix socket", form: .processes(.unixSocket, makeEnd: pipe)), to: .measuredLinks)
         registry.add(
@@ -49,6 +54,10 @@ struct MeasuredLinksPlugin: Plugin {
                     form: .oneProcess { _, _ in try begun(InMemoryNetwork().pair()) }), to: .measuredLinks)
             registry.add(DatagramBenchmark.benchmarkCase, to: .benchmarks)
             registry.add(SealingBenchmark.benchmarkCase, to: .benchmarks)
+        #endif
+        #if MQTT
+            registry.add(MQTTBenchmark.sealingCase, to: .benchmarks)
+            if MosquittoBroker.isInstalled { registry.add(MQTTBenchmark.benchmarkCase, to: .benchmarks) }
         #endif
         #if WebSocket
             registry.add(
