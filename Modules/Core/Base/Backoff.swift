@@ -1,24 +1,23 @@
-/// How long to wait before the next try: doubling from the shortest to the longest.
-package struct Backoff: Sendable {
+/// The wait before the next attempt: doubles from the shortest to the longest.
+package struct Backoff: Hashable, Sendable {
     private let shortest: Duration
     private let longest: Duration
-    private var current: Duration
+    package private(set) var wait: Duration
 
     package init(from shortest: Duration, to longest: Duration) {
         self.shortest = shortest
         self.longest = max(shortest, longest)
-        current = shortest
+        wait = shortest
     }
 
     package mutating func next() -> Duration {
-        defer { current = min(current * 2, longest) }
-        return current
+        defer { wait = min(wait * 2, longest) }
+        return wait
     }
 
-    /// The same, of which up to the half is left away at random, so that many who lost the same peer do not come back in
-    /// step.
+    /// Like `next()`, shortened at random by up to half, so that peers that lost the same server don't return in step.
     package mutating func next(_ random: inout SplitMix64) -> Duration { next() * (1 - random.fraction() / 2) }
 
-    /// Something has succeeded.
-    package mutating func reset() { current = shortest }
+    /// An attempt has succeeded.
+    package mutating func reset() { wait = shortest }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBase
 import MeshRegister
 
 /// What is known of one peer. Of it a store keeps what is in `KeptPeer`.
@@ -81,8 +82,7 @@ struct KeyPeer: Hashable, Sendable {
     /// beyond that, it is told about when it offers it again.
     private(set) var refusals: [KeyMessage.Version] = []
     private var refused: Set<KeyMessage.Version> = []
-    var retryAt: Duration?
-    var retryDelay = Duration.seconds(2)
+    var retry = RetryPlan(from: .seconds(2), to: .seconds(300))
     var progress = KeyProgress()
 
     var isWaiting: Bool { isAsked || !letters.isEmpty || upload?.isInFlight ?? false }

@@ -1,3 +1,4 @@
+import MeshBase
 import MeshRegister
 
 // Peers come, go, and are asked again.
@@ -10,7 +11,7 @@ extension KeyReplica {
         let newest = peers.values.map(\.order).max() ?? 0
         if newest == 0 || peer.order < newest { peer.order = newest &+ 1 }
         changedPeers.insert(id)
-        peer.retryDelay = .seconds(2)
+        peer.retry.reset()
         peer.told = StateVector()
         if !breaks(.onlyAppAsks), !peer.isAsked || breaks(.asksAlways) {
             peer.isToBeAsked = true
@@ -31,9 +32,8 @@ extension KeyReplica {
     mutating func tick(at now: Duration, isUndelivered: (String) -> Bool = { _ in false }) {
         planRetries(at: now)
         for (id, var peer) in peers {
-            guard let retryAt = peer.retryAt, retryAt <= now else { continue }
-            peer.retryDelay = min(peer.retryDelay * 2, .seconds(300))
-            peer.retryAt = now + peer.retryDelay
+            guard peer.retry.takeDue(at: now) else { continue }
+            peer.retry.plan(at: now)
             if !isUndelivered(id) || breaks(.repeatsUndelivered) {
                 peer.takeBack()
                 if peer.isAsked || hasLooseKeys(of: peer) { (peer.isAsked, peer.isToBeAsked) = (false, true) }
@@ -48,9 +48,9 @@ extension KeyReplica {
     mutating func planRetries(at now: Duration) -> Duration? {
         for (id, peer) in peers {
             let waits = peer.isReachable && (peer.isWaiting || hasLooseKeys(of: peer)) && !breaks(.noRetry)
-            peers[id]?.retryAt = waits ? peer.retryAt ?? now + peer.retryDelay : nil
+            if waits { peers[id]?.retry.plan(at: now) } else { peers[id]?.retry.cancel() }
         }
-        return peers.values.compactMap(\.retryAt).min()
+        return peers.values.compactMap(\.retry.dueAt).min()
     }
 
     /// Whether there is a key that should travel and of which nothing is known or under way: only asking can tell.

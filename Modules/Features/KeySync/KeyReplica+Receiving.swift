@@ -1,4 +1,5 @@
 import Foundation
+import MeshBase
 import MeshRegister
 
 // What a peer confirms and brings.
@@ -33,8 +34,8 @@ extension KeyReplica {
         let (standing, isAsked) = (peer.standing, peer.isAsked)
         // What brings nothing about may answer what was sent long ago: where that takes longer than the delay, the delay grows.
         defer {
-            if peer.standing != standing || peer.isAsked != isAsked { peer.retryAt = nil }
-            if peer.standing != standing { peer.retryDelay = .seconds(2) }
+            if peer.isAsked != isAsked { peer.retry.cancel() }
+            if peer.standing != standing { peer.retry.reset() }
         }
         if let answers = message.answers { noteAnswer(to: answers, message, by: &peer) }
         for name in message.refused {

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBase
 import MeshConnection
 import MeshIdentity
 import MeshRegister
@@ -18,8 +19,6 @@ extension StorageRouter {
     static func storeKey(of name: String) -> String { bucketPrefixes[KeyDigest.bucket(of: name)] + name }
     private static let authorKey = "sessionmesh.keys/author"
     private static let recordKey = "sessionmesh.keys/record"
-    /// Delay before a write of what is known of peers, and the longest delay between tries while the store refuses.
-    static let (keepingDelayMin, keepingDelayMax) = (Duration.seconds(5), Duration.seconds(300))
 
     func load(_ connection: any SessionConnection) throws {
         var (entries, seen, isDamaged) = ([String: StateEntry](), StateVector(), false)
@@ -131,22 +130,20 @@ extension StorageRouter {
     /// Writes later what isn't written: what peers have confirmed, once for all that comes meanwhile, and what the store refused.
     func planKeeping(_ connection: any SessionConnection) {
         let isWritten = replica.changedPeers.isEmpty && replica.table.changed.isEmpty
-        guard !isWritten, !isKeepingPlanned, connection.store != nil else { return }
-        isKeepingPlanned = true
-        connection.clock.wake(at: connection.clock.elapsed + keepingDelay) { [weak self] in
-            Task { await self?.keep() }
+        guard !isWritten, connection.store != nil, let dueAt = keeping.plan(at: connection.clock.elapsed) else {
+            return
         }
+        connection.clock.wake(at: dueAt) { [weak self] in Task { await self?.keep(dueAt) } }
     }
 
-    private func keep() async {
-        isKeepingPlanned = false
+    private func keep(_ dueAt: Duration) async {
+        keeping.takeDue(at: dueAt)
         guard let connection else { return }
         let wasRefused = !replica.table.changed.isEmpty
         do {
             try persist(includingPeers: true)
-            keepingDelay = Self.keepingDelayMin
+            keeping.reset()
         } catch {
-            keepingDelay = min(keepingDelay * 2, Self.keepingDelayMax)
             return planKeeping(connection)
         }
         if wasRefused { await pump() }

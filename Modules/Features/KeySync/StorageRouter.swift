@@ -34,9 +34,8 @@ public actor StorageRouter {
     var plannedRetry: Duration?
     /// Of each peer the envelope that it was sent last.
     var sent: [String: UUID] = [:]
-    var isKeepingPlanned = false
-    /// Doubled each time that the store refuses.
-    var keepingDelay = StorageRouter.keepingDelayMin
+    /// Writes of what is known of peers, and of what the store has refused.
+    var keeping = RetryPlan(from: .seconds(5), to: .seconds(300))
     /// Where the store has what is known of peers.
     var shelf = KeyShelf()
     /// The record and the author that the store has.

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBase
 import MeshConnection
 import MeshIdentity
 
@@ -47,7 +48,7 @@ struct RequestCall: Sendable {
     var hasFallenBack = false
     var attempts = 1
     /// What is said about reachability may be a lie, so that it does not wait for the peer alone.
-    var wait = RetryPolicy.gap
+    var backoff = Backoff(from: RetryPolicy.gap * 2, to: .seconds(2))
     /// It has waited for the peer since the last attempt.
     var hasWaited = false
     /// The peer has it.

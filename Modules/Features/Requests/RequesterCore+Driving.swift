@@ -8,8 +8,6 @@ import MeshTransport
 extension RequesterCore {
     /// How long a fire-and-forget request on a kept lane is wanted.
     static let keptLifetime = Duration.seconds(7 * 24 * 3600)
-    /// The longest wait between two attempts at a peer that is said to be away.
-    static let waitMax = Duration.seconds(2)
 
     /// Hands a copy to the transport, unless something has to come first.
     mutating func attempt(_ id: UUID, _ now: RequestMoment) {
@@ -81,8 +79,7 @@ extension RequesterCore {
             guard enqueue(call, now) else { return }
             // What is to be kept is promised when the transport has it.
             if call.wish.strategy.primaryMethod == .live { direct(.wake(call.id, true)) }
-            gap = min(call.wait * 2, Self.waitMax)
-            calls[call.id]?.wait = gap
+            gap = calls[call.id]?.backoff.next() ?? gap
         } else if !countAttempt(of: call, after: error) {
             return finish(call.id, .failure(error), now)
         }

@@ -188,7 +188,7 @@ extension Responder {
     private func withStore<Value: Sendable>(
         isPatient: Bool = true, _ body: () async throws -> Value
     ) async throws -> Value {
-        var pause = Self.storePauseMax / 32
+        var backoff = Backoff(from: Self.storePauseMax / 32, to: Self.storePauseMax * 2)
         while true {
             do {
                 let value = try await body()
@@ -196,6 +196,7 @@ extension Responder {
                 return value
             } catch {
                 guard isPatient else { throw error }
+                let pause = backoff.next()
                 let isLost = state.withLock { state in
                     state.isStoreLost = state.isStoreLost || pause > Self.storePauseMax
                     return state.isStoreLost
@@ -204,7 +205,6 @@ extension Responder {
                 await withCheckedContinuation { pausing in
                     connection.clock.wake(at: connection.clock.elapsed + pause) { pausing.resume() }
                 }
-                pause *= 2
             }
         }
     }

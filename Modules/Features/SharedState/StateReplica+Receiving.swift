@@ -27,7 +27,7 @@ extension StateReplica {
         let ids = change.peer.map { [$0.id] } ?? connection.transport.knownPeers.map(\.id)
         guard change.isReachable else { return reachable.subtract(ids) }
         reachable.formUnion(ids)
-        retryBackoff.reset()
+        bringRetryForward()
         for id in ids where peers[id].map({ !$0.isMet || $0.lacks(register) }) ?? true { greet(id) }
         work()
     }
@@ -164,7 +164,7 @@ extension StateReplica {
         peer.turn = turn
         peers[sender] = peer
         forgotten.remove(sender)
-        retryBackoff.reset()
+        bringRetryForward()
         boundPeers()
     }
 

@@ -196,13 +196,18 @@ extension StateReplica {
 
     // MARK: - Again
 
-    /// Asks for a call when somebody who is there has not said for a while that he has it.
+    /// Asks for a call when a peer that is there has not said for a while that it has the state.
     private func planRetry() {
-        guard !isRetryPlanned, hasReasonToRetry else { return }
-        isRetryPlanned = true
-        let clock = connection.clock
-        clock.wake(at: clock.elapsed + retryBackoff.next()) { [weak self] in
-            Task { @MainActor [weak self] in self?.retry() }
+        if hasReasonToRetry { wake(at: retries.plan(at: connection.clock.elapsed)) }
+    }
+
+    /// A peer is back, or has been heard.
+    func bringRetryForward() { wake(at: retries.bringForward(at: connection.clock.elapsed)) }
+
+    private func wake(at dueAt: Duration?) {
+        guard let dueAt else { return }
+        connection.clock.wake(at: dueAt) { [weak self] in
+            Task { @MainActor [weak self] in self?.retry(dueAt) }
         }
     }
 
@@ -215,8 +220,8 @@ extension StateReplica {
         reachable.filter { peers[$0]?.lacks(register) ?? false }.sorted()
     }
 
-    private func retry() {
-        isRetryPlanned = false
+    private func retry(_ dueAt: Duration) {
+        guard retries.takeDue(at: dueAt) else { return }
         isStoreAsked = true
         if hasFailedToPublish { (hasFailedToPublish, published) = (false, nil) }
         openRoute()

@@ -58,8 +58,8 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
     @ObservationIgnored var hasFailedToPublish = false
     @ObservationIgnored var revision: UInt64 = 0
     @ObservationIgnored var isWorking = false
-    @ObservationIgnored var isRetryPlanned = false
-    @ObservationIgnored var retryBackoff = StateTiming.retry
+    /// A peer that is there may take that long to say that it has the state.
+    @ObservationIgnored var retries = RetryPlan(from: .seconds(2), to: .seconds(300))
 
     @ObservationIgnored private var streams: Streams?
     @ObservationIgnored private var route: EnvelopeRoute?
@@ -273,11 +273,6 @@ final class StateReplica<State: Codable & Sendable & Equatable> {
         let isSynced = pending.isEmpty && isLoaded && early.isEmpty && (register.isEmpty || !peers.isEmpty)
         if isSynced != self.isSynced { self.isSynced = isSynced }
     }
-}
-
-enum StateTiming {
-    /// How long somebody who is there may take to say that he has it.
-    static var retry: Backoff { Backoff(from: .seconds(2), to: .seconds(300)) }
 }
 
 /// Why something has not been synced, by where it went wrong.

@@ -192,15 +192,16 @@ final class WatchChannel {
     /// Files may come as soon as the session is active. Those that come while the folder cannot be used, as on a full disk
     /// or a phone that has not been unlocked yet, are lost here, and sent again by a sender with this library, which has
     /// not heard that they were taken. Tried again after 1 s, doubling to 60 s.
-    private func openFiles(at folder: URL, patience: Duration = .seconds(1)) {
+    private func openFiles(at folder: URL, after backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(60))) {
         do {
             _ = try holder.files()
         } catch {
             guard !holder.isClosed else { return }
             core.diagnostics.publish(.fileTransferFailed(fileURL: folder, error: WatchConnectionError(error: error)))
             let clock = counterpart.clock
-            clock.wake(at: clock.elapsed + patience) { [weak self] in
-                Task { @MainActor in self?.openFiles(at: folder, patience: min(patience * 2, .seconds(60))) }
+            var backoff = backoff
+            clock.wake(at: clock.elapsed + backoff.next()) { [weak self, backoff] in
+                Task { @MainActor in self?.openFiles(at: folder, after: backoff) }
             }
         }
     }

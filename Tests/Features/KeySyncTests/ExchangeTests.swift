@@ -1,4 +1,5 @@
 import Foundation
+import MeshBase
 import MeshIdentity
 import MeshRegister
 import Testing
@@ -243,12 +244,26 @@ import Testing
         #expect(world.replicas["phone"]?.planRetries(at: world.now) == world.now + .seconds(2))
         world.deliverAll()
         // It came to know in another way that the watch has what it would have sent again.
-        world.replicas["phone"]?.peers["watch"]?.retryAt = world.now + .seconds(4)
+        world.replicas["phone"]?.peers["watch"]?.retry.plan(at: world.now + .seconds(2))
         #expect(world.replicas["phone"]?.planRetries(at: world.now) == nil)
         world.now += .seconds(100)
         world.set("phone", "a", "second")
         #expect(world.replicas["phone"]?.planRetries(at: world.now) == world.now + .seconds(2))
         #expect(world.letters.count == 1)
+    }
+
+    @Test func `A peer that comes back is asked again soon, however long it was silent`() throws {
+        var world = KeyWorld()
+        world.meet("phone")
+        var planned = world.replicas["phone"]?.planRetries(at: world.now)
+        for _ in 0..<8 {
+            world.now = try #require(planned)
+            world.replicas["phone"]?.tick(at: world.now)
+            planned = world.replicas["phone"]?.planRetries(at: world.now)
+        }
+        #expect(try #require(planned) > world.now + .seconds(60))
+        world.meet("phone")
+        #expect(world.replicas["phone"]?.planRetries(at: world.now) == world.now + .seconds(2))
     }
 
     /// What is sent arrives after `latency`; returns how many messages there were in an hour, and when the last one was sent.

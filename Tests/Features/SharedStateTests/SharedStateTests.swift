@@ -268,6 +268,21 @@ struct Bounds: Codable, Sendable, Equatable {
         #expect(here.replica.revision < 10)
     }
 
+    @Test func `A retry that is minutes away is brought forward when the peer comes back`() async throws {
+        var taken: EnvelopeRoute? = try phone.connection.route(featureID: "sessionmesh.state/settings") { _ in }
+        #expect(taken != nil)
+        let here = phone.state(Settings(), id: "settings")
+        let there = watch.state(Settings(), id: "settings")
+        world.cut("phone", "watch")
+        await world.run(for: .seconds(530))
+        #expect(here.lastSyncError as? ConnectionError == .idInUse(id: "sessionmesh.state/settings"))
+        taken = nil
+        world.heal()
+        #expect(await world.run { here.replica.reachable == ["watch"] })
+        #expect(await world.run(for: .seconds(3)) { here.lastSyncError == nil })
+        withExtendedLifetime(there) {}
+    }
+
     @Test func `A store that is full is said so, and the value travels all the same`() async throws {
         let here = phone.state(Settings())
         let there = watch.state(Settings())

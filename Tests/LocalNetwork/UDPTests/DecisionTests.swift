@@ -76,21 +76,6 @@
             #expect(told == [0, 2500, 5000, 7500, 10_000])
         }
 
-        @Test("Waiting doubles up to the longest, and never by less than the half of that")
-        func backoff() {
-            var random = SplitMix64(seed: 1)
-            var backoff = Backoff(from: .milliseconds(100), to: .seconds(30))
-            var longest = Duration.milliseconds(100)
-            for _ in 0..<20 {
-                let delay = backoff.next(&random)
-                #expect(delay <= longest && delay >= longest / 2)
-                longest = min(longest * 2, .seconds(30))
-            }
-            backoff.reset()
-            let afterSuccess = backoff.next(&random)
-            #expect(afterSuccess <= .milliseconds(100))
-        }
-
         @Test("Records are read the same in pieces of any size, and unknown ones skipped")
         func records() throws {
             var bytes = ByteBuffer()

@@ -100,6 +100,25 @@
             #expect(network.partings(0) == 0 && network.partings(1) == 0)
         }
 
+        @Test func `A peer that is back is greeted again soon, however long it was silent before`() throws {
+            var network = try Network()
+            let ids = (0..<2).map(network.id)
+            let greetings = [RelayTopic.hello(to: ids[0], from: ids[1]), .hello(to: ids[1], from: ids[0])].map(\.name)
+            network.loses = { greetings.contains($0.topic) }
+            network.meet()
+            network.wait(.seconds(60))
+            network.cores[1].relayDisconnected()
+            _ = network.cores[1].willConnect(token: [UInt8](repeating: 7, count: 16))
+            network.cores[1].relayConnected()
+            network.run()
+            network.cores[1].subscribed(network.now)
+            network.run()
+            network.loses = { _ in false }
+            #expect(network.connections(0) == 0)
+            network.wait(.seconds(3))
+            #expect(network.connections(0) == 1 && network.connections(1) == 1)
+        }
+
         /// A relay may hand over what it has kept of a peer before that peer's presence. Delivery lets go what comes from
         /// somebody whom the link has not found, and the relay does not repeat it.
         @Test(arguments: [LinkLane.queue, .latest])

@@ -135,6 +135,17 @@ import Testing
         #expect(ends.watch.told.filter { $0.hasPrefix("queue") }.sorted() == ["queue 1", "queue 2", "queue 3"])
     }
 
+    @Test func `A transfer that arrives brings those forward that failed`() throws {
+        let ends = try Ends()
+        ends.pair.watch.isDiskFull = true
+        try ends.phone.send(.queue, [1])
+        ends.pair.advance(by: .seconds(65))
+        ends.pair.watch.isDiskFull = false
+        try ends.phone.send(.queue, [2])
+        ends.pair.advance(by: .seconds(5))
+        #expect(ends.watch.told.filter { $0.hasPrefix("queue") }.sorted() == ["queue 1", "queue 2"])
+    }
+
     @Test func `What an earlier life has queued is delivered once, or taken back where a store offers it again`() throws
     {
         for cancels in [false, true] {

@@ -50,25 +50,19 @@ struct PackageName: Equatable {
     /// Ours without their prefix, since `XPlugin`, `XCodec` and `XLink` would be the same; the language's; and modules
     /// that the package imports.
     private static let reserved: Set<String> = [
-        "Base", "BenchmarkCases", "Benchmarks", "Bus", "Codec", "CodecBenchmark", "Compact", "CompactCodec", "Connection", "Delivery",
-        "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GatewayLab", "GatewayServer",
-        "GatewayTransport", "GPX", "GroceriesExample",
-        "Identity", "Inspector", "JSON", "JSONCodec", "KeySync", "Libdeflate", "LocalNetworkLab", "Loopback",
-        "LoopbackTransport",
-        "Mailbox",
-        "MQTT", "MQTTLab", "MQTTTransport", "NetworkBenchmarks",
-        "Payload", "Pipe", "PipeTransport", "PluginsTool", "PluginsToolKit", "Programs", "RedisLab",
-        "RedisReplay",
-        "Register",
-        "Relay",
-        "Requests", "Resume", "ResumeGateway", "ResumeWebSocket", "Scenario", "ScenarioTransport", "Security",
-        "Series", "Session", "SessionMesh", "SessionMeshWatchConnectivity", "SharedState", "SimulatedWatch",
-        "Simulation", "SQLite", "SQLiteStorage", "Storage", "Testing", "TestSupport", "TimerAnchor",
-        "ToolOutput", "Transport", "UDP", "UDPTransport", "VirtualTime", "WatchConnectivity",
-        "WatchConnectivityTransport", "WebSocket", "Wire", "WorkoutExample",
-        "CDNSSD", "CHiredis", "CLibdeflate", "CMosquitto", "COneThread", "CSQLite", "CZlib",
-        "Any", "Foundation", "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest",
-        "ArgumentParser", "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "TextTable", "X509",
+        "Base", "BenchmarkCases", "Benchmarks", "Bus", "Codec", "CodecBenchmark", "Compact", "CompactCodec",
+        "Connection", "Delivery", "Diagnostics", "Discovery", "Engine", "FileTransfer", "Fixtures", "GatewayLab",
+        "GatewayServer", "GatewayTransport", "GPX", "GroceriesExample", "Identity", "Inspector", "JSON", "JSONCodec",
+        "KeySync", "Libdeflate", "LocalNetworkLab", "Loopback", "LoopbackTransport", "Mailbox", "MQTT", "MQTTLab",
+        "MQTTTransport", "NetworkBenchmarks", "Payload", "Pipe", "PipeTransport", "PluginsTool", "PluginsToolKit",
+        "Programs", "RedisLab", "RedisReplay", "Register", "Relay", "Requests", "Resume", "ResumeGateway",
+        "ResumeWebSocket", "Scenario", "ScenarioTransport", "Security", "Series", "Session", "SessionMesh",
+        "SessionMeshWatchConnectivity", "SharedState", "SimulatedWatch", "Simulation", "SQLite", "SQLiteStorage",
+        "Storage", "Testing", "TestSupport", "TimerAnchor", "ToolOutput", "Transport", "UDP", "UDPTransport",
+        "VirtualTime", "WatchConnectivity", "WatchConnectivityTransport", "WebSocket", "Wire", "WorkoutExample",
+        "CDNSSD", "CHiredis", "CLibdeflate", "CMosquitto", "COneThread", "CSQLite", "CZlib", "Any", "Foundation",
+        "FoundationEssentials", "Protocol", "Self", "Swift", "Synchronization", "Type", "XCTest", "ArgumentParser",
+        "Crypto", "GRDB", "Logging", "NIOCore", "NIOPosix", "NIOSSL", "TextTable", "X509",
     ]
 }
 

@@ -27,9 +27,6 @@ public struct CodecTable: Sendable {
         return codecs[Int(place)]
     }
 
-    /// The codec of that name; nil when none is registered. O(codecs).
-    public subscript(name name: String) -> (any PayloadCodec)? { codecs.first { $0.id.name == name } }
-
     private mutating func add(_ codec: any PayloadCodec) throws(WireError) {
         let id = codec.id
         guard id.number != 0 else { throw WireError(.invalidValue, "codec '\(id.name)' has number 0") }

@@ -4,7 +4,7 @@
 /// connection is `corrupted` here; `FrameStreamDecoder` reads those.
 public struct FrameDecoder: ~Copyable, @unchecked Sendable {
     // Sendable although it holds a class that is not: the class is private to this one owner.
-    var bodies: BodyDecoder
+    private var bodies: BodyDecoder
     private let limits: FrameLimits
 
     /// - Parameter dictionaries: known beside the built-in one.
@@ -39,7 +39,7 @@ public struct FrameDecoder: ~Copyable, @unchecked Sendable {
     }
 
     /// The header of bytes that are one frame and nothing else.
-    func wholeFrame(_ frame: UnsafeRawBufferPointer) throws(WireError) -> FrameHeader {
+    private func wholeFrame(_ frame: UnsafeRawBufferPointer) throws(WireError) -> FrameHeader {
         guard let header = try FrameHeader.parse(frame, limits: limits) else {
             throw WireError(.truncated, "\(frame.count) bytes are less than a frame's header")
         }

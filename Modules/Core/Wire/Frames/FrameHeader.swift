@@ -115,7 +115,6 @@ extension FrameHeader {
 // MARK: - Writing
 
 /// A frame that is being written: where it begins, and the room that was left for its header.
-@usableFromInline
 struct OpenFrame {
     let start: Int
     let headerBytes: Int

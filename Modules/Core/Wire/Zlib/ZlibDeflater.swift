@@ -55,7 +55,7 @@ package final class ZlibDeflater {
         return nil
     }
 
-    func restart(with dictionary: CompressionDictionary? = nil) throws(WireError) {
+    private func restart(with dictionary: CompressionDictionary?) throws(WireError) {
         let status = deflateReset(stream)
         guard status == Z_OK else { throw .deflate(status) }
         guard let dictionary else { return }

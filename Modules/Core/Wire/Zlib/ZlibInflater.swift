@@ -56,7 +56,7 @@ package final class ZlibInflater {
         try checkOutput()
     }
 
-    func restart(with dictionary: CompressionDictionary? = nil) throws(WireError) {
+    private func restart(with dictionary: CompressionDictionary?) throws(WireError) {
         let status = inflateReset(stream)
         guard status == Z_OK else { throw failure(status) }
         guard let dictionary else { return }

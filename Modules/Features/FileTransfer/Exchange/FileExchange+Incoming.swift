@@ -1,4 +1,5 @@
 import Foundation
+import MeshBase
 import MeshConnection
 import MeshTransport
 
@@ -261,9 +262,8 @@ extension FileExchange {
         events.yield(
             .received(
                 ReceivedFile(offer, path: inbox.path(of: offer)) { [weak self] in await self?.accept(key) }, key: key))
-        claimInterval = Self.claimPatience.first
-        claimAt = now + claimInterval
-        wake(at: claimAt)
+        claims.reset()
+        wake(at: claims.plan(at: now))
     }
 
     /// The app has it.
@@ -280,11 +280,10 @@ extension FileExchange {
     func lookAfterUnclaimed(isForced: Bool = false) {
         let unclaimed = incoming.filter { $0.value.phase == .unclaimed }.sorted { $0.value.arrival < $1.value.arrival }
         guard !unclaimed.isEmpty else { return }
-        if let claimAt, claimAt > now, !isForced { return wake(at: claimAt) }
+        if !claims.takeDue(at: now), !isForced, let dueAt = claims.dueAt { return wake(at: dueAt) }
         for (key, file) in unclaimed where !inbox.isUnclaimed(file.offer) { accept(key) }
-        claimInterval = min(claimInterval * 2, Self.claimPatience.most)
-        claimAt = now + claimInterval
-        wake(at: claimAt)
+        claims.cancel()
+        wake(at: claims.plan(at: now))
     }
 
     /// This side does not want it any more, and has not been handed it.

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBase
 import MeshConnection
 import MeshIdentity
 import MeshStorage
@@ -24,9 +25,7 @@ struct Outgoing {
     var wantedSet: Set<FileRange> = []
     var isPumping = false
     var announced = 0.0
-    /// When the next offer is due.
-    var offerAt: Duration
-    var offerInterval = FileExchange.offerPatience.first
+    var offers = RetryPlan(from: FileExchange.offerPatience, to: .seconds(60))
     var isCarriedAnew = false
 }
 
@@ -79,7 +78,8 @@ extension FileExchange {
             header: header, place: RelativePath(of: path, from: inbox.path), startedAt: connection.clock.wall,
             peerID: target?.id, identity: source.identity)
         try write(record)
-        outgoing[id] = Outgoing(record: record, path: path, isReady: true, offerAt: now + Self.offerPatience.first)
+        outgoing[id] = Outgoing(record: record, path: path, isReady: true)
+        outgoing[id]?.offers.plan(at: now)
         report(.fileTransferStarted(fileURL: URL(fileURLWithPath: path), hasMetadata: metadata != nil))
         if header.isCarried {
             do throws(ConnectionError) {
@@ -90,7 +90,7 @@ extension FileExchange {
             }
         }
         post(.offer(header, chunkBytesMax: connection.chunkBytesMax), to: record.peerID)
-        wake(at: outgoing[id]?.offerAt)
+        wake(at: outgoing[id]?.offers.dueAt)
     }
 
     private func write(_ record: OutgoingRecord) throws(ConnectionError) {
@@ -149,9 +149,7 @@ extension FileExchange {
     /// Whether the transfer is that peer's: nobody else may say what becomes of it.
     private func bind(_ id: UUID, to peerID: String) -> Bool {
         guard let transfer = outgoing[id] else { return false }
-        outgoing[id]?.offerInterval = Self.offerPatience.first
-        outgoing[id]?.offerAt = now + Self.offerPatience.first
-        wake(at: outgoing[id]?.offerAt)
+        offerLater(id)
         if let bound = transfer.record.peerID { return bound == peerID }
         outgoing[id]?.record.peerID = peerID
         if let record = outgoing[id]?.record { try? write(record) }
@@ -166,14 +164,17 @@ extension FileExchange {
         events.yield(.progressed(.outgoing(id), fraction))
     }
 
+    /// Offers it after the shortest wait.
+    func offerLater(_ id: UUID) {
+        outgoing[id]?.offers.reset()
+        wake(at: outgoing[id]?.offers.plan(at: now))
+    }
+
     /// Offers it again when nothing has been heard for long enough.
     func repeatOffer(_ id: UUID) {
         guard let transfer = outgoing[id] else { return }
-        guard transfer.offerAt <= now else { return wake(at: transfer.offerAt) }
-        let interval = min(transfer.offerInterval * 2, Self.offerPatience.most)
-        outgoing[id]?.offerInterval = interval
-        outgoing[id]?.offerAt = now + interval
-        wake(at: outgoing[id]?.offerAt)
+        guard outgoing[id]?.offers.takeDue(at: now) == true else { return wake(at: transfer.offers.dueAt) }
+        wake(at: outgoing[id]?.offers.plan(at: now))
         let header = transfer.record.header
         if !transfer.isReady { return reopen(id) }
         // An offer says that nothing is owed.
@@ -320,8 +321,7 @@ extension FileExchange {
         outgoing[id]?.record.isDelivered = true
         outgoing[id]?.isReady = true
         if let record = outgoing[id]?.record { try? write(record) }
-        outgoing[id]?.offerAt = now + Self.offerPatience.first
-        wake(at: outgoing[id]?.offerAt)
+        offerLater(id)
     }
 
     /// The platform said that it was handed over, and it was not; once in a launch it is carried again.

@@ -1,4 +1,5 @@
 import Foundation
+import MeshBase
 import MeshConnection
 import MeshStorage
 
@@ -11,7 +12,8 @@ extension FileExchange {
         knowsOutgoing = true
         for record in records.sorted(by: { $0.startedAt < $1.startedAt }) {
             let (id, path) = (record.header.id, record.place.path(from: inbox.path))
-            outgoing[id] = Outgoing(record: record, path: path, isReady: false, offerAt: now)
+            outgoing[id] = Outgoing(record: record, path: path, isReady: false)
+            outgoing[id]?.offers.restart(dueAt: now)
             events.yield(.began(.outgoing(id), path: path, metadata: record.header.metadata))
             reopen(id)
         }
@@ -56,9 +58,8 @@ extension FileExchange {
         case .fileNotFound, .deliveryFailed: return finish(id, error)
         default: break
         }
-        guard let transfer = outgoing[id] else { return }
-        if transfer.offerAt <= now { outgoing[id]?.offerAt = now + transfer.offerInterval }
-        wake(at: outgoing[id]?.offerAt)
+        if outgoing[id]?.offers.takeDue(at: now) == true { outgoing[id]?.offers.plan(at: now) }
+        wake(at: outgoing[id]?.offers.dueAt)
     }
 
     /// Another date or place, and perhaps the same bytes. One after the other: a process has few descriptors.
@@ -105,8 +106,7 @@ extension FileExchange {
             repeatOffer(id)
         } catch .notActivated {
             // The platform starts after us; the next offer tries again.
-            outgoing[id]?.offerAt = now + Self.offerPatience.first
-            wake(at: outgoing[id]?.offerAt)
+            offerLater(id)
         } catch {
             finish(id, error)
         }

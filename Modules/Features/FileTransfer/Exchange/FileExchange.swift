@@ -23,9 +23,7 @@ actor FileExchange {
     /// Control messages that wait for the transport; more are let go, and the peer asks again.
     static let postingMax = 256
     /// Silence after which an offer is repeated, doubling.
-    static let offerPatience: (first: Duration, most: Duration) = (.seconds(5), .seconds(60))
-    /// How often files that wait for the app are looked after, doubling.
-    static let claimPatience: (first: Duration, most: Duration) = (.seconds(1), .seconds(60))
+    static let offerPatience = Duration.seconds(5)
 
     nonisolated let connection: any SessionConnection
     nonisolated let inbox: FileInbox
@@ -42,8 +40,8 @@ actor FileExchange {
     /// Files of earlier launches that have another date, in their turn to be read; the first is being read.
     var rereading: [UUID] = []
     var arrivals: UInt64 = 0
-    var claimInterval = FileExchange.claimPatience.first
-    var claimAt: Duration?
+    /// When files that wait for the app are looked after.
+    var claims = RetryPlan(from: .seconds(1), to: .seconds(60))
     private var wakeAt: Duration?
     /// The number of the connection on which each peer was reachable last; one for each peer that the transport knows.
     private var connectionNumbers: [String: UInt64] = [:]
@@ -243,8 +241,7 @@ extension FileExchange {
         activate()
         for id in outgoing.keys.sorted(by: { $0.uuidString < $1.uuidString }) {
             guard let peerID = outgoing[id]?.record.peerID, let peer = change.peer, peer.id != peerID else {
-                outgoing[id]?.offerInterval = Self.offerPatience.first
-                outgoing[id]?.offerAt = now
+                outgoing[id]?.offers.restart(dueAt: now)
                 repeatOffer(id)
                 continue
             }

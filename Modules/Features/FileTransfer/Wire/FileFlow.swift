@@ -160,7 +160,7 @@ extension FileFlow {
             giveUpAsked()
         }
         silence = min(max(silence + 1, isLossless ? 2 : 1), 16)
-        pausedUntil = now + min(.seconds(1) * (1 << min(silence, 6)), Self.patienceMax)
+        pausedUntil = now + patience()
     }
 
     /// The sender, which offers only when it owes nothing, offers the file again. Twice without a chunk in between, and with
@@ -170,7 +170,7 @@ extension FileFlow {
         guard isLossless else { return reconnected() }
         reconnected(isAnew: false)
         if let offeredAt {
-            guard now - offeredAt >= FileExchange.offerPatience.first else { return }
+            guard now - offeredAt >= FileExchange.offerPatience else { return }
             giveUpAsked()
             (silence, isLate) = (1, true)
         } else if asked.isEmpty {
@@ -294,9 +294,13 @@ extension FileFlow {
     /// When an unanswered chunk counts as lost. Each answer restarts the timer (RFC 6298, 5.3), so that a sender with a slow
     /// disk has time for every chunk.
     private func due(_ ask: Asked) -> Duration {
-        guard let smoothed else { return ask.at + min(.seconds(1) * (1 << min(silence, 6)), Self.patienceMax) }
+        guard let smoothed else { return ask.at + patience() }
         if ask.ticket < newestAnswered { return ask.at + smoothed + smoothed / 2 }
-        let usual = max(smoothed + variation * 4, Self.patienceMin)
-        return max(ask.at, heardAt ?? .zero) + min(usual * (1 << min(silence, 12)), Self.patienceMax)
+        return max(ask.at, heardAt ?? .zero) + patience(max(smoothed + variation * 4, Self.patienceMin))
+    }
+
+    /// Doubles with silence (RFC 6298, 5.5).
+    private func patience(_ usual: Duration = .seconds(1)) -> Duration {
+        min(usual * (1 << min(silence, 12)), Self.patienceMax)
     }
 }

@@ -111,15 +111,14 @@ struct ArrivingCopy: Sendable {
     private(set) var heardAt: Date
     private var askedAt: Date
     /// How long after that what was under way counts as lost; doubled each time, as it may be a slow link.
-    private var patience: Duration
-    private let shortestPatience: Duration
+    private var patience: Backoff
 
     init(_ piece: CopyPiece, from sender: String, size: Int, patience: Duration, at moment: Date) {
         id = piece.copy
         self.sender = sender
         self.size = size
         (heardAt, askedAt) = (moment, moment)
-        (self.patience, shortestPatience) = (patience, patience)
+        self.patience = Backoff(from: patience, to: patience * 32)
     }
 
     var isComplete: Bool { bytes.count == size }
@@ -131,7 +130,7 @@ struct ArrivingCopy: Sendable {
         else { return }
         bytes += piece.bytes
         heardAt = moment
-        patience = shortestPatience
+        patience.reset()
     }
 
     /// What is to be asked for next: nil while enough is under way.
@@ -144,9 +143,11 @@ struct ArrivingCopy: Sendable {
 
     /// The same once what was under way counts as lost; else nil.
     mutating func requestAgain(at moment: Date) -> CopyRequest? {
-        guard !isComplete, abs(moment.timeIntervalSince(max(heardAt, askedAt))) >= patience.seconds else { return nil }
+        guard !isComplete, abs(moment.timeIntervalSince(max(heardAt, askedAt))) >= patience.wait.seconds else {
+            return nil
+        }
         askedAt = moment
-        patience = min(patience * 2, shortestPatience * 32)
+        _ = patience.next()
         requestedEnd = min(size, bytes.count + Self.windowBytes)
         return request(from: bytes.count)
     }

@@ -202,10 +202,10 @@
 
     extension MosquittoClient {
         private static let keepAliveSeconds: Int32 = 20
-        private static let pauseMax = 5.0
 
         private func run() {
-            var pause = 0.05
+            var backoff = Backoff(from: .milliseconds(50), to: .seconds(5))
+            var random = SplitMix64(seed: .random(in: 0 ... .max))
             while !state.withLock({ $0.isStopping }) {
                 let began = ContinuousClock.now
                 let reason = connectOnce()
@@ -219,9 +219,8 @@
                 }
                 let observer = state.withLock { $0.observer }
                 if wasConnected { observer?.disconnected(reason) } else { observer?.refused(reason) }
-                if ContinuousClock.now - began > .seconds(5) { pause = 0.05 }
-                rest(pause)
-                pause = min(pause * 2, Self.pauseMax)
+                if ContinuousClock.now - began > .seconds(5) { backoff.reset() }
+                rest(backoff.next(&random))
             }
             let waiters = state.withLock { state in
                 state.hasEnded = true
@@ -232,9 +231,8 @@
             for waiter in waiters { waiter.resume() }
         }
 
-        /// Jittered, so that clients of a broker that comes back do not all come at once.
-        private func rest(_ seconds: Double) {
-            let end = ContinuousClock.now + .seconds(seconds * Double.random(in: 0.5...1))
+        private func rest(_ pause: Duration) {
+            let end = ContinuousClock.now + pause
             while !state.withLock({ $0.isStopping }), ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.02) }
         }
 

@@ -1,4 +1,5 @@
 #if MQTT || WebSocket
+    import MeshBase
     import MeshSecurity
     import MeshTransport
 
@@ -21,6 +22,7 @@
             let isNews = presence.isHere && presence != peer.presence
             update(id) {
                 $0.presence = presence
+                if isNews { $0.backoff.reset() }
                 if !presence.isHere { ($0.attemptDue, $0.attempt) = (nil, nil) }
             }
             learn(key, of: id)
@@ -47,9 +49,7 @@
             attempt.answered = hello.heard
             update(id) {
                 $0.attempt = attempt
-                $0.attemptCount += 1
-                $0.attemptDue =
-                    $0.isHere && $0.live == nil ? now + Self.pause(after: $0.attemptCount) : nil
+                $0.attemptDue = $0.isHere && $0.live == nil ? now + $0.backoff.next() : nil
             }
             publish(hello, to: key)
         }
@@ -89,7 +89,8 @@
             end(id, reason: nil)
             update(id) {
                 $0.live = attempt
-                ($0.heardAt, $0.deadline, $0.attemptCount) = (now, nil, 0)
+                ($0.heardAt, $0.deadline) = (now, nil)
+                $0.backoff.reset()
             }
             tell(peers[id]?.isGuest == true ? .connectedAsGuest(id) : .connected(id))
         }

@@ -1,4 +1,5 @@
 #if MQTT || WebSocket
+    import MeshBase
     import MeshSecurity
     import MeshTransport
 
@@ -36,7 +37,8 @@
             var live: LiveSeal?
             /// Keys that are being agreed on, maybe while others are in use.
             var attempt: LiveSeal?
-            var attemptCount = 0
+            /// Of greetings while it is said to be here and does not answer.
+            var backoff = RelayLinkCore.backoff
             var attemptDue: Duration?
             var heardAt = Duration.zero
             /// When it counts as gone unless it is heard.
@@ -66,8 +68,9 @@
         private var trusted: Set<PeerID> = []
         private var guests: Set<PeerID> = []
         var statistics = RelayLinkStatistics()
-        /// How often it has been said on this connection that this peer is there.
-        private var presenceCount = 0
+        /// Whether it has been said on this connection that this peer is there.
+        private var isAnnounced = false
+        private var presenceBackoff = RelayLinkCore.backoff
         private var presenceDue: Duration?
         private var reportedAt: Duration?
         private var directives: [Directive] = []
@@ -78,8 +81,8 @@
             self.answerTime = answerTime
         }
 
-        /// What is said again and again is said ever more slowly.
-        static func pause(after count: Int) -> Duration { .seconds(min(1 << min(count, 5), 20)) }
+        /// Before what was said is said again.
+        static var backoff: Backoff { Backoff(from: .seconds(2), to: .seconds(20)) }
 
         mutating func takeDirectives() -> [Directive] {
             defer { directives = [] }
@@ -115,7 +118,8 @@
 
         mutating func relayConnected() {
             isConnected = true
-            (presenceCount, presenceDue) = (0, nil)
+            (isAnnounced, presenceDue) = (false, nil)
+            presenceBackoff.reset()
             let filters =
                 [RelayTopic.inbox(of: own.id), RelayTopic.presence(own.id).name]
                 + peers.keys.sorted().map(presenceFilter)
@@ -124,14 +128,14 @@
 
         /// Only who can receive says that it is there.
         mutating func subscribed(_ now: Duration) {
-            guard isConnected, presenceCount == 0 else { return }
+            guard isConnected, !isAnnounced else { return }
             announce(now)
         }
 
         /// Says that this peer is there, until the relay shows that it has heard so.
         private mutating func announce(_ now: Duration) {
-            presenceCount += 1
-            presenceDue = now + Self.pause(after: presenceCount)
+            isAnnounced = true
+            presenceDue = now + presenceBackoff.next()
             tell(.publish(presenceMessage(isHere: true)))
         }
 

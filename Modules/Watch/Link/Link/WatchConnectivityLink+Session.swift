@@ -13,7 +13,7 @@ extension WatchConnectivityLink: WatchSessionListener {
     public func session(_ event: WatchSessionEvent, _ state: WCSessionState) {
         switch event {
         case .activated(error: .some): activateLater()
-        case .activated(error: nil): self.state.withLock { $0.activationBackoff.reset() }
+        case .activated(error: nil): self.state.withLock { $0.activations.reset() }
         case .reachabilityChanged: self.state.withLock { $0.isDistrusted = false }
         default: break
         }
@@ -124,17 +124,10 @@ extension WatchConnectivityLink: WatchSessionListener {
 
     /// Every failure is told to all who share the session: one attempt of each is planned at a time.
     private func activateLater() {
-        let delay: Duration? = state.withLock { state in
-            guard !state.isActivationPlanned else { return nil }
-            state.isActivationPlanned = true
-            return state.activationBackoff.next()
-        }
-        guard let delay else { return }
-        clock.wake(at: clock.elapsed + delay) { [weak self] in
-            let multiplexer = self?.state.withLock { state in
-                state.isActivationPlanned = false
-                return state.multiplexer
-            }
+        let now = clock.elapsed
+        guard let dueAt = state.withLock({ $0.activations.plan(at: now) }) else { return }
+        clock.wake(at: dueAt) { [weak self] in
+            let multiplexer = self?.state.withLock { $0.activations.takeDue(at: dueAt) ? $0.multiplexer : nil }
             multiplexer?.activate()
         }
     }
@@ -150,7 +143,7 @@ extension WatchConnectivityLink: WatchSessionListener {
             }
             state.peerLaunch = launch
             state.refusals = 0
-            state.distrustBackoff.reset()
+            state.distrust.reset()
             tell { $0.received(bytes, on: .datagram, from: address) }
             defer { state.isDistrusted = false }
             return state.isDistrusted
@@ -177,7 +170,7 @@ extension WatchConnectivityLink: WatchSessionListener {
             guard state.refusals >= Self.refusalsMax else { return nil }
             state.isDistrusted = true
             endConnection(&state, reason: "nobody takes messages although somebody is said to be there: \(error)")
-            return state.distrustBackoff.next()
+            return state.distrust.next()
         }
         calls.run()
         if let delay { trustLater(after: delay) } else { refresh() }
@@ -202,7 +195,7 @@ extension WatchConnectivityLink: WatchSessionListener {
             state.isDistrusted = true
             state.isCutOff = true
             endConnection(&state, reason: nil)
-            return state.distrustBackoff.next()
+            return state.distrust.next()
         }
         calls.run()
         if let delay { trustLater(after: delay) }
@@ -210,26 +203,25 @@ extension WatchConnectivityLink: WatchSessionListener {
 
     /// A user info has arrived, or has failed.
     private func finished(_ data: Data, _ error: (any Error)?) {
-        let failed: (LinkAddress, Duration)? = state.withLock { state -> (LinkAddress, Duration)? in
+        let now = clock.elapsed
+        let retry: (LinkAddress, Duration?)? = state.withLock { state in
             // A transfer that fails because nobody is there any more is made again when somebody is.
             guard let address = state.lastAddress else { return nil }
             guard let error, Self.mayPass(error) else {
                 let count = max((state.places[address]?.transferCount ?? 0) - 1, 0)
                 state.places[address]?.transferCount = count
-                state.places[address]?.backoff.reset()
                 if count <= Self.transfersMax / 2 { unblock(address, &state) }
-                return nil
+                return (address, state.places[address]?.retries.bringForward(at: now))
             }
             state.places[address]?.failed.append(data)
-            guard state.places[address]?.isRetryPlanned == false else { return nil }
-            state.places[address]?.isRetryPlanned = true
-            return (address, state.places[address]?.backoff.next() ?? .zero)
+            return (address, state.places[address]?.retries.plan(at: now))
         }
         calls.run()
-        guard let (address, delay) = failed else { return }
-        clock.wake(at: clock.elapsed + delay) { [weak self] in
-            self?.state.withLock { $0.places[address]?.isRetryPlanned = false }
-            self?.sendFailed(address)
+        guard let (address, dueAt) = retry, let dueAt else { return }
+        clock.wake(at: dueAt) { [weak self] in
+            if self?.state.withLock({ $0.places[address]?.retries.takeDue(at: dueAt) }) == true {
+                self?.sendFailed(address)
+            }
         }
     }
 

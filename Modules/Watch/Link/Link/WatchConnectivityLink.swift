@@ -76,9 +76,8 @@ public final class WatchConnectivityLink: TransportLink {
         var isDistrusted = false
         /// The other side's bytes made no sense.
         var isCutOff = false
-        var distrustBackoff = Backoff.ofSession
-        var activationBackoff = Backoff.ofSession
-        var isActivationPlanned = false
+        var distrust = Backoff(from: .seconds(1), to: .seconds(30))
+        var activations = RetryPlan.ofSession
         /// What has been told of each address that was ever there.
         var places: [LinkAddress: Place] = [:]
     }
@@ -87,8 +86,7 @@ public final class WatchConnectivityLink: TransportLink {
         /// User infos under way, and those that wait to be sent again.
         var transferCount = 0
         var failed: [Data] = []
-        var backoff = Backoff.ofSession
-        var isRetryPlanned = false
+        var retries = RetryPlan.ofSession
         /// `full` was said, and `writable` is to follow.
         var isBlocked = false
         /// What the context is to hold.
@@ -152,7 +150,7 @@ public final class WatchConnectivityLink: TransportLink {
     }
 }
 
-extension Backoff {
+extension RetryPlan {
     /// Before asking the system again: 1 s, doubling to 30 s.
-    static var ofSession: Backoff { Backoff(from: .seconds(1), to: .seconds(30)) }
+    static var ofSession: RetryPlan { RetryPlan(from: .seconds(1), to: .seconds(30)) }
 }

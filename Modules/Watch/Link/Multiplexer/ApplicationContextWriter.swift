@@ -25,8 +25,7 @@ public final class ApplicationContextWriter: Sendable {
         var values: [String: Data?] = [:]
         var isScheduled = false
         var isDirty = false
-        var backoff = Backoff.ofSession
-        var isRetryPlanned = false
+        var retries = RetryPlan.ofSession
         var onWritten: (@Sendable ((any Error)?) -> Void)?
     }
 
@@ -119,7 +118,7 @@ public final class ApplicationContextWriter: Sendable {
         context[Self.numberKey] = number &+ 1
         do {
             try session.updateApplicationContext(context)
-            state.withLock { $0.backoff.reset() }
+            state.withLock { $0.retries.reset() }
             tell(nil)
         } catch {
             tell(error)
@@ -135,16 +134,14 @@ public final class ApplicationContextWriter: Sendable {
     private func tell(_ error: (any Error)?) { state.withLock { $0.onWritten }?(error) }
 
     private func tryAgain() {
-        let delay: Duration? = state.withLock { state in
+        let now = clock.elapsed
+        let dueAt = state.withLock { state in
             state.isDirty = true
-            guard !state.isRetryPlanned else { return nil }
-            state.isRetryPlanned = true
-            return state.backoff.next()
+            return state.retries.plan(at: now)
         }
-        guard let delay else { return }
-        clock.wake(at: clock.elapsed + delay) { [weak self] in
-            self?.state.withLock { $0.isRetryPlanned = false }
-            self?.schedule()
+        guard let dueAt else { return }
+        clock.wake(at: dueAt) { [weak self] in
+            if self?.state.withLock({ $0.retries.takeDue(at: dueAt) }) == true { self?.schedule() }
         }
     }
 }

@@ -90,22 +90,44 @@ import Testing
         }
     }
 
-    /// Its own coding opens containers beyond the two that are in the bytes.
-    @Test func `A decimal is written at two levels and read at four`() throws {
-        let bytes = try codec.encode(price)
-        for depth in 1...5 {
-            let shallow = CompactCodec(depthMax: depth)
-            if depth < 4 {
-                expect(.tooDeep) { _ = try shallow.decode(Decimal.self, from: bytes) }
-            } else {
-                #expect(try shallow.decode(Decimal.self, from: bytes) == price)
+    @Test func `A decimal counts as two levels`() throws {
+        try requireLevels(2, price)
+    }
+
+    @Test func `A type that opens its containers itself is read at as many levels as it is written`() throws {
+        struct Sparse: Codable, Equatable {
+            enum Keys: CodingKey { case inner, later }
+            enum InnerKeys: CodingKey { case value }
+            var value = 7
+
+            init() {}
+
+            func encode(to encoder: any Encoder) throws {
+                var outer = encoder.container(keyedBy: Keys.self)
+                var inner = outer.nestedContainer(keyedBy: InnerKeys.self, forKey: .inner)
+                try inner.encode([value], forKey: .value)
+                try outer.encode([[value]], forKey: .later)
             }
-            if depth < 2 {
-                expect(.tooDeep) { _ = try shallow.encode(price) }
-            } else {
-                #expect(try shallow.encode(price) == bytes)
+
+            /// Leaves the reader inside, before a field that nothing reads.
+            init(from decoder: any Decoder) throws {
+                let outer = try decoder.container(keyedBy: Keys.self)
+                let inner = try outer.nestedContainer(keyedBy: InnerKeys.self, forKey: .inner)
+                value = try inner.decode([Int].self, forKey: .value)[0]
             }
         }
+        try requireLevels(2, Sparse())
+    }
+
+    private func requireLevels(_ levels: Int, _ value: some Codable & Equatable) throws {
+        let bytes = try codec.encode(value)
+        for depth in 1..<levels {
+            let shallow = CompactCodec(depthMax: depth)
+            expect(.tooDeep) { _ = try shallow.encode(value) }
+            expect(.tooDeep) { _ = try shallow.decode(type(of: value), from: bytes) }
+        }
+        let exact = CompactCodec(depthMax: levels)
+        #expect(try exact.decode(type(of: value), from: exact.encode(value)) == value)
     }
 
     // MARK: - Dictionaries

@@ -13,41 +13,24 @@ public struct CompactReader: ~Copyable {
     @usableFromInline var depth = 0
     /// The number of the field that was read last in that record.
     @usableFromInline var lastField: UInt32 = 0
-    @usableFromInline private(set) var depthMax = CompactLimit.depth
+    @usableFromInline let depthMax: Int
     /// 0x100 in a record with names, so that no head compares equal to a numbered one; else 0.
     @usableFromInline var nameMask: UInt32 = 0
     @usableFromInline var names = TextIndex()
     @usableFromInline var strings = StringIndex()
 
-    /// A reader of nothing, for messages that `begin` gives it.
-    init() {
-        bytes = WireReader(UnsafeRawBufferPointer(start: nil, count: 0))
-        base = bytes.cursor
-        recordStart = bytes.cursor
-    }
-
     @usableFromInline
     init(_ message: UnsafeRawBufferPointer, depthMax: Int = 32) throws(WireError) {
-        self.init()
-        try begin(message, depthMax: depthMax)
-    }
-
-    /// Reads another message, with the memory that it has.
-    @usableFromInline
-    mutating func begin(_ message: UnsafeRawBufferPointer, depthMax: Int) throws(WireError) {
-        guard message.count <= UInt32.max else {
-            throw WireError(.oversized, "a message of \(message.count) bytes exceeds 4 GiB")
-        }
         bytes = WireReader(message)
         base = bytes.cursor
         recordStart = bytes.cursor
-        (lastField, nameMask, depth) = (0, 0, 0)
         self.depthMax = depthMax
-        forgetTexts()
+        guard message.count <= UInt32.max else {
+            throw WireError(.oversized, "a message of \(message.count) bytes exceeds 4 GiB")
+        }
     }
 
-    /// Drops the strings that were read. What is read next must be begun.
-    @usableFromInline
+    /// Drops the strings that were read. A table may go to another reader then.
     mutating func forgetTexts() {
         names.removeAll()
         strings.removeAll()
@@ -98,16 +81,6 @@ extension CompactReader {
         return kind
     }
 
-    /// Reads an integer of any width.
-    ///
-    /// - Throws: `invalidValue` above `Int64.max`, `typeMismatch` for what is no integer, `truncated`.
-    @inlinable @inline(__always)
-    public mutating func readInt(_ kind: WireKind) throws(WireError) -> Int64 {
-        if _fastPath(kind == .int) { return try bytes.readSignedVarint() }
-        throw Self.isInteger(kind)
-            ? WireError(.invalidValue, "an integer exceeds 64 bits") : .mismatch(kind, wanted: "an integer")
-    }
-
     /// Any fixed-width integer, whichever width was written.
     @inlinable @inline(__always)
     public mutating func readInteger<Value: FixedWidthInteger>(
@@ -138,11 +111,6 @@ extension CompactReader {
         default:
             throw .mismatch(kind, wanted: "an integer")
         }
-    }
-
-    @usableFromInline
-    static func isInteger(_ kind: WireKind) -> Bool {
-        kind == .int || kind == .uint || kind == .int128 || kind == .uint128
     }
 }
 

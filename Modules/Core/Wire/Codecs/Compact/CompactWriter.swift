@@ -31,11 +31,6 @@ public struct CompactWriter: ~Copyable {
     /// Forgets the message and keeps the memory for the next one.
     mutating func reset(mode: CompactCodec.Mode, depthMax: Int) {
         if bytes.capacity <= CoderScratch.bytesMax { bytes.reset() } else { bytes = WireWriter(capacity: 512) }
-        begin(mode: mode, depthMax: depthMax)
-    }
-
-    /// Begins a message behind the bytes that are there.
-    mutating func begin(mode: CompactCodec.Mode, depthMax: Int) {
         depth = 0
         failure = nil
         names.removeAll()

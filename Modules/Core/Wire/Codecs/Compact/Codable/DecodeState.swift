@@ -110,7 +110,7 @@ extension DecodeState {
             depth: UInt8(truncatingIfNeeded: outer.depth))
         do {
             let value = try Value(from: decoder)
-            try state.pointee.finish(kind, from: start)
+            try state.pointee.finish(kind, from: start, depth: outer.depth)
             state.pointee.place = outer
             return value
         } catch let error as DecodingError {
@@ -147,7 +147,7 @@ extension DecodeState {
 
     /// Moves past a value that begins at `start` and whose container may have the cursor.
     @inline(__always)
-    private mutating func finish(_ kind: WireKind, from start: Int) throws(WireError) {
+    private mutating func finish(_ kind: WireKind, from start: Int, depth: Int) throws(WireError) {
         if _fastPath(ownerStart == start) {
             if kind == .list {
                 while listRemaining > 0 {
@@ -162,6 +162,8 @@ extension DecodeState {
             }
             return try reader.skipFields(named: kind == .namedRecord)
         }
+        // A container inside may have left its own depth.
+        reader.depth = depth
         reader.bytes.cursor = reader.base + start
         try reader.skip(kind)
     }
