@@ -199,25 +199,27 @@ let modules: [Module] = [
     // Relay: sealed messages through brokers and gateways
     Module(
         "MeshRelay", "Modules/Relay/Sealing", floor: 5,
-        uses: ["MeshFoundation", "MeshBase", "MeshTransport", "MeshSecurity"],
+        uses: [
+            "MeshFoundation", "MeshBase", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity",
+        ],
         needs: [crypto], tests: []),
     Module(
         "MeshMQTTTransport", "Modules/Relay/MQTT", floor: 6,
-        uses: [
-            "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery",
-            "MeshSecurity", "MeshRelay",
-        ], needs: [crypto, mosquitto],
-        tests: ["MeshWire", "MeshTesting", "MeshTestSupport", "MeshMQTTLab"]),
+        uses: ["MeshFoundation", "MeshBase", "MeshBus", "MeshTransport", "MeshSecurity", "MeshRelay"],
+        needs: [crypto, mosquitto],
+        tests: [
+            "MeshIdentity", "MeshStorage", "MeshDelivery", "MeshWire", "MeshTesting", "MeshTestSupport", "MeshMQTTLab",
+        ]),
     Module(
         "MeshMailbox", "Modules/Relay/Mailbox", floor: 3, form: .internalLibrary, uses: ["MeshWire"],
         tests: ["MeshBase"]),
     Module(
         "MeshGatewayTransport", "Modules/Relay/Gateway", floor: 6,
-        uses: [
-            "MeshBase", "MeshBus", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity",
-            "MeshRelay", "MeshMailbox", "MeshWebSocket",
-        ], needs: webSocket,
-        tests: ["MeshResumeGateway", "MeshGatewayServer", "MeshGatewayLab", "MeshTesting", "MeshTestSupport"]),
+        uses: ["MeshBase", "MeshBus", "MeshTransport", "MeshSecurity", "MeshRelay", "MeshMailbox", "MeshWebSocket"],
+        needs: webSocket,
+        tests: [
+            "MeshDelivery", "MeshResumeGateway", "MeshGatewayServer", "MeshGatewayLab", "MeshTesting", "MeshTestSupport",
+        ]),
 
     // Resume: streams that clients resume, and the gateways that serve them
     Module(

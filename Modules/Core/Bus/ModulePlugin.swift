@@ -68,7 +68,7 @@ extension ModulePlugin {
         row(
             "internet.relay", .feature, "MeshRelay",
             "A link between paired peers through what passes their messages on and reads none",
-            requires: ["core.transport", "core.security"]),
+            requires: ["core.delivery", "core.security"]),
         row(
             "internet.websocket", .feature, "MeshWebSocket",
             "WebSockets, served and dialled, over TLS or on loopback", requires: ["core.bus"]),

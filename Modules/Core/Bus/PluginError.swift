@@ -1,34 +1,27 @@
+public import MeshBase
+
 /// Why a bus could not be made. It names the plugin.
-public struct PluginError: Error, Sendable, CustomStringConvertible {
+public struct PluginError: CodedError {
     /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
-            case duplicateID, conflictingLimit, missingRequirement, circularRequirement, contributionFailed
-        }
-
-        private let value: Value
+        public let description: String
 
         /// Two plugins were listed under one id.
-        public static let duplicateID = Code(value: .duplicateID)
+        public static let duplicateID = Code(description: "duplicateID")
         /// Two plugins state different payload limits under one id.
-        public static let conflictingLimit = Code(value: .conflictingLimit)
+        public static let conflictingLimit = Code(description: "conflictingLimit")
         /// A plugin requires one that is not listed.
-        public static let missingRequirement = Code(value: .missingRequirement)
+        public static let missingRequirement = Code(description: "missingRequirement")
         /// Plugins require each other in a ring.
-        public static let circularRequirement = Code(value: .circularRequirement)
+        public static let circularRequirement = Code(description: "circularRequirement")
         /// A plugin's `contribute` threw.
-        public static let contributionFailed = Code(value: .contributionFailed)
-
-        public var description: String { value.rawValue }
+        public static let contributionFailed = Code(description: "contributionFailed")
     }
 
-    /// What went wrong, to branch on.
     public let code: Code
     /// The plugin at fault.
     public let plugin: PluginID
-    /// What happened, in words for people.
     public let message: String
-    /// The error underneath, where there is one.
     public let cause: (any Error)?
 
     public var description: String {

@@ -1,47 +1,41 @@
+public import MeshBase
+
 /// Why bytes could not be written or read. One pointer wide, so that hot paths may throw it as a typed error.
-public struct WireError: Error, Sendable {
+public struct WireError: CodedError {
     /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        enum Value: String {
-            case truncated, corrupted, oversized, foreign, unsupportedVersion, unknownCodec, unknownDictionary
-            case tooDeep, trailingBytes, missingField, unknownCase, typeMismatch, invalidValue, encodingFailed
-            case compressionFailed
-        }
-
-        let value: Value
+        public let description: String
 
         /// The input ends before the value does.
-        public static let truncated = Code(value: .truncated)
+        public static let truncated = Code(description: "truncated")
         /// The bytes contradict the format or their checksum.
-        public static let corrupted = Code(value: .corrupted)
+        public static let corrupted = Code(description: "corrupted")
         /// A stated bound would be exceeded; nothing was allocated for it.
-        public static let oversized = Code(value: .oversized)
+        public static let oversized = Code(description: "oversized")
         /// The bytes are not of this format.
-        public static let foreign = Code(value: .foreign)
+        public static let foreign = Code(description: "foreign")
         /// The format's version is newer than this reader; the message names it.
-        public static let unsupportedVersion = Code(value: .unsupportedVersion)
+        public static let unsupportedVersion = Code(description: "unsupportedVersion")
         /// The frame names a codec that is not registered here.
-        public static let unknownCodec = Code(value: .unknownCodec)
+        public static let unknownCodec = Code(description: "unknownCodec")
         /// The frame names a compression dictionary that is not registered here.
-        public static let unknownDictionary = Code(value: .unknownDictionary)
+        public static let unknownDictionary = Code(description: "unknownDictionary")
         /// Values are nested deeper than the reader allows.
-        public static let tooDeep = Code(value: .tooDeep)
+        public static let tooDeep = Code(description: "tooDeep")
         /// Bytes follow the end of the value.
-        public static let trailingBytes = Code(value: .trailingBytes)
+        public static let trailingBytes = Code(description: "trailingBytes")
         /// A field without which the value cannot be made is absent.
-        public static let missingField = Code(value: .missingField)
+        public static let missingField = Code(description: "missingField")
         /// An enum case that this version of the type does not have; the message names it.
-        public static let unknownCase = Code(value: .unknownCase)
+        public static let unknownCase = Code(description: "unknownCase")
         /// The value is of another kind than the type asks for.
-        public static let typeMismatch = Code(value: .typeMismatch)
+        public static let typeMismatch = Code(description: "typeMismatch")
         /// The value is of the right kind and outside what the type can hold.
-        public static let invalidValue = Code(value: .invalidValue)
+        public static let invalidValue = Code(description: "invalidValue")
         /// The codec can't keep the value, or a type encodes one value as two; the message names it.
-        public static let encodingFailed = Code(value: .encodingFailed)
+        public static let encodingFailed = Code(description: "encodingFailed")
         /// The compressor refused to work.
-        public static let compressionFailed = Code(value: .compressionFailed)
-
-        public var description: String { value.rawValue }
+        public static let compressionFailed = Code(description: "compressionFailed")
     }
 
     private final class Storage: Sendable {
@@ -51,9 +45,7 @@ public struct WireError: Error, Sendable {
         let path: [String]
 
         init(code: Code, message: String, cause: (any Error)?, path: [String] = []) {
-            self.code = code
-            self.message = message
-            self.cause = cause
+            (self.code, self.message, self.cause) = (code, message, cause)
             self.path = path
         }
     }
@@ -65,11 +57,8 @@ public struct WireError: Error, Sendable {
         storage = Storage(code: code, message: message, cause: cause)
     }
 
-    /// What went wrong, to branch on.
     public var code: Code { storage.code }
-    /// What happened, in words for people.
     public var message: String { storage.message }
-    /// The error underneath, where there is one.
     public var cause: (any Error)? { storage.cause }
     /// The fields and indices that lead to the value in question, outermost first; empty when that is not known.
     public var path: [String] { storage.path }
@@ -82,7 +71,7 @@ public struct WireError: Error, Sendable {
     }
 }
 
-extension WireError: CustomStringConvertible {
+extension WireError {
     public var description: String {
         let place = path.isEmpty ? "" : " at \(path.joined(separator: "."))"
         return cause.map { "\(code)\(place): \(message): \($0)" } ?? "\(code)\(place): \(message)"

@@ -1,4 +1,5 @@
 public import Foundation
+public import MeshBase
 
 /// Entries as JSON Lines: one object on a line, UTF-8, in the order in which they were recorded.
 public struct DiagnosticsRecording: Sendable {
@@ -51,33 +52,22 @@ public struct DiagnosticsRecording: Sendable {
 }
 
 /// Why a recording cannot be read.
-public struct DiagnosticsError: Error, Sendable, CustomStringConvertible {
+public struct DiagnosticsError: CodedError {
     /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String { case malformed, tooLarge }
-
-        private let value: Value
+        public let description: String
 
         /// A line is no entry.
-        public static let malformed = Code(value: .malformed)
+        public static let malformed = Code(description: "malformed")
         /// A line is longer, or there are more, than is read.
-        public static let tooLarge = Code(value: .tooLarge)
-
-        public var description: String { value.rawValue }
+        public static let tooLarge = Code(description: "tooLarge")
     }
 
-    /// What went wrong, to branch on.
     public let code: Code
-    /// What happened, in words for people.
     public let message: String
-    /// The error underneath, where there is one.
     public let cause: (any Error)?
 
     init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
-        self.code = code
-        self.message = message
-        self.cause = cause
+        (self.code, self.message, self.cause) = (code, message, cause)
     }
-
-    public var description: String { "\(code): \(message)" }
 }

@@ -1,6 +1,6 @@
 #if Inspector
     import Foundation
-    import MeshBase
+    public import MeshBase
     public import MeshDiagnostics
     import MeshWebSocket
     import NIOCore
@@ -74,32 +74,21 @@
     }
 
     /// Why there is no inspector.
-    public struct InspectorError: Error, Sendable, CustomStringConvertible {
+    public struct InspectorError: CodedError {
         /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
-            private enum Value: String { case unavailable }
-
-            private let value: Value
+            public let description: String
 
             /// The system has no such port to give; `cause` has its error.
-            public static let unavailable = Code(value: .unavailable)
-
-            public var description: String { value.rawValue }
+            public static let unavailable = Code(description: "unavailable")
         }
 
-        /// What went wrong, to branch on.
         public let code: Code
-        /// What happened, in words for people.
         public let message: String
-        /// The error underneath, where there is one.
         public let cause: (any Error)?
 
         init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
-            self.code = code
-            self.message = message
-            self.cause = cause
+            (self.code, self.message, self.cause) = (code, message, cause)
         }
-
-        public var description: String { "\(code): \(message)" }
     }
 #endif

@@ -1,3 +1,5 @@
+public import MeshBase
+
 /// Announces a service and finds those of others, on the networks that this machine is on: the contract of a backend.
 ///
 /// To the implementer:
@@ -143,43 +145,32 @@ public struct DiscoveryStatistics: Hashable, Sendable, Codable {
 }
 
 /// Why services cannot be looked for.
-public struct DiscoveryError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct DiscoveryError: CodedError, Hashable {
     /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        enum Value: String {
-            case noInterface, portTaken, notPermitted, systemCallFailed, unavailable, alreadyStarted, invalidName
-        }
-
-        let value: Value
+        public let description: String
 
         /// No interface of this machine carries multicast.
-        public static let noInterface = Code(value: .noInterface)
+        public static let noInterface = Code(description: "noInterface")
         /// Somebody has port 5353 and does not share it.
-        public static let portTaken = Code(value: .portTaken)
+        public static let portTaken = Code(description: "portTaken")
         /// The system refuses: a firewall, a sandbox, a person who was asked.
-        public static let notPermitted = Code(value: .notPermitted)
+        public static let notPermitted = Code(description: "notPermitted")
         /// A call of the system failed; the message says which.
-        public static let systemCallFailed = Code(value: .systemCallFailed)
+        public static let systemCallFailed = Code(description: "systemCallFailed")
         /// The system's responder does not run.
-        public static let unavailable = Code(value: .unavailable)
+        public static let unavailable = Code(description: "unavailable")
         /// It was started before; make another one.
-        public static let alreadyStarted = Code(value: .alreadyStarted)
+        public static let alreadyStarted = Code(description: "alreadyStarted")
         /// A label, key or type that does not fit its record.
-        public static let invalidName = Code(value: .invalidName)
-
-        public var description: String { value.rawValue }
+        public static let invalidName = Code(description: "invalidName")
     }
 
-    /// What went wrong, to branch on.
     public let code: Code
-    /// What happened, in words for people.
     public let message: String
 
     /// For implementers of a ``ServiceDiscovery``.
     public init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
+        (self.code, self.message) = (code, message)
     }
-
-    public var description: String { "\(code): \(message)" }
 }

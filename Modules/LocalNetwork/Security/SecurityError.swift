@@ -1,50 +1,36 @@
 #if UDP || MQTT || WebSocket
-    package import MeshBase
+    public import MeshBase
 
     /// Why an identity or the list of trusted peers is of no use. The message says what to do next.
-    public struct SecurityError: Error, Sendable, CustomStringConvertible {
+    public struct SecurityError: CodedError {
         /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
-            enum Value: String {
-                case notPrivate, damaged, newerVersion, missing, full, systemCallFailed, invalidArgument
-            }
-
-            let value: Value
-
-            init(_ value: Value) { self.value = value }
+            public let description: String
 
             /// Others may read or change the file, or it is none. Nothing of it was used.
-            public static let notPrivate = Code(.notPrivate)
+            public static let notPrivate = Code(description: "notPrivate")
             /// What is stored is not what was written. It stays as it is.
-            public static let damaged = Code(.damaged)
+            public static let damaged = Code(description: "damaged")
             /// A newer version of the library has written it. It stays as it is.
-            public static let newerVersion = Code(.newerVersion)
+            public static let newerVersion = Code(description: "newerVersion")
             /// The folder does not exist.
-            public static let missing = Code(.missing)
+            public static let missing = Code(description: "missing")
             /// There is no room for one more peer.
-            public static let full = Code(.full)
+            public static let full = Code(description: "full")
             /// The system refused; `errorNumber` says why.
-            public static let systemCallFailed = Code(.systemCallFailed)
+            public static let systemCallFailed = Code(description: "systemCallFailed")
             /// A name of a file that no file can have, or dates that no certificate can hold.
-            public static let invalidArgument = Code(.invalidArgument)
-
-            public var description: String { value.rawValue }
+            public static let invalidArgument = Code(description: "invalidArgument")
         }
 
-        /// What went wrong, to branch on.
         public let code: Code
-        /// What happened, in words for people.
         public let message: String
         /// What the system said, or 0.
         public let errorNumber: Int32
 
         package init(_ code: Code, _ message: String, errorNumber: Int32 = 0) {
-            self.code = code
-            self.message = message
-            self.errorNumber = errorNumber
+            (self.code, self.message, self.errorNumber) = (code, message, errorNumber)
         }
-
-        public var description: String { "\(code): \(message)" }
     }
 
     typealias PrivateFile = MeshBase.PrivateFile<SecurityError>

@@ -3,7 +3,8 @@
         public import Foundation
     #endif
     public import MeshBase
-    public import MeshRelay
+    // What its transport is.
+    @_exported public import MeshRelay
     public import MeshSecurity
     public import MeshTransport
 
@@ -30,19 +31,19 @@
         }
     }
 
-    extension RelayLink {
-        /// A link through a gateway.
-        /// - Throws: `WebSocketError` for a URL that is none or would send in clear text, and for authorities that cannot be
-        ///   read; `SecurityError` with `invalidArgument`.
-        public convenience init(
-            _ configuration: GatewayLinkConfiguration, diagnostics: Topic<SessionDiagnosticEvent>? = nil
-        ) throws {
-            try self.init(
-                identity: configuration.identity, trustedPeers: configuration.trustedPeers,
-                lanes: [.datagram: .gatewayMessage, .queue: .gatewayMessage, .latest: .gatewayMessage],
-                client: GatewayRelayClient(configuration, dial: try configuration.makeDial()), diagnostics: diagnostics)
+    extension GatewayLinkConfiguration: RelayLinkConfiguration {
+        public var lanes: [LinkLane: PayloadLimit] {
+            [.datagram: .gatewayMessage, .queue: .gatewayMessage, .latest: .gatewayMessage]
         }
+
+        /// A client over SwiftNIO.
+        /// - Throws: `WebSocketError` for a URL that is none or would send in clear text, and for authorities that cannot be
+        ///   read.
+        public func relayClient() throws -> any RelayClient { GatewayRelayClient(self, dial: try makeDial()) }
     }
+
+    /// A `LinkTransport` over a `RelayLink`: paired peers that reach each other through a gateway, wherever they are.
+    public typealias GatewaySessionSyncTransport = RelaySessionSyncTransport
 
     #if canImport(Darwin)
         extension RelayLink {
@@ -55,7 +56,7 @@
             ) throws {
                 try self.init(
                     identity: configuration.identity, trustedPeers: configuration.trustedPeers,
-                    lanes: [.datagram: .gatewayMessage, .queue: .gatewayMessage, .latest: .gatewayMessage],
+                    lanes: configuration.lanes,
                     client: GatewayRelayClient(
                         configuration, dial: try URLSessionMailboxSocket.makeDial(configuration.url, session)),
                     diagnostics: diagnostics)

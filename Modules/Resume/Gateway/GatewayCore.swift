@@ -28,7 +28,7 @@ public struct GatewayAdmission: Hashable, Sendable {
 /// of its user) and encodes its frame once for each encoding, `tick` O(connections that are due, or will be within a second).
 public struct GatewayCore: Sendable {
     private let settings: SharedSettings
-    private var admission: TokenBucket
+    private var admission: AdmissionLimit
     private var random: SplitMix64
     private var connections: [Int: GatewayConnection] = [:]
     private var sessions: [GatewaySessionID: Int] = [:]
@@ -40,8 +40,7 @@ public struct GatewayCore: Sendable {
     /// A gateway without connections. Whatever it draws follows from `seed`.
     public init(_ settings: GatewaySettings = .init(), admission: GatewayAdmission = .init(), seed: UInt64) {
         self.settings = SharedSettings(settings)
-        self.admission = TokenBucket(
-            perSecond: admission.perSecond, atOnce: admission.atOnce, horizon: .seconds(60))
+        self.admission = AdmissionLimit(admission)
         random = SplitMix64(seed: seed)
     }
 

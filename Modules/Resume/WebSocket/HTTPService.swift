@@ -47,7 +47,7 @@
                     .bind(host: "127.0.0.1", port: port).get()
                 return HTTPService(channel)
             } catch {
-                throw WebSocketError(.unavailable, "cannot serve at 127.0.0.1:\(port): \(error)", cause: error)
+                throw WebSocketError(.unavailable, "cannot serve at 127.0.0.1:\(port)", cause: error)
             }
         }
 

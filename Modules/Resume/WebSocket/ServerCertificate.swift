@@ -19,7 +19,7 @@
                     return try NIOSSLContext(configuration: configuration)
                 } catch {
                     throw WebSocketError(
-                        .invalidCertificate, "no TLS with '\(certificate)' and '\(key)': \(error)", cause: error)
+                        .invalidCertificate, "no TLS with '\(certificate)' and '\(key)'", cause: error)
                 }
             default: throw WebSocketError(.invalidCertificate, "a certificate and its key go together")
             }

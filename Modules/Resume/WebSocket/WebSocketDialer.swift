@@ -59,7 +59,7 @@
             } catch {
                 throw error as? WebSocketError
                     ?? WebSocketError(
-                        .unavailable, "cannot connect to \(address.host):\(address.port): \(error)", cause: error)
+                        .unavailable, "cannot connect to \(address.host):\(address.port)", cause: error)
             }
         }
 

@@ -52,7 +52,7 @@
                 return WebSocketServer(channel)
             } catch {
                 throw error as? WebSocketError
-                    ?? WebSocketError(.unavailable, "cannot serve at \(host):\(port): \(error)", cause: error)
+                    ?? WebSocketError(.unavailable, "cannot serve at \(host):\(port)", cause: error)
             }
         }
 

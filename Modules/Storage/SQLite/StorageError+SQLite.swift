@@ -17,7 +17,7 @@
             case let error as StorageError: self = error
             case let damage as Damage: self = .damaged(path, damage.detail)
             case let error as DatabaseError: self.init(error, path: path, systemError: systemError)
-            default: self.init(.unavailable, "'\(path)': \(error)", cause: error)
+            default: self.init(.unavailable, "'\(path)' cannot be used", cause: error)
             }
         }
 

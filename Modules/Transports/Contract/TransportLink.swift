@@ -163,37 +163,26 @@ extension LinkObserver {
 }
 
 /// Why a link did not take a packet.
-public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct LinkError: CodedError, Hashable {
     /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        enum Value: String {
-            case full, unreachable, oversized, closed
-        }
-
-        let value: Value
+        public let description: String
 
         /// No room now; `writable` follows.
-        public static let full = Code(value: .full)
+        public static let full = Code(description: "full")
         /// Nobody is at that address, or the lane needs a connection that there is not.
-        public static let unreachable = Code(value: .unreachable)
+        public static let unreachable = Code(description: "unreachable")
         /// The packet exceeds the lane's limit.
-        public static let oversized = Code(value: .oversized)
+        public static let oversized = Code(description: "oversized")
         /// The link has been closed, or has not been opened.
-        public static let closed = Code(value: .closed)
-
-        public var description: String { value.rawValue }
+        public static let closed = Code(description: "closed")
     }
 
-    /// What went wrong, to branch on.
     public let code: Code
-    /// What happened, in words for people.
     public let message: String
 
     /// For implementers of a ``TransportLink``.
     public init(_ code: Code, _ message: String = "") {
-        self.code = code
-        self.message = message
+        (self.code, self.message) = (code, message)
     }
-
-    public var description: String { message.isEmpty ? "\(code)" : "\(code): \(message)" }
 }

@@ -1,32 +1,21 @@
+public import MeshBase
+
 /// Why a transport did not begin.
-public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct DeliveryError: CodedError, Hashable {
     /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        enum Value: String {
-            case alreadyStarted, invalidConfiguration
-        }
-
-        let value: Value
-
-        init(_ value: Value) { self.value = value }
+        public let description: String
 
         /// `start` has been called before.
-        public static let alreadyStarted = Code(.alreadyStarted)
+        public static let alreadyStarted = Code(description: "alreadyStarted")
         /// A limit makes no sense, or a link offers no lane.
-        public static let invalidConfiguration = Code(.invalidConfiguration)
-
-        public var description: String { value.rawValue }
+        public static let invalidConfiguration = Code(description: "invalidConfiguration")
     }
 
-    /// What went wrong, to branch on.
     public let code: Code
-    /// What happened, in words for people.
     public let message: String
 
     init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
+        (self.code, self.message) = (code, message)
     }
-
-    public var description: String { "\(code): \(message)" }
 }

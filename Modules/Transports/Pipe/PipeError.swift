@@ -1,4 +1,4 @@
-import MeshBase
+public import MeshBase
 
 #if canImport(Darwin)
     import Darwin
@@ -11,37 +11,29 @@ import MeshBase
 #endif
 
 /// Why a pipe could not begin.
-public struct PipeError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct PipeError: CodedError, Hashable {
     /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
-            case badDescriptor, invalidPath, addressInUse, otherUser, notPrivate, alreadyStarted, systemCallFailed
-        }
-
-        private let value: Value
+        public let description: String
 
         /// The file descriptor is not open.
-        public static let badDescriptor = Code(value: .badDescriptor)
+        public static let badDescriptor = Code(description: "badDescriptor")
         /// No Unix socket can be at that path: it is empty, too long, or something else is there.
-        public static let invalidPath = Code(value: .invalidPath)
+        public static let invalidPath = Code(description: "invalidPath")
         /// Another process listens at that path.
-        public static let addressInUse = Code(value: .addressInUse)
+        public static let addressInUse = Code(description: "addressInUse")
         /// A process or a file of another user is at that path, or another user's process has come: also one of root's,
         /// unless this one is root's too.
-        public static let otherUser = Code(value: .otherUser)
+        public static let otherUser = Code(description: "otherUser")
         /// Others may put something else into that path's folder.
-        public static let notPrivate = Code(value: .notPrivate)
+        public static let notPrivate = Code(description: "notPrivate")
         /// `start` has been called before.
-        public static let alreadyStarted = Code(value: .alreadyStarted)
+        public static let alreadyStarted = Code(description: "alreadyStarted")
         /// The system refused a thread, a descriptor or a socket.
-        public static let systemCallFailed = Code(value: .systemCallFailed)
-
-        public var description: String { value.rawValue }
+        public static let systemCallFailed = Code(description: "systemCallFailed")
     }
 
-    /// What went wrong, to branch on.
     public let code: Code
-    /// What happened, in words for people.
     public let message: String
     /// The system's error number, 0 where there is none.
     public let errorNumber: Int32

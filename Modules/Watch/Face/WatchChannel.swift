@@ -233,25 +233,6 @@ private final class WeakChannel {
 }
 
 // What shared states, and features of the app's own, need of a connection.
-extension WatchChannel: SessionConnection {
-    nonisolated var transport: any SessionSyncTransport { core.transport }
-    nonisolated var sessionID: UUID { core.sessionID }
-    nonisolated var store: (any SessionStore)? { core.store }
-    nonisolated var diagnostics: Topic<DiagnosticEvent> { core.diagnostics }
-    nonisolated var health: ConnectionHealth { core.health }
-    nonisolated var clock: any DeliveryClock { core.clock }
-
-    nonisolated func stamp() -> HybridTimestamp { core.stamp() }
-    nonisolated func observe(_ stamp: HybridTimestamp) { core.observe(stamp) }
-    nonisolated func resume(at stamp: HybridTimestamp) { core.resume(at: stamp) }
-
-    nonisolated func route(
-        featureID: String, to handler: @escaping @Sendable (AnySessionSyncEnvelope) async -> Void
-    ) throws(ConnectionError) -> EnvelopeRoute {
-        try core.route(featureID: featureID, to: handler)
-    }
-
-    nonisolated func claim(_ id: String, for type: Any.Type) throws(ConnectionError) {
-        try core.claim(id, for: type)
-    }
+extension WatchChannel: ConnectionWrapper {
+    nonisolated var wrapped: any SessionConnection { core }
 }

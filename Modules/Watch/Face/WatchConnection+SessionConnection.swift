@@ -7,27 +7,9 @@ public import MeshStorage
 public import MeshTransport
 
 // What shared states, and features of the app's own, need of a connection.
-extension WatchConnection: SessionConnection {
-    public nonisolated var transport: any SessionSyncTransport { core.transport }
-    public nonisolated var sessionID: UUID { core.sessionID }
-    public nonisolated var store: (any SessionStore)? { core.store }
-    public nonisolated var diagnostics: Topic<DiagnosticEvent> { core.diagnostics }
-    public nonisolated var health: ConnectionHealth { core.health }
-    public nonisolated var clock: any DeliveryClock { core.clock }
-
-    public nonisolated func stamp() -> HybridTimestamp { core.stamp() }
-    public nonisolated func observe(_ stamp: HybridTimestamp) { core.observe(stamp) }
-    public nonisolated func resume(at stamp: HybridTimestamp) { core.resume(at: stamp) }
-
-    public nonisolated func route(
-        featureID: String, to handler: @escaping @Sendable (AnySessionSyncEnvelope) async -> Void
-    ) throws(ConnectionError) -> EnvelopeRoute {
-        try core.route(featureID: featureID, to: handler)
-    }
-
-    public nonisolated func claim(_ id: String, for type: Any.Type) throws(ConnectionError) {
-        try core.claim(id, for: type)
-    }
+extension WatchConnection: ConnectionWrapper {
+    /// The connection that all `WatchConnection`s of one session share.
+    public nonisolated var wrapped: any SessionConnection { core }
 }
 
 extension SharedState {

@@ -82,7 +82,7 @@
                     return error.code == .timedOut
                         ? "\(error.message): run `mesh pair` for the other peer within a minute, with the same secret and "
                             + "the same broker"
-                        : "not paired: \(error.message); try again on both, with a new secret"
+                        : "not paired: \(error.cause ?? error); try again on both, with a new secret"
                 }
             #endif
             return "nobody was paired: \(error)"

@@ -1,3 +1,5 @@
+import MeshBase
+
 /// What is under way on one interface.
 struct InterfaceState: Sendable {
     /// How far the names of this machine are on this interface.
@@ -61,13 +63,17 @@ struct InterfaceState: Sendable {
     init(_ interface: NetworkInterface, _ configuration: MulticastDNSConfiguration) {
         self.interface = interface
         cache = RecordCache(serviceLimit: configuration.serviceLimit, recordLimit: configuration.recordLimit)
-        newRecords = TokenBucket(perSecond: configuration.newRecordsPerSecond)
-        unicastReplies = TokenBucket(perSecond: configuration.unicastRepliesPerSecond)
-        questions = TokenBucket(perSecond: Self.questionsPerSecond)
+        newRecords = Self.bucket(configuration.newRecordsPerSecond)
+        unicastReplies = Self.bucket(configuration.unicastRepliesPerSecond)
+        questions = Self.bucket(Self.questionsPerSecond)
     }
 
     /// In all the packets of a second, of what is asked again or is missing.
     private static let questionsPerSecond = 256
+
+    private static func bucket(_ perSecond: Int) -> TokenBucket {
+        TokenBucket(perSecond: Double(perSecond), atOnce: perSecond)
+    }
 
     /// The families in which packets can be sent here.
     var families: [IPAddress.Family] {

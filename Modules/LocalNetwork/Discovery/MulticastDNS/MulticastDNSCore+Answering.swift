@@ -1,3 +1,5 @@
+import MeshBase
+
 extension MulticastDNSCore {
     /// Answers what is asked about our names, to all or to the asker, at once or after a moment (RFC 6762 section 6).
     mutating func answer(_ message: DNSMessage, _ source: MulticastDNSSource, _ index: Int) {

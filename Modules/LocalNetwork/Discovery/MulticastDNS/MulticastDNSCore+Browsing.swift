@@ -1,3 +1,5 @@
+import MeshBase
+
 extension MulticastDNSCore {
     /// Looks for services from now on.
     package mutating func browse(_ now: Duration) {

@@ -54,8 +54,8 @@
 
         static let endpointsMax = 16
         /// Connections to places that discovery names: of one peer, until it is found there, and of all.
-        static var allowance: DialAllowance { DialAllowance(32, perSecond: 1) }
-        private var allowanceOfAll = DialAllowance(128, perSecond: 4)
+        static var allowance: TokenBucket { TokenBucket(perSecond: 1, atOnce: 32) }
+        private var allowanceOfAll = TokenBucket(perSecond: 4, atOnce: 128)
         /// A peer has one, and for a while also the one before it.
         static let instancesExpected = 4
 
@@ -97,8 +97,8 @@
                         continue
                     }
                     endpoints = Array(endpoints.prefix(count))
-                    entry.allowance.take(count)
-                    allowanceOfAll.take(count)
+                    entry.allowance.take(now, count: count)
+                    allowanceOfAll.take(now, count: count)
                 }
                 entry.dueAt = nil
                 entry.isDialing = !endpoints.isEmpty
@@ -158,7 +158,7 @@
             if let target {
                 entries[target]?.peer = peer
                 entries[target]?.proven = endpoint
-                entries[target]?.allowance.reset()
+                entries[target]?.allowance.refill()
             }
             for target in targets(of: peer) {
                 entries[target]?.isDialing = false

@@ -1,4 +1,5 @@
 #if UDP
+    public import MeshBase
     import NIOCore
 
     #if canImport(Darwin)
@@ -12,46 +13,34 @@
     #endif
 
     /// Why a link could not begin.
-    public struct UDPLinkError: Error, Hashable, Sendable, CustomStringConvertible {
+    public struct UDPLinkError: CodedError, Hashable {
         /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
-            private enum Value: String {
-                case alreadyStarted, portTaken, notPermitted, noSuchAddress, noSuchInterface, invalidIdentity
-                case systemCallFailed
-            }
-
-            private let value: Value
+            public let description: String
 
             /// `open` has been called before.
-            public static let alreadyStarted = Code(value: .alreadyStarted)
+            public static let alreadyStarted = Code(description: "alreadyStarted")
             /// Somebody listens at that port.
-            public static let portTaken = Code(value: .portTaken)
+            public static let portTaken = Code(description: "portTaken")
             /// The system refuses: a low port, a sandbox, a firewall.
-            public static let notPermitted = Code(value: .notPermitted)
+            public static let notPermitted = Code(description: "notPermitted")
             /// This machine does not have that address.
-            public static let noSuchAddress = Code(value: .noSuchAddress)
+            public static let noSuchAddress = Code(description: "noSuchAddress")
             /// This machine does not have that interface.
-            public static let noSuchInterface = Code(value: .noSuchInterface)
+            public static let noSuchInterface = Code(description: "noSuchInterface")
             /// No certificate can be made of the identity.
-            public static let invalidIdentity = Code(value: .invalidIdentity)
+            public static let invalidIdentity = Code(description: "invalidIdentity")
             /// A call of the system failed; the message says which.
-            public static let systemCallFailed = Code(value: .systemCallFailed)
-
-            public var description: String { value.rawValue }
+            public static let systemCallFailed = Code(description: "systemCallFailed")
         }
 
-        /// What went wrong, to branch on.
         public let code: Code
-        /// What happened, in words for people.
         public let message: String
 
         /// For callers that stand in for a link.
         public init(_ code: Code, _ message: String) {
-            self.code = code
-            self.message = message
+            (self.code, self.message) = (code, message)
         }
-
-        public var description: String { "\(code): \(message)" }
     }
 
     extension UDPLinkError {

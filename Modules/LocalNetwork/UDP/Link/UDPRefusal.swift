@@ -5,47 +5,38 @@
     public struct UDPRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         /// Why it was not let in. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
-            private enum Value: String {
-                case unknownPeer, wrongPeer, noCertificate, downgrade, handshakeFailed, slowHandshake,
-                    oversizedHandshake
-                case tooManyConnections, noProtocol, unsupportedVersion, protocolError, clonedIdentity, unpaired
-                case refusedByPeer, wrongInterface
-            }
-
-            private let value: Value
+            public let description: String
 
             /// Its key is not one of a trusted peer or of a guest.
-            public static let unknownPeer = Code(value: .unknownPeer)
+            public static let unknownPeer = Code(description: "unknownPeer")
             /// Another peer was expected at that place: discovery was wrong or lied.
-            public static let wrongPeer = Code(value: .wrongPeer)
+            public static let wrongPeer = Code(description: "wrongPeer")
             /// It has not said who it is.
-            public static let noCertificate = Code(value: .noCertificate)
+            public static let noCertificate = Code(description: "noCertificate")
             /// It wants a version of TLS before 1.3.
-            public static let downgrade = Code(value: .downgrade)
+            public static let downgrade = Code(description: "downgrade")
             /// TLS came to no connection.
-            public static let handshakeFailed = Code(value: .handshakeFailed)
+            public static let handshakeFailed = Code(description: "handshakeFailed")
             /// It has not proven who it is in time.
-            public static let slowHandshake = Code(value: .slowHandshake)
+            public static let slowHandshake = Code(description: "slowHandshake")
             /// It has sent too much before proving who it is.
-            public static let oversizedHandshake = Code(value: .oversizedHandshake)
+            public static let oversizedHandshake = Code(description: "oversizedHandshake")
             /// So many have not proven who they are, or are of the same peer, that there is no room for it.
-            public static let tooManyConnections = Code(value: .tooManyConnections)
+            public static let tooManyConnections = Code(description: "tooManyConnections")
             /// It does not speak what this link speaks.
-            public static let noProtocol = Code(value: .noProtocol)
+            public static let noProtocol = Code(description: "noProtocol")
             /// It speaks no version of the link that is spoken here.
-            public static let unsupportedVersion = Code(value: .unsupportedVersion)
+            public static let unsupportedVersion = Code(description: "unsupportedVersion")
             /// What it has sent makes no sense.
-            public static let protocolError = Code(value: .protocolError)
+            public static let protocolError = Code(description: "protocolError")
             /// Two devices have one identity.
-            public static let clonedIdentity = Code(value: .clonedIdentity)
+            public static let clonedIdentity = Code(description: "clonedIdentity")
             /// It is not trusted any more.
-            public static let unpaired = Code(value: .unpaired)
+            public static let unpaired = Code(description: "unpaired")
             /// The other side has ended the connection before greeting: it does not know this peer, or wants another one.
-            public static let refusedByPeer = Code(value: .refusedByPeer)
+            public static let refusedByPeer = Code(description: "refusedByPeer")
             /// It comes over another network than the chosen one.
-            public static let wrongInterface = Code(value: .wrongInterface)
-
-            public var description: String { value.rawValue }
+            public static let wrongInterface = Code(description: "wrongInterface")
         }
 
         /// Why it was not let in.

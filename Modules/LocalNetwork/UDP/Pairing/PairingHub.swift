@@ -1,4 +1,5 @@
 #if UDP
+    import MeshBase
     import MeshDiscovery
     import MeshSecurity
     import NIOCore
@@ -34,7 +35,7 @@
         private var dialed: Set<String> = []
         private var nearby = NearbyAddresses()
         /// For what discovery names; a place that was named by hand needs none.
-        private var allowance = DialAllowance(64, perSecond: 4)
+        private var allowance = TokenBucket(perSecond: 4, atOnce: 64)
         private var timers: [Scheduled<Void>] = []
         private var current: (connection: PairingConnection, exchange: PairingExchange)?
 
@@ -152,8 +153,7 @@
             }
             guard current == nil else { return later() }
             if instance != nil {
-                guard allowance.available(now) > 0 else { return later() }
-                allowance.take(1)
+                guard allowance.take(now) else { return later() }
             }
             let bootstrap = ClientBootstrap(group: loop)
                 .connectTimeout(TimeAmount(configuration.handshake))

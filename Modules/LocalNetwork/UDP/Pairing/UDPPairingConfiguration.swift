@@ -49,26 +49,20 @@
     public struct UDPPairingError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Why it is thrown. Later versions may know more codes.
         public struct Code: Hashable, Sendable, CustomStringConvertible {
-            private enum Value: String {
-                case timedOut, failed, disconnected, declined, cancelled, alreadyRun
-            }
-
-            private let value: Value
+            public let description: String
 
             /// Nobody came, or nobody said yes, in time.
-            public static let timedOut = Code(value: .timedOut)
+            public static let timedOut = Code(description: "timedOut")
             /// The exchange has failed: another secret, or somebody between the two. See `cause`.
-            public static let failed = Code(value: .failed)
+            public static let failed = Code(description: "failed")
             /// The other side has gone in the middle of it.
-            public static let disconnected = Code(value: .disconnected)
+            public static let disconnected = Code(description: "disconnected")
             /// A person has said no.
-            public static let declined = Code(value: .declined)
+            public static let declined = Code(description: "declined")
             /// The task that ran it was cancelled.
-            public static let cancelled = Code(value: .cancelled)
+            public static let cancelled = Code(description: "cancelled")
             /// The window has been opened before.
-            public static let alreadyRun = Code(value: .alreadyRun)
-
-            public var description: String { value.rawValue }
+            public static let alreadyRun = Code(description: "alreadyRun")
         }
 
         /// What went wrong, to branch on.

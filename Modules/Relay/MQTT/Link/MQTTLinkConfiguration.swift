@@ -1,6 +1,7 @@
 #if MQTT
     public import MeshBase
-    public import MeshRelay
+    // What its transport is.
+    @_exported public import MeshRelay
     public import MeshSecurity
     public import MeshTransport
 
@@ -32,22 +33,20 @@
         public var clientID: String { "sessionmesh-\(identity.peerID.description.prefix(32))" }
     }
 
-    extension RelayLink {
-        /// A link over a broker.
-        /// - Throws: `MQTTError` and `SecurityError` with `invalidArgument`, and what `makeClient` throws.
-        public convenience init(
-            _ configuration: MQTTLinkConfiguration, diagnostics: Topic<SessionDiagnosticEvent>? = nil
-        ) throws {
-            try self.init(
-                identity: configuration.identity, trustedPeers: configuration.trustedPeers,
-                lanes: [.datagram: .mqttDatagram, .queue: .mqttMessage, .latest: .mqttMessage],
-                client: try configuration.makeClient?()
-                    ?? MosquittoClient(
-                        broker: configuration.broker, clientID: configuration.clientID,
-                        sessionExpiry: configuration.sessionExpiry),
-                answerTime: configuration.answerTime, diagnostics: diagnostics)
+    extension MQTTLinkConfiguration: RelayLinkConfiguration {
+        public var lanes: [LinkLane: PayloadLimit] {
+            [.datagram: .mqttDatagram, .queue: .mqttMessage, .latest: .mqttMessage]
+        }
+
+        /// libmosquitto's client, unless `makeClient` makes another.
+        /// - Throws: `MQTTError`; what `makeClient` throws.
+        public func relayClient() throws -> any RelayClient {
+            try makeClient?() ?? MosquittoClient(broker: broker, clientID: clientID, sessionExpiry: sessionExpiry)
         }
     }
+
+    /// A `LinkTransport` over a `RelayLink`: paired peers that meet at a broker, wherever they are.
+    public typealias MQTTSessionSyncTransport = RelaySessionSyncTransport
 
     extension PayloadLimit {
         /// One sealed message on the lanes `queue` and `latest`: fits AWS IoT Core, but not what Azure Event Grid retains.

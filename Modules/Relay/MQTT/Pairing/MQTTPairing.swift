@@ -109,7 +109,7 @@
             do {
                 perform(try state.withLock { try $0.core.received(bytes, start.duration(to: .now)) })
             } catch {
-                end(.failure(MQTTError(.notPaired, "the pairing has failed: \(error)", cause: error)))
+                end(.failure(MQTTError(.notPaired, "the pairing has failed", cause: error)))
             }
         }
 

@@ -18,7 +18,7 @@ extension SessionSnapshot {
             self = try JSONDecoder().decode(SessionSnapshot.self, from: Data(bytes))
         } catch {
             throw ResumeError(
-                .damaged, "what is stored is no session (\(error)); it is replaced when the next one begins",
+                .damaged, "what is stored is no session; it is replaced when the next one begins",
                 cause: error)
         }
     }

@@ -1,3 +1,5 @@
+public import MeshBase
+
 /// The last events of every stream, numbered. The plugin point for stores of a gateway; `ReplayBufferRules` says whether one
 /// keeps this contract.
 ///
@@ -165,36 +167,25 @@ public struct ReplayLimits: Hashable, Sendable {
 }
 
 /// Why a buffer did not do what it was asked for. The message says what to do next.
-public struct ReplayBufferError: Error, Sendable, CustomStringConvertible {
+public struct ReplayBufferError: CodedError {
     /// Why it is thrown. Later versions may know more codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        enum Value: String { case invalidEvent, invalidAddress, unavailable }
-
-        let value: Value
+        public let description: String
 
         /// The event's name or payload is none.
-        public static let invalidEvent = Code(value: .invalidEvent)
+        public static let invalidEvent = Code(description: "invalidEvent")
         /// What was given names no store.
-        public static let invalidAddress = Code(value: .invalidAddress)
+        public static let invalidAddress = Code(description: "invalidAddress")
         /// The store did not answer. An append may have happened.
-        public static let unavailable = Code(value: .unavailable)
-
-        public var description: String { value.rawValue }
+        public static let unavailable = Code(description: "unavailable")
     }
 
-    /// What went wrong, to branch on.
     public let code: Code
-    /// What happened, in words for people.
     public let message: String
-    /// The error underneath, where there is one.
     public let cause: (any Error)?
 
     /// For implementers of a ``ReplayBuffer``.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
-        self.code = code
-        self.message = message
-        self.cause = cause
+        (self.code, self.message, self.cause) = (code, message, cause)
     }
-
-    public var description: String { "\(code): \(message)" }
 }

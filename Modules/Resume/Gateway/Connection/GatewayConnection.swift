@@ -36,7 +36,7 @@ struct GatewayConnection: Sendable {
         identifyDue = now + settings.identifyTimeout
         heardAt = now
         frames = TokenBucket(
-            perSecond: Double(settings.framesPerMinute) / 60, atOnce: settings.framesAtOnce, horizon: .zero)
+            perSecond: Double(settings.framesPerMinute) / 60, atOnce: max(1, settings.framesAtOnce))
         send(.hello(settings.heartbeatInterval))
     }
 
@@ -99,7 +99,7 @@ extension GatewayConnection {
         guard bytes.count <= settings.frameBytesMax else {
             return close(.decodeError, "a frame has at most \(settings.frameBytesMax) bytes")
         }
-        guard frames.take(now) == nil else {
+        guard frames.take(now) else {
             return close(.rateLimited, "at most \(settings.framesPerMinute) frames a minute")
         }
         do throws(FrameError) {

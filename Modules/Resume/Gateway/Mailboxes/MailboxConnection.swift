@@ -62,9 +62,8 @@ struct MailboxConnection: Sendable {
         self.challenge = challenge
         openDue = now + settings.openTimeout
         heardAt = now
-        frames = TokenBucket(
-            perSecond: Double(settings.framesPerSecond), atOnce: settings.framesAtOnce, horizon: .zero)
-        follows = TokenBucket(perSecond: 1, atOnce: settings.followsAtOnce, horizon: .zero)
+        frames = TokenBucket(perSecond: Double(settings.framesPerSecond), atOnce: max(1, settings.framesAtOnce))
+        follows = TokenBucket(perSecond: 1, atOnce: max(1, settings.followsAtOnce))
         send(.challenge(challenge, heartbeat: settings.heartbeatInterval.milliseconds))
     }
 
@@ -161,7 +160,7 @@ struct MailboxConnection: Sendable {
     /// - Returns: nil where the device is closed for what it says.
     mutating func request(_ bytes: [UInt8], _ now: Duration) -> MailboxRequest? {
         guard !isClosed else { return nil }
-        if frames.take(now) != nil {
+        if !frames.take(now) {
             isHasty = true
             hastyCount += 1
             pauseOrResume()
@@ -174,7 +173,7 @@ struct MailboxConnection: Sendable {
         do throws(MailboxError) {
             heardAt = now
             let request = try MailboxRequest(bytes)
-            if case .follow = request, follows.take(now) != nil {
+            if case .follow = request, !follows.take(now) {
                 close(.rateLimited, "whom a device follows changes once a second at most")
                 return nil
             }

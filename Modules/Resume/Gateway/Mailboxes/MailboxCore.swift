@@ -24,7 +24,7 @@ package struct MailboxCore: Sendable {
 
     private let settings: MailboxSettings
     private let prove: Proof
-    private var admission: TokenBucket
+    private var admission: AdmissionLimit
     private var connections: [Int: MailboxConnection] = [:]
     /// Whose connection is here, by the mailbox' name.
     private var holders: [String: Int] = [:]
@@ -35,8 +35,7 @@ package struct MailboxCore: Sendable {
     package init(_ settings: MailboxSettings = .init(), admission: GatewayAdmission = .init(), proof: @escaping Proof) {
         self.settings = settings
         prove = proof
-        self.admission = TokenBucket(
-            perSecond: admission.perSecond, atOnce: admission.atOnce, horizon: .seconds(60))
+        self.admission = AdmissionLimit(admission)
     }
 
     /// Connections that are open.

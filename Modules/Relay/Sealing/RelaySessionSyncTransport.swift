@@ -1,28 +1,28 @@
-#if MQTT
-    public import Foundation
+#if MQTT || WebSocket
     public import MeshBase
     @_exported public import MeshDelivery
+    public import MeshFoundation
     public import MeshIdentity
-    public import MeshRelay
     import MeshSecurity
     public import MeshStorage
     public import MeshTransport
 
-    /// A `LinkTransport` over an `RelayLink`: paired peers that meet at a broker, wherever they are.
+    /// A `LinkTransport` over a ``RelayLink``: paired peers that meet at a relay, wherever they are.
     ///
     /// A peer's id is that of its key, so nobody can speak as somebody else.
-    public final class MQTTSessionSyncTransport: DeliveringTransport {
+    public final class RelaySessionSyncTransport: DeliveringTransport {
         public let delivery: LinkTransport
         /// What moves the bytes; it has the statistics.
         public let link: RelayLink
 
         /// The local peer's id is that of the identity.
         /// - Parameters:
+        ///   - configuration: names the relay: an `MQTTLinkConfiguration`, a `GatewayLinkConfiguration`, or an app's own.
         ///   - store: keeps what was accepted and not acknowledged; nil keeps it in memory.
-        ///   - diagnostics: receives reachability, what was rejected and what the broker refuses.
-        /// - Throws: `MQTTError`, and what `LinkTransport` throws.
+        ///   - diagnostics: receives reachability, what was rejected and what the relay refuses.
+        /// - Throws: what the link's initializer and `LinkTransport` throw.
         public init(
-            configuration: MQTTLinkConfiguration, deviceClass: SessionPeerDeviceClass = .unknown,
+            configuration: some RelayLinkConfiguration, deviceClass: SessionPeerDeviceClass = .unknown,
             appInstanceID: String = UUID().uuidString, userID: String? = nil, delivery: DeliveryConfiguration = .init(),
             store: (any SessionStore)? = nil, diagnostics: Topic<SessionDiagnosticEvent>? = nil
         ) throws {

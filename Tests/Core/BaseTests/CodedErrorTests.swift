@@ -1,0 +1,30 @@
+import MeshBase
+import Testing
+
+@Suite struct CodedErrorTests {
+    private struct Failure: CodedError {
+        struct Code: Hashable, Sendable, CustomStringConvertible {
+            let description: String
+        }
+
+        let code = Code(description: "refused")
+        var message = ""
+        var cause: (any Error)?
+    }
+
+    private struct Plain: CodedError {
+        let code = "plain"
+        let message = "no more is known"
+    }
+
+    @Test func `names the code, the message and the cause`() {
+        #expect("\(Failure(message: "ask again", cause: Plain()))" == "refused: ask again (plain: no more is known)")
+        #expect("\(Failure(message: "ask again"))" == "refused: ask again")
+        #expect("\(Failure())" == "refused")
+    }
+
+    @Test func `has no cause unless it keeps one`() {
+        let errors: [any CodedError] = [Plain(), Failure(), Failure(cause: Plain())]
+        #expect(errors.map { $0.cause == nil } == [true, true, false])
+    }
+}
