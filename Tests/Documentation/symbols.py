@@ -34,7 +34,9 @@ def module_options():
 
 def products():
     """Libraries that others may depend on, in the manifest's order."""
-    done = subprocess.run(["swift", "package", "dump-package"], cwd=ROOT, capture_output=True, text=True)
+    # Doesn't wait for a build in .build.
+    done = subprocess.run(
+        ["swift", "package", "--scratch-path", ".build-traits", "dump-package"], cwd=ROOT, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"the manifest cannot be read: {done.stderr.strip()}")
     return [product["name"] for product in json.loads(done.stdout)["products"] if "library" in product["type"]]
