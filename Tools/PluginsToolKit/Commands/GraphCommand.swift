@@ -6,13 +6,14 @@
     struct GraphCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: "graph",
-            abstract: "Show a package's modules by floor with what they import, or check the floors.",
+            abstract: "Show a package's modules by floor with what they use, or check the floors.",
             discussion: """
-                Rows: floor, module, path, imports (modules of the package), packages (products of others). \
-                With --check: path, line, message; none when the rules hold, else the exit code is 1.
+                Rows: floor, module, path, uses (modules of the package), packages (products of others). \
+                With --check: path, line, message; none when the rules hold, else the exit code is 1. That sources import \
+                only what their row declares is for `swift build --explicit-target-dependency-import-check error`.
                 """)
 
-        @Flag(help: "Check that imports point down, are declared, and that floors 0 to 2 use nothing from others.")
+        @Flag(help: "Check that modules use only lower floors, and floors 0 to 2 nothing from others.")
         var check = false
 
         @Option(help: ArgumentHelp("The package to look at.", valueName: "dir"))
@@ -23,12 +24,12 @@
         func run(on bus: PluginBus) throws {
             let package = try PackageSources(packagePath: packagePath)
             guard check else {
-                return try output.print(package.rows) { Self.table(of: package.rows).text() }
+                return try output.print(package.graph.rows) { Self.table(of: package.graph.rows).text() }
             }
             let violations = package.violations
             try output.print(violations) {
                 violations.isEmpty
-                    ? "\(package.graph.modules.count) modules and \(package.files.count) files keep the rules"
+                    ? "\(package.graph.modules.count) modules keep the rules"
                     : violations.map { $0.description.printable() }.joined(separator: "\n")
             }
             if !violations.isEmpty { throw ExitCode.failure }
@@ -36,9 +37,9 @@
 
         private static func table(of rows: [GraphRow]) -> Table {
             Table(
-                columns: [.number("Floor"), "Module", "Path", "Packages", "Imports"],
+                columns: [.number("Floor"), "Module", "Path", "Packages", "Uses"],
                 rows: rows.map {
-                    [$0.floor.map(String.init) ?? "?", $0.module, $0.path, $0.packages.list, $0.imports.list]
+                    [$0.floor.map(String.init) ?? "?", $0.module, $0.path, $0.packages.list, $0.uses.list]
                 })
         }
     }

@@ -13,6 +13,9 @@ struct ModuleGraph {
         let uses: [String]
         /// Products of other packages.
         let products: [String]
+
+        /// Floors 0 to 2 use nothing from other packages.
+        var isOnLowFloor: Bool { floor.map { $0 <= 2 } ?? false }
     }
 
     let modules: [Module]
@@ -20,25 +23,10 @@ struct ModuleGraph {
     func module(named name: String) -> Module? { modules.first { $0.name == name } }
 }
 
-extension ModuleGraph.Module {
-    /// What `import` calls it: `plugins-tool` is imported as `plugins_tool`.
-    var importName: String { Self.importName(of: name) }
-
-    static func importName(of name: String) -> String {
-        String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" })
-    }
-}
-
 /// A Swift file and the module that it belongs to.
 struct SourceFile {
     let module: String
     /// Relative to the package.
     let path: String
-    let imports: [SourceImport]
-
-    init(module: String, path: String, text: String) {
-        self.module = module
-        self.path = path
-        imports = SourceImport.all(in: text)
-    }
+    let text: String
 }

@@ -1,7 +1,7 @@
 import Foundation
 import MeshToolOutput
 
-/// A package on disk: its module graph and its sources.
+/// A package on disk: its module graph and the sources that the rules look at.
 struct PackageSources {
     let graph: ModuleGraph
     let manifest: String
@@ -9,7 +9,7 @@ struct PackageSources {
 
     var violations: [GraphViolation] { graph.violations(manifest: manifest, sources: files) }
 
-    /// Reads the manifest through `swift package dump-package` and every Swift file of every target.
+    /// Reads the manifest through `swift package dump-package`, and the Swift files of the lowest floors.
     /// - Throws: `ToolError`.
     init(packagePath: String) throws {
         let root = URL(fileURLWithPath: packagePath, isDirectory: true)
@@ -25,7 +25,7 @@ struct PackageSources {
         } catch {
             throw ToolError("`swift package dump-package` printed what this tool cannot read: \(error)")
         }
-        files = try graph.modules.flatMap { module in
+        files = try graph.modules.filter(\.isOnLowFloor).flatMap { module in
             try Self.swiftFiles(in: module.path, of: root).map { path in
                 let url = root.appendingPathComponent(path)
                 guard let text = try? String(contentsOf: url, encoding: .utf8) else {
@@ -78,22 +78,17 @@ struct GraphRow: Encodable {
     let floor: Int?
     let module: String
     let path: String
-    /// Modules of the package that its sources import.
-    let imports: [String]
-    /// Products of other packages that its sources import.
+    /// Modules of the package that its row declares.
+    let uses: [String]
+    /// Products of other packages that its row declares.
     let packages: [String]
 }
 
-extension PackageSources {
+extension ModuleGraph {
     /// Every module but test targets, lowest floor first.
     var rows: [GraphRow] {
-        graph.modules.filter { $0.kind != .tests }.map { module in
-            let imported = Set(files.filter { $0.module == module.name }.flatMap(\.imports).map(\.module))
-            return GraphRow(
-                floor: module.floor, module: module.name, path: module.path,
-                imports: graph.modules.filter { imported.contains($0.importName) }.map(\.name),
-                packages: module.products.filter { imported.contains(ModuleGraph.Module.importName(of: $0)) })
-        }
-        .sorted { ($0.floor ?? .max, $0.module) < ($1.floor ?? .max, $1.module) }
+        modules.filter { $0.kind != .tests }
+            .map { GraphRow(floor: $0.floor, module: $0.name, path: $0.path, uses: $0.uses, packages: $0.products) }
+            .sorted { ($0.floor ?? .max, $0.module) < ($1.floor ?? .max, $1.module) }
     }
 }
