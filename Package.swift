@@ -200,7 +200,8 @@ let modules: [Module] = [
     Module(
         "MeshRelay", "Modules/Relay/Sealing", floor: 5,
         uses: [
-            "MeshFoundation", "MeshBase", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery", "MeshSecurity",
+            "MeshFoundation", "MeshBase", "MeshIdentity", "MeshStorage", "MeshTransport", "MeshDelivery",
+            "MeshSecurity",
         ],
         needs: [crypto], tests: []),
     Module(
@@ -218,7 +219,8 @@ let modules: [Module] = [
         uses: ["MeshBase", "MeshBus", "MeshTransport", "MeshSecurity", "MeshRelay", "MeshMailbox", "MeshWebSocket"],
         needs: webSocket,
         tests: [
-            "MeshDelivery", "MeshResumeGateway", "MeshGatewayServer", "MeshGatewayLab", "MeshTesting", "MeshTestSupport",
+            "MeshDelivery", "MeshResumeGateway", "MeshGatewayServer", "MeshGatewayLab", "MeshTesting",
+            "MeshTestSupport",
         ]),
 
     // Resume: streams that clients resume, and the gateways that serve them
@@ -338,8 +340,8 @@ let modules: [Module] = [
     Module(
         "MeshMQTTLab", "Tests/Support/MQTT", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshBase", "MeshBus", "MeshPrograms", "MeshTransport", "MeshDelivery", "MeshSecurity",
-            "MeshRelay", "MeshMQTTTransport",
+            "MeshBase", "MeshBus", "MeshPrograms", "MeshTransport", "MeshDelivery", "MeshSecurity", "MeshRelay",
+            "MeshMQTTTransport",
         ]),
     Module(
         "MeshGatewayLab", "Tests/Support/Gateway", floor: 7, form: .internalLibrary,
@@ -350,10 +352,10 @@ let modules: [Module] = [
     Module(
         "MeshSimulation", "Tests/Simulation", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshStorage",
-            "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries",
-            "MeshSession", "MeshConnection", "MeshKeySync", "MeshSimulatedWatch", "MeshResume", "MeshMailbox",
-            "MeshResumeGateway", "MeshWatchConnectivityTransport", "MeshDiagnostics", "MeshTesting", "MeshVirtualTime",
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshIdentity", "MeshTimerAnchor", "MeshStorage", "MeshWire",
+            "MeshEngine", "MeshTransport", "MeshDelivery", "MeshScenarioTransport", "MeshSeries", "MeshSession",
+            "MeshConnection", "MeshKeySync", "MeshSimulatedWatch", "MeshResume", "MeshMailbox", "MeshResumeGateway",
+            "MeshWatchConnectivityTransport", "MeshDiagnostics", "MeshTesting", "MeshVirtualTime",
         ],
         tests: []),
     Module("COneThread", "Tests/OneThread", floor: 0, form: .internalLibrary),
@@ -382,7 +384,7 @@ let modules: [Module] = [
     Module(
         "MeshBenchmarkCases", "Tools/Bench/Cases", floor: 7, form: .internalLibrary,
         uses: [
-            "MeshBase", "MeshBus", "MeshFoundation", "MeshGPX", "MeshToolOutput", "MeshBenchmarks", "MeshIdentity",
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshGPX", "MeshToolOutput", "MeshBenchmarks", "MeshIdentity",
             "MeshStorage", "MeshWire", "MeshEngine", "MeshTransport", "MeshDelivery", "MeshScenarioTransport",
             "MeshSeries", "MeshSession", "MeshConnection", "MeshSharedState", "MeshKeySync", "MeshPipeTransport",
             "MeshTesting", "MeshSimulation",
@@ -397,19 +399,18 @@ let modules: [Module] = [
     Module(
         "PluginsToolKit", "Tools/PluginsToolKit", floor: 7,
         uses: [
-            "MeshFoundation", "MeshBase", "MeshBus", "MeshToolOutput", "MeshBenchmarks", "MeshIdentity",
-            "MeshStorage", "MeshWire", "MeshTransport", "MeshDelivery", "MeshTesting", "MeshResumeGateway",
-            "MeshDiagnostics", "MeshSimulation", "MeshCodecBenchmark", "MeshBenchmarkCases",
+            "MeshFoundation", "MeshBase", "MeshBus", "MeshToolOutput", "MeshBenchmarks", "MeshIdentity", "MeshStorage",
+            "MeshWire", "MeshTransport", "MeshDelivery", "MeshTesting", "MeshResumeGateway", "MeshDiagnostics",
+            "MeshSimulation", "MeshCodecBenchmark", "MeshBenchmarkCases",
         ],
         needs: [argumentParser, inspector],
         tests: ["MeshTestSupport", "plugins-tool"], embeds: ["Report/Report.html"]),
     Module(
         "plugins-tool", "Tools/plugins-tool", floor: 7, form: .executable,
         uses: [
-            "MeshBase", "MeshBus", "PluginsToolKit", "MeshToolOutput", "MeshBenchmarks", "SessionMesh",
-            "SessionMeshWatchConnectivity", "MeshLibdeflate", "MeshSQLiteStorage",
-            "MeshSimulation", "MeshNetworkBenchmarks", "MeshLocalNetworkLab", "MeshResumeGateway", "MeshRedisLab",
-            "MeshMQTTLab",
+            "MeshBus", "PluginsToolKit", "MeshToolOutput", "MeshBenchmarks", "SessionMesh",
+            "SessionMeshWatchConnectivity", "MeshLibdeflate", "MeshSQLiteStorage", "MeshSimulation",
+            "MeshNetworkBenchmarks", "MeshLocalNetworkLab", "MeshResumeGateway", "MeshRedisLab", "MeshMQTTLab",
             "MeshGatewayLab", "WorkoutExample",
         ], needs: nio + [security, mqttTransport]),
     Module(

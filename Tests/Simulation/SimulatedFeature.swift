@@ -35,7 +35,7 @@ extension SimulatedFeature {
 /// A feature to simulate, whatever its types.
 public struct SimulationSubject: Sendable {
     public let id: String
-    let run: @Sendable (Schedule, SimulationOptions) -> SeedOutcome
+    let run: @Sendable (Schedule, SimulationOptions) -> WorldOutcome
 
     public init<Feature: SimulatedFeature>(_ feature: Feature.Type) {
         self.init(id: Feature.id) { schedule, options in
@@ -56,7 +56,7 @@ public struct SimulationSubject: Sendable {
         }
     }
 
-    init(id: String, run: @escaping @Sendable (Schedule, SimulationOptions) -> SeedOutcome) {
+    init(id: String, run: @escaping @Sendable (Schedule, SimulationOptions) -> WorldOutcome) {
         self.id = id
         self.run = run
     }

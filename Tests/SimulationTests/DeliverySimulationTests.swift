@@ -10,7 +10,7 @@ import Testing
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let report = DeliverySimulation(envelopes: 10_000).run(seed: seed)
         #expect(report.failure == nil, "seed \(seed)")
-        #expect(report.delivered == 10_000)
+        #expect(report.counts["delivered"] == 10_000)
     }
 
     @Test(
@@ -33,7 +33,7 @@ import Testing
         simulation.lanes = [ScenarioLanes.datagrams, ScenarioLanes.network, ScenarioLanes.streams][Int(seed % 3)]
         let report = simulation.run(seed: seed)
         #expect(report.failure == nil, "seed \(seed)")
-        #expect(report.delivered == 300)
+        #expect(report.counts["delivered"] == 300)
     }
 
     @Test("Recorders around both ends change nothing", arguments: 0..<3 as Range<UInt64>)

@@ -8,7 +8,7 @@ import Testing
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
         let report = LobbySimulation(devices: devices).run(0..<20)
         for failure in report.failures {
-            let replay = "plugins-tool simulate --lobby --members \(devices) --seed \(failure.seed) --shrink"
+            let replay = "plugins-tool simulate lobby --members \(devices) --seed \(failure.seed) --shrink"
             Issue.record("\(failure.reason); replay with: \(replay)")
         }
         // Of two or three devices there is seldom one that has not been taken in from the beginning.
@@ -33,16 +33,14 @@ import Testing
         guard Simulation.canBreakRules else { return }
         let broken = LobbySimulation(mutation: "leftRunning")
         let failing = try #require(broken.run(0..<60, stopsAtFailure: true).failures.first)
-        let smaller = try #require(broken.shrunk(seed: failing.seed))
-        #expect(smaller.schedule.count < broken.schedule(ofSeed: failing.seed).count)
+        let smaller = try #require(broken.shrunk(broken.schedule(of: failing.seed)))
+        #expect(broken.text(of: smaller).count < broken.text(of: broken.schedule(of: failing.seed)).count)
     }
 
     @Test func `Recorders around all transports change nothing`() {
         guard #available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *) else { return }
-        var simulation = LobbySimulation()
-        simulation.comparesRecorder = true
-        for failure in simulation.run(100..<110).failures {
-            let replay = "plugins-tool simulate --lobby --recorded --seed \(failure.seed)"
+        for failure in LobbySimulation(comparesRecorder: true).run(100..<110).failures {
+            let replay = "plugins-tool simulate lobby --recorded --seed \(failure.seed)"
             Issue.record("\(failure.reason); replay with: \(replay)")
         }
     }

@@ -58,11 +58,11 @@ struct SettingTests {
             ("additionOnHearsay", 4),
         ])
     func brokenRule(name: String, count: UInt64) {
-        let report = simulation(Simulation.setting(for: name), mutation: name).run(0..<count) { !$0.failures.isEmpty }
+        let report = simulation(Simulation.setting(for: name), mutation: name).run(0..<count, stopsAtFailure: true)
         #expect(!report.failures.isEmpty, "\(name) is not noticed by seed \(count)")
     }
 }
 
-extension [SeedOutcome] {
-    fileprivate var pair: (SeedOutcome, SeedOutcome) { (self[0], self[1]) }
+extension [WorldOutcome] {
+    fileprivate var pair: (WorldOutcome, WorldOutcome) { (self[0], self[1]) }
 }

@@ -6,7 +6,7 @@ import Testing
 struct ShrinkingTests {
     /// Fails when a tap and a fault of the first peer are there together.
     private let subject = SimulationSubject(id: "pretended") { schedule, _ in
-        var outcome = SeedOutcome(seed: schedule.seed)
+        var outcome = WorldOutcome(seed: schedule.seed)
         let fails = schedule.taps.contains { $0.peer == 0 } && schedule.faults.contains { $0.peer == 0 }
         outcome.failure = fails ? "pretended" : nil
         return outcome
@@ -25,14 +25,14 @@ struct ShrinkingTests {
     @Test("a schedule that does not fail is not shrunk")
     func healthy() {
         let simulation = Simulation(subjects: [
-            SimulationSubject(id: "fine") { schedule, _ in SeedOutcome(seed: schedule.seed) }
+            SimulationSubject(id: "fine") { schedule, _ in WorldOutcome(seed: schedule.seed) }
         ])
         #expect(simulation.shrunk(Schedule(seed: 1)) == nil)
     }
 
-    @Test("a run counts its seeds and stops when it is told to")
+    @Test("a run counts its seeds and stops at the first that fails")
     func stopping() {
-        let report = Simulation(subjects: [subject]).run(0..<1_000) { !$0.failures.isEmpty }
+        let report = Simulation(subjects: [subject]).run(0..<1_000, stopsAtFailure: true)
         #expect(report.failures.count == 1)
         #expect(report.seeds == Int(report.failures[0].seed) + 1)
     }

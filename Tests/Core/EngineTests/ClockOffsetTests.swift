@@ -89,7 +89,7 @@ private struct TwoClocks {
         #expect(estimate.steadySince >= clocks.here.addingTimeInterval(clocks.offset - 3), "seed \(seed)")
     }
 
-    /// A late control of an earlier life hid every later round trip (seed 303 of `simulate --watch --sessions`).
+    /// A late control of an earlier life hid every later round trip (seed 303 of `simulate sessions`).
     @Test(arguments: [[0, 1], [1, 0]]) func `a peer has the clock of the life that was heard last`(order: [Int]) throws
     {
         var table = SourceTable(local: SessionSource(peerID: "watch"))
@@ -108,7 +108,7 @@ private struct TwoClocks {
         }
     }
 
-    /// The platform had kept it for 35 seconds (seed 2611262300000397 of `simulate --watch --sessions`).
+    /// The platform had kept it for 35 seconds (seed 2611262300000397 of `simulate sessions`).
     @Test func `a late round trip with an earlier life tells nothing of the present clock`() throws {
         var trips = RoundTrips()
         let isConclusive = [(begins: 30.0, takes: 0.2, ahead: 100.0), (0, 35, 3_000), (40, 0.2, 3_000)].map { trip in

@@ -269,7 +269,7 @@ typealias CounterLobby = SessionLobby<Counter, Tap, CounterReducer, AcceptingCon
         await world.settle(until: { isOne(lobbies) && lobbies[0].invitation?.number == 60_001 })
     }
 
-    /// Its opener crashed before the other member had the notice (seed 2611262306001388 of `simulate --lobby`).
+    /// Its opener crashed before the other member had the notice (seed 2611262306001388 of `simulate lobby`).
     @Test func `a device is told by a third one of a session that names it`() async throws {
         let world = VirtualWorld(seed: 1)
         let third = world.transport(tablet)

@@ -233,7 +233,7 @@ struct MailboxCoreTests {
         #expect(gateway.values.values([MailboxValue.presence], of: watch.description).values.first == [1, 3])
     }
 
-    /// `plugins-tool simulate --mailboxes --mutate opensOvertaken --seed 2000235`: why order is left to the seal's counter.
+    /// `plugins-tool simulate mailboxes --mutate opensOvertaken --seed 2000235`: why order is left to the seal's counter.
     @Test func `What a store has lost and its sender says again comes behind what the store took meanwhile`() throws {
         var (gateway, phone, watch) = try Self.pair()
         func post(_ number: UInt8) -> MailboxRequest {

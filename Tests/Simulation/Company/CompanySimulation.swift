@@ -12,9 +12,9 @@
 /// - P6: who hear each other come to hold the same, whoever is away;
 /// - P7: every device is a member in the end.
 ///
-/// ``run(_:stopsAtFailure:progress:)`` draws whole lives from seeds; ``search(_:progress:)`` visits every state of a few
+/// ``run(seed:trace:)`` draws whole lives from seeds; ``search(_:breaking:progress:)`` visits every state of a few
 /// members.
-public struct CompanySimulation: Sendable {
+public struct CompanySimulation: SeedSimulation {
     /// Of the first view: 2 to 16.
     public var members: Int
     public var mutations: Set<CompanyMutation>
@@ -25,32 +25,18 @@ public struct CompanySimulation: Sendable {
         self.mutations = mutations
     }
 
-    /// - Parameters:
-    ///   - trace: is told every step.
-    ///   - progress: is told after each seed.
-    public func run(
-        _ seeds: Range<UInt64>, stopsAtFailure: Bool = false, trace: (@Sendable (String) -> Void)? = nil,
-        progress: (CompanyReport) -> Void = { _ in }
-    ) -> CompanyReport {
-        var report = CompanyReport(members: members)
-        for seed in seeds {
-            let start = ContinuousClock.now
-            var run = CompanyRun(seed: seed, members: members, breaking: mutations)
-            run.trace = trace
-            do {
-                try run.play()
-            } catch {
-                report.failures.append(SeedFailure(seed: seed, reason: error.description))
-            }
-            report.seeds += 1
-            report.accepted += run.accepted.count
-            report.confirmed += run.ledger.confirmedCount
-            report.faults.merge(run.counts, uniquingKeysWith: +)
-            report.wallSeconds += start.duration(to: .now) / .seconds(1)
-            progress(report)
-            if stopsAtFailure, !report.failures.isEmpty { break }
-        }
-        return report
+    public static var mutationNames: [String] { CompanyMutation.allCases.map(\.name) }
+
+    /// Counts taps that a device has persisted.
+    public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {
+        var run = CompanyRun(seed: seed, members: members, breaking: mutations)
+        run.trace = trace
+        var outcome = SeedOutcome(seed: seed)
+        do { try run.play() } catch { outcome.failure = error.description }
+        outcome.faults = run.counts
+        outcome.counts = ["accepted": run.accepted.count, "confirmed": run.ledger.confirmedCount]
+        outcome.greatest = ["members": Double(members)]
+        return outcome
     }
 
     /// - Parameter progress: is told after each depth.
@@ -62,18 +48,4 @@ public struct CompanySimulation: Sendable {
         search.run(progress: progress)
         return search.report
     }
-}
-
-/// What became of many seeds of a `CompanySimulation`.
-public struct CompanyReport: SeedReport {
-    public let members: Int
-    public internal(set) var seeds = 0
-    public internal(set) var failures: [SeedFailure] = []
-    /// Taps that a device has persisted.
-    public internal(set) var accepted = 0
-    public internal(set) var confirmed = 0
-    public internal(set) var faults: [String: Int] = [:]
-    /// Nothing here waits for a clock.
-    public let simulatedSeconds = 0.0
-    public internal(set) var wallSeconds = 0.0
 }

@@ -2,9 +2,9 @@ import MeshBase
 import MeshScenarioTransport
 
 /// What happens to the devices of a lobby, and when. All of it follows from the seed.
-struct LobbySchedule {
+public struct LobbySchedule: Equatable, Sendable {
     /// Devices are told apart by their index.
-    enum Step: Hashable {
+    enum Step: Hashable, Sendable {
         case launch(Int)
         case crash(Int, losesStore: Bool)
         case open(Int)
@@ -21,7 +21,7 @@ struct LobbySchedule {
         case clock(Int, seconds: Int)
     }
 
-    struct Entry: Hashable {
+    struct Entry: Hashable, Sendable {
         let at: Duration
         let step: Step
     }
@@ -40,18 +40,11 @@ struct LobbySchedule {
 
     /// In the order of their ids: the first founds, where two meet.
     private static let names = ["desktop", "phone", "server", "tablet", "watch"]
-
-    /// Parts that can be left out, to find what a failure needs.
-    func without(_ range: Range<Int>) -> LobbySchedule {
-        var schedule = self
-        schedule.entries.removeSubrange(range)
-        return schedule
-    }
 }
 
 extension LobbySchedule: CustomStringConvertible {
     /// What a person reads about a failing seed.
-    var description: String {
+    public var description: String {
         let all = Set(0..<devices)
         let memory = keepers == all ? "" : ", \(Self.names(of: all.subtracting(keepers))) without a store"
         let away = absent.map { ", \(Self.name(of: $0)) away until the others have agreed" } ?? ""

@@ -13,8 +13,8 @@ extension MailboxRun {
             case .send(let bytes): send(.toDevice(key: key, bytes), key, up: false)
             case .close: send(.deviceHears(end: key), key, up: false)
             case .write(let write):
-                pipes[key]?.writes.append(write)
-                if pipes[key]?.writes.count == 1 { enter(.write(key: key), within: storeDelay) }
+                writes[key, default: []].append(write)
+                if writes[key]?.count == 1 { enter(.write(key: key), within: storeDelay) }
             // A socket that is not read: what comes next stays in it.
             case .pause, .resume, .tell: break
             case .authenticate: enter(.answer(key: key, directive), within: 20)
@@ -49,11 +49,11 @@ extension MailboxRun {
 
     /// One after another for each connection.
     mutating func writeNext(_ key: Int) {
-        guard let write = pipes[key]?.writes.first, let gateway = pipes[key]?.gateway else { return }
-        pipes[key]?.writes.removeFirst()
-        if pipes[key]?.writes.isEmpty == false { enter(.write(key: key), within: storeDelay) }
+        guard let write = writes[key]?.first, let gateway = pipes[key]?.gateway else { return }
+        writes[key]?.removeFirst()
+        if writes[key]?.isEmpty == false { enter(.write(key: key), within: storeDelay) }
         let outcome: MailboxOutcome
-        if pipes[key]?.hasFailed == true, write.isPost, !faults.writesOn {
+        if failedKeys.contains(key), write.isPost, !faults.writesOn {
             outcome = .failed("unavailable")
         } else if now < downUntil {
             // It may have happened all the same.
@@ -62,7 +62,7 @@ extension MailboxRun {
         } else {
             outcome = perform(write)
         }
-        if case .failed = outcome { pipes[key]?.hasFailed = true }
+        if case .failed = outcome { failedKeys.insert(key) }
         if outcome == .done { note(write, key) }
         gateways[gateway].wrote(write, outcome, on: key, time)
         carryOut(gateway: gateway)
@@ -129,18 +129,14 @@ extension MailboxRun {
             count("gateway killed")
             let gateway = Int(random.upTo(1))
             gateways[gateway] = makeGateway()
-            for (key, pipe) in pipes.sorted(by: { $0.key < $1.key }) where pipe.gateway == gateway {
+            for key in keys(at: gateway) {
                 // What it was about to write is gone with it.
-                pipes[key]?.writes = []
+                writes[key] = []
                 cut(key)
             }
         case 70..<78: if faults.losesStore { loseStore() }
-        case 78..<90:
-            count("store down")
-            downUntil = now + random.upTo(10_000_000_000)
-        default:
-            count("store slow")
-            slowUntil = now + random.upTo(10_000_000_000)
+        case 78..<90: stopStore()
+        default: slowStore()
         }
     }
 
@@ -163,31 +159,6 @@ extension MailboxRun {
                 if letters[sender][receiver].latestIsAnswered { letters[sender][receiver].latestIsExcused = true }
             }
         }
-    }
-
-    private mutating func count(_ fault: String) { faultCounts[fault, default: 0] += 1 }
-
-    /// Each side hears of it by itself, at once or much later.
-    mutating func cut(_ key: Int, deviceKnows: Bool = true) {
-        guard pipes[key]?.isUp == true else { return }
-        pipes[key]?.isUp = false
-        enter(.gatewayHears(end: key), within: random.happens(rate: 0.5) ? 10 : 50_000)
-        // A socket that looks open is found dead by its heartbeats.
-        if deviceKnows, !random.happens(rate: 0.2) { enter(.deviceHears(end: key), within: 100) }
-    }
-
-    /// In order, while the connection lives.
-    mutating func send(_ step: Step, _ key: Int, up: Bool) {
-        guard var pipe = pipes[key], pipe.isUp else { return }
-        let arrival = now + 1_000_000 + random.upTo(40_000_000)
-        if up {
-            pipe.upFreeAt = max(pipe.upFreeAt + 1, arrival)
-            queue.enter(step, at: pipe.upFreeAt)
-        } else {
-            pipe.downFreeAt = max(pipe.downFreeAt + 1, arrival)
-            queue.enter(step, at: pipe.downFreeAt)
-        }
-        pipes[key] = pipe
     }
 }
 

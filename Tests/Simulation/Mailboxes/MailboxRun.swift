@@ -9,7 +9,7 @@ import MeshVirtualTime
 ///
 /// Of every sender each receiver gets what was accepted, in order; what was acknowledged before the store lost everything may be
 /// missing. In the end everybody knows that the others are there, and has their newest values.
-struct MailboxRun {
+struct MailboxRun: GatewayRun {
     struct Faults {
         var losesStore = true
         /// A gateway that goes on writing after a write that has failed.
@@ -22,7 +22,7 @@ struct MailboxRun {
         var keepsEpoch = false
     }
 
-    enum Step {
+    enum Step: GatewayStep {
         case post(device: Int)
         case dial(device: Int)
         case deviceTick(Int)
@@ -50,17 +50,6 @@ struct MailboxRun {
         var presences: [MailboxID: [UInt8]] = [:]
     }
 
-    struct Pipe {
-        let device: Int
-        let gateway: Int
-        var upFreeAt: UInt64 = 0
-        var downFreeAt: UInt64 = 0
-        var isUp = true
-        /// What the gateway has to write for it, in order.
-        var writes: [MailboxWrite] = []
-        var hasFailed = false
-    }
-
     /// What one device has said to another.
     struct Correspondence {
         /// Queued messages that were accepted: their numbers, and whether their answer came before the store lost them.
@@ -83,7 +72,11 @@ struct MailboxRun {
     var gateways: [MailboxCore] = []
     var contents: ReplayContents
     var values = MailboxValues(streamsMax: 1000)
-    var pipes: [Int: Pipe] = [:]
+    var pipes: [Int: GatewayPipe] = [:]
+    /// By connection: what its gateway has to write, in order.
+    var writes: [Int: [MailboxWrite]] = [:]
+    /// Connections of which a write has failed.
+    var failedKeys: Set<Int> = []
     var letters: [[Correspondence]] = []
     var keyCount = 0
     var postCount = 0
@@ -123,23 +116,12 @@ struct MailboxRun {
 
     /// - Returns: what is wrong.
     mutating func run() -> String? {
-        runUntil(milliseconds: 120_000)
-        areFaultsOver = true
-        (downUntil, slowUntil) = (0, 0)
-        runUntil(milliseconds: 400_000)
+        playFaults()
         // Who was written to before its mailbox was known again is written to once more.
         for index in devices.indices { for _ in 0..<3 { post(from: index) } }
         runUntil(milliseconds: 500_000)
         check()
         return complaint
-    }
-
-    private mutating func runUntil(milliseconds end: UInt64) {
-        while complaint == nil, let time = queue.nextTime, time <= end * 1_000_000, let (at, step) = queue.take() {
-            now = max(now, at)
-            take(step)
-        }
-        now = end * 1_000_000
     }
 
     private mutating func check() {
@@ -158,12 +140,6 @@ struct MailboxRun {
                 }
             }
         }
-    }
-
-    var time: Duration { Duration(nanoseconds: now) }
-
-    mutating func enter(_ step: Step, within milliseconds: UInt64) {
-        queue.enter(step, at: now + random.upTo(milliseconds * 1_000_000))
     }
 
     func makeGateway() -> MailboxCore {
@@ -247,7 +223,7 @@ extension MailboxRun {
         keyCount += 1
         let key = keyCount
         devices[device].key = key
-        pipes[key] = Pipe(device: device, gateway: Int(random.upTo(1)))
+        pipes[key] = GatewayPipe(device: device, gateway: Int(random.upTo(1)))
         devices[device].core.connected(time)
         let challenge = (0..<MailboxFrame.challengeByteCount).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         gateways[pipes[key]?.gateway ?? 0].open(key, challenge: challenge, time)

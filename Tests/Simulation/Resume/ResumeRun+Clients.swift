@@ -11,7 +11,7 @@ extension ResumeRun {
         guard clients[client].key == nil else { return }
         keyCount += 1
         clients[client].key = keyCount
-        pipes[keyCount] = Pipe(client: client, gateway: Int(random.upTo(1)))
+        pipes[keyCount] = GatewayPipe(device: client, gateway: Int(random.upTo(1)))
         gateways[pipes[keyCount]?.gateway ?? 0].open(keyCount, time)
         clients[client].core.open()
         carryOut(client)
@@ -22,18 +22,18 @@ extension ResumeRun {
         guard let pipe = pipes[key], pipe.isUp else { return }
         gateways[pipe.gateway].flushed(bytes.count, on: key, time)
         carryOut(gateway: pipe.gateway)
-        guard clients[pipe.client].key == key else { return }
+        guard clients[pipe.device].key == key else { return }
         do {
             let frame = try ServerFrame(json: bytes)
-            if let wait = frame.retryAfter { clients[pipe.client].retryAfter = wait }
+            if let wait = frame.retryAfter { clients[pipe.device].retryAfter = wait }
             guard let event = frame.event else { return }
-            let reception = clients[pipe.client].core.receive(event, time)
+            let reception = clients[pipe.device].core.receive(event, time)
             if case .pushEvent(let sequence) = event, reception.isToBeProcessed {
                 struct Payload: Decodable { let id: Int }
-                show(try frame.payload(as: Payload.self).id, sequence, pipe.client)
+                show(try frame.payload(as: Payload.self).id, sequence, pipe.device)
             }
-            if case .ready(let id, let sequence) = event, reception == .live { begin(id, at: sequence, pipe.client) }
-            carryOut(pipe.client)
+            if case .ready(let id, let sequence) = event, reception == .live { begin(id, at: sequence, pipe.device) }
+            carryOut(pipe.device)
         } catch {
             complaint = "\(error): \(String(decoding: bytes, as: UTF8.self))"
         }
@@ -67,10 +67,10 @@ extension ResumeRun {
         guard let pipe = pipes[key] else { return }
         pipes[key]?.isUp = false
         gateways[pipe.gateway].remove(key)
-        guard clients[pipe.client].key == key else { return }
-        clients[pipe.client].core.close()
-        carryOut(pipe.client)
-        comeAgain(pipe.client, after: code)
+        guard clients[pipe.device].key == key else { return }
+        clients[pipe.device].core.close()
+        carryOut(pipe.device)
+        comeAgain(pipe.device, after: code)
     }
 
     private mutating func comeAgain(_ client: Int, after code: CloseCode? = nil) {
@@ -106,7 +106,7 @@ extension ResumeRun {
             directives += clients[client].core.takeDirectives()
         }
         if wantsReconnect, let key = clients[client].key {
-            cut(key, clientKnows: false)
+            cut(key, deviceKnows: false)
             clients[client].core.close()
             comeAgain(client)
             carryOut(client)

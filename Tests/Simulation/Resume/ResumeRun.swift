@@ -9,7 +9,7 @@ import MeshVirtualTime
 ///
 /// Each app keeps what it has seen together with its cursor. It must see every event of its user's once and in order, from
 /// where it began; it may begin anew only where the buffer has lost something since.
-struct ResumeRun {
+struct ResumeRun: GatewayRun {
     struct Faults {
         var clients = 6
         var losesBuffer = true
@@ -20,7 +20,7 @@ struct ResumeRun {
         var clientMutations: ResumeMutations = []
     }
 
-    enum Step {
+    enum Step: GatewayStep {
         case append(user: Int)
         case open(client: Int)
         case clientTick(Int)
@@ -32,6 +32,8 @@ struct ResumeRun {
         case clientHears(end: Int, CloseCode?)
         case gatewayHears(end: Int)
         case fault
+
+        static func deviceHears(end: Int) -> Self { .clientHears(end: end, nil) }
     }
 
     struct Client {
@@ -48,14 +50,6 @@ struct ResumeRun {
         var retryAfter = Duration.zero
     }
 
-    struct Pipe {
-        let client: Int
-        let gateway: Int
-        var upFreeAt: UInt64 = 0
-        var downFreeAt: UInt64 = 0
-        var isUp = true
-    }
-
     var random: SplitMix64
     let faults: Faults
     var queue = EventQueue<Step>()
@@ -64,7 +58,7 @@ struct ResumeRun {
     var buffer: ReplayContents
     var lossCount = 0
     var clients: [Client] = []
-    var pipes: [Int: Pipe] = [:]
+    var pipes: [Int: GatewayPipe] = [:]
     var keyCount = 0
     var appended: [Int] = []
     /// What stood at a place of a user's stream.
@@ -73,7 +67,6 @@ struct ResumeRun {
     var baselines: [[Int]] = []
     var lossByEpoch: [UInt64: Int] = [:]
     var areFaultsOver = false
-    /// Until then the store answers nobody, or late.
     var downUntil: UInt64 = 0
     var slowUntil: UInt64 = 0
     /// What the store held some time ago.
@@ -106,11 +99,8 @@ struct ResumeRun {
 
     /// - Returns: what is wrong.
     mutating func run() -> String? {
-        runUntil(milliseconds: 120_000)
-        // Everything heals: what is still missing must come by itself once there is something new.
-        areFaultsOver = true
-        (downUntil, slowUntil) = (0, 0)
-        runUntil(milliseconds: 400_000)
+        playFaults()
+        // What is still missing must come by itself once there is something new.
         for user in appended.indices { append(to: user) }
         runUntil(milliseconds: 600_000)
         for (index, client) in clients.enumerated() where complaint == nil {
@@ -121,20 +111,6 @@ struct ResumeRun {
             }
         }
         return complaint
-    }
-
-    private mutating func runUntil(milliseconds end: UInt64) {
-        while complaint == nil, let time = queue.nextTime, time <= end * 1_000_000, let (at, step) = queue.take() {
-            now = max(now, at)
-            take(step)
-        }
-        now = end * 1_000_000
-    }
-
-    var time: Duration { Duration(nanoseconds: now) }
-
-    mutating func enter(_ step: Step, within milliseconds: UInt64) {
-        queue.enter(step, at: now + random.upTo(milliseconds * 1_000_000))
     }
 
     mutating func makeGateway() -> GatewayCore {
@@ -216,12 +192,8 @@ extension ResumeRun {
         case 80..<83 where happensToAll(): if faults.losesBuffer { loseBuffer() }
         case 83..<86 where happensToAll(): if faults.losesBuffer { older = buffer }
         case 86..<89 where happensToAll(): if faults.losesBuffer { goBack() }
-        case 89..<93 where happensToAll():
-            count("store down")
-            downUntil = now + random.upTo(10_000_000_000)
-        case 93..<97 where happensToAll():
-            count("store slow")
-            slowUntil = now + random.upTo(10_000_000_000)
+        case 89..<93 where happensToAll(): stopStore()
+        case 93..<97 where happensToAll(): slowStore()
         case 97... where happensToAll():
             count("gateways shut down")
             for index in gateways.indices {
@@ -235,8 +207,6 @@ extension ResumeRun {
     /// As often for a thousand clients as for a few.
     private mutating func happensToAll() -> Bool { random.happens(rate: 6 / Double(clients.count)) }
 
-    private mutating func count(_ fault: String) { faultCounts[fault, default: 0] += 1 }
-
     private mutating func cutClient(_ client: Int) {
         guard let key = clients[client].key else { return }
         count("connection cut")
@@ -246,7 +216,7 @@ extension ResumeRun {
     /// The app's process dies, and another begins with what is stored.
     private mutating func killApp(_ client: Int) {
         count("app killed")
-        if let key = clients[client].key { cut(key, clientKnows: false) }
+        if let key = clients[client].key { cut(key, deviceKnows: false) }
         clients[client].core = makeClientCore()
         clients[client].key = nil
         enter(.open(client: client), within: 3000)
@@ -255,7 +225,7 @@ extension ResumeRun {
     private mutating func killGateway(_ gateway: Int) {
         count("gateway killed")
         gateways[gateway] = makeGateway()
-        for (key, pipe) in pipes.sorted(by: { $0.key < $1.key }) where pipe.gateway == gateway { cut(key) }
+        for key in keys(at: gateway) { cut(key) }
     }
 
     private mutating func loseBuffer() {
@@ -278,15 +248,6 @@ extension ResumeRun {
         var buffer = ReplayContents(Self.limits, seed: faults.keepsEpoch ? 1 : random.next())
         for user in appended.indices { _ = buffer.standing(of: "user\(user)", time) }
         return buffer
-    }
-
-    /// Each side hears of it by itself, at once or much later.
-    mutating func cut(_ key: Int, clientKnows: Bool = true) {
-        guard pipes[key]?.isUp == true else { return }
-        pipes[key]?.isUp = false
-        enter(.gatewayHears(end: key), within: random.happens(rate: 0.5) ? 10 : 50_000)
-        // A socket that looks open is found dead by its heartbeats.
-        if clientKnows, !random.happens(rate: 0.2) { enter(.clientHears(end: key, nil), within: 100) }
     }
 
     private mutating func answer(_ key: Int, _ question: GatewayDirective) {
@@ -322,22 +283,12 @@ extension ResumeRun {
         }
     }
 
-    /// In order, and at times not at all though the connection lives.
-    mutating func send(_ step: Step, _ key: Int, up: Bool) {
-        guard var pipe = pipes[key], pipe.isUp else { return }
-        let arrival = now + 1_000_000 + random.upTo(40_000_000)
-        if up {
-            pipe.upFreeAt = max(pipe.upFreeAt + 1, arrival)
-            queue.enter(step, at: pipe.upFreeAt)
-        } else {
-            pipe.downFreeAt = max(pipe.downFreeAt + 1, arrival)
-            var isEvent = false
-            if case .toClient(_, let bytes) = step {
-                isEvent = String(decoding: bytes, as: UTF8.self).contains("EVENT")
-            }
-            if areFaultsOver || !isEvent || !random.happens(rate: 0.01) { queue.enter(step, at: pipe.downFreeAt) }
-        }
-        pipes[key] = pipe
+    /// At times an event gets lost though the connection lives.
+    mutating func isLost(_ step: Step) -> Bool {
+        guard !areFaultsOver, case .toClient(_, let bytes) = step,
+            String(decoding: bytes, as: UTF8.self).contains("EVENT")
+        else { return false }
+        return random.happens(rate: 0.01)
     }
 }
 

@@ -5,9 +5,10 @@ import MeshResume
 ///
 /// Every app sees every event of its user's once and in order from where it began, and begins anew only where the store has
 /// lost something since. Everything follows from the seed.
-public struct ResumeSimulation: Sendable {
+public struct ResumeSimulation: SeedSimulation {
     /// Faults that it must find.
-    public static let mutationNames = ["keepsEpoch", "ignoresFence", "skipsGaps", "replayMovesNothing"]
+    public static let mutationNames =
+        Simulation.canBreakRules ? ["keepsEpoch", "ignoresFence", "skipsGaps", "replayMovesNothing"] : []
 
     private let faults: ResumeRun.Faults
 
@@ -25,32 +26,13 @@ public struct ResumeSimulation: Sendable {
         self.faults = faults
     }
 
-    /// - Parameter progress: is told after each seed.
-    public func run(
-        _ seeds: Range<UInt64>, stopsAtFailure: Bool = false, progress: (ResumeReport) -> Void = { _ in }
-    ) -> ResumeReport {
-        ResumeReport().adding(seeds, stopsAtFailure: stopsAtFailure, progress: progress) { report, seed in
-            let start = ContinuousClock.now
-            var run = ResumeRun(seed: seed, faults)
-            if let complaint = run.run() { report.failures.append(SeedFailure(seed: seed, reason: complaint)) }
-            report.seeds += 1
-            report.seen += run.clients.reduce(0) { $0 + $1.seenCount }
-            report.connections += run.keyCount
-            report.faults.merge(run.faultCounts, uniquingKeysWith: +)
-            report.simulatedSeconds += Double(run.now) / 1e9
-            report.wallSeconds += start.duration(to: .now) / .seconds(1)
-        }
+    /// Counts events that apps saw, and connections that they made, all together.
+    public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {
+        var run = ResumeRun(seed: seed, faults)
+        var outcome = SeedOutcome(seed: seed, failure: run.run())
+        outcome.faults = run.faultCounts
+        outcome.counts = ["seen": run.clients.reduce(0) { $0 + $1.seenCount }, "connections": run.keyCount]
+        outcome.simulatedSeconds = Double(run.now) / 1e9
+        return outcome
     }
-}
-
-/// What became of many seeds of a `ResumeSimulation`.
-public struct ResumeReport: SeedReport {
-    public internal(set) var seeds = 0
-    public internal(set) var failures: [SeedFailure] = []
-    /// Events that apps saw, and connections that they made, all together.
-    public internal(set) var seen = 0
-    public internal(set) var connections = 0
-    public internal(set) var faults: [String: Int] = [:]
-    public internal(set) var simulatedSeconds = 0.0
-    public internal(set) var wallSeconds = 0.0
 }

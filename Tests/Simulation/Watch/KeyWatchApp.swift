@@ -10,7 +10,7 @@ import MeshWatchConnectivityTransport
 
 /// One life of an app whose keys are stored on both devices.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-final class KeyWatchApp: Sendable {
+final class KeyWatchApp: PairApp {
     let clock: AppClock
     private let transport: WatchConnectivitySessionSyncTransport
     private let connection: TransportConnection
@@ -20,18 +20,12 @@ final class KeyWatchApp: Sendable {
     /// An earlier version of the app.
     private let isOld: Bool
 
-    init(
-        device: Int, isOld: Bool, session: WCSession, store: SimulatedDisk, mutation: String?, clock: AppClock,
-        seed: UInt64,
-        failure: Locked<String?>
-    ) throws {
-        self.clock = clock
+    init(_ launch: PairLaunch, isOld: Bool, mutation: String?, failure: Locked<String?>) throws {
+        let (store, seed) = (launch.disk, launch.seed)
+        clock = launch.clock
         self.isOld = isOld
-        var configuration = DeliveryConfiguration.watchConnectivity
-        configuration.seed = mutation == KeyWatchSimulation.reusesOutbox ? UInt64(device) : seed
-        transport = try WatchConnectivitySessionSyncTransport(
-            localPeer: WatchApp.peer(device), session: session, store: store, configuration: configuration,
-            clock: clock)
+        transport = try launch.transport(
+            store: store, seed: mutation == KeyWatchSimulation.reusesOutbox ? UInt64(launch.device) : seed)
         connection = TransportConnection(transport: transport, store: store, clock: clock)
         let random = Locked(SplitMix64(seed: seed))
         router = StorageRouter { random.withLock { $0.next() } }
@@ -95,7 +89,6 @@ final class KeyWatchApp: Sendable {
         }
     }
 
-    /// The system has ended it.
     func die() {
         isDead.withLock { $0 = true }
         clock.end()

@@ -5,92 +5,38 @@ import MeshStorage
 
 /// One seed of a `KeyWatchSimulation`.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-final class KeyWatchRun {
-    let simulation: KeyWatchSimulation
-    let pair: SimulatedWatchPair
-    let thread: SimulationThread
-    private(set) var faults: [String: Int] = [:]
-    private(set) var changeCount: UInt32 = 0
-    private(set) var equalAfter = Duration.zero
-    /// Of each device the one that its present life has.
-    private let disks: Locked<[SimulatedDisk]>
-    private let apps = Locked([KeyWatchApp?](repeating: nil, count: 2))
-    private let launches = Locked<UInt64>(0)
-    private let failure = Locked<String?>(nil)
+final class KeyWatchRun: PairRun<KeyWatchApp> {
+    private let simulation: KeyWatchSimulation
+    private var changeCount: UInt32 = 0
     /// What each key may be: what was written last and, where a write was cut short, what was before.
     private var allowed: [WatchKey: Set<UInt32?>] = [:]
-    private var random: SplitMix64
-    /// When each device is to be in the foreground again.
-    private var returns: [Duration?] = [nil, nil]
-    /// When the devices reach each other again.
-    private var meeting: Duration?
-    private var hasLostStore = false
     /// A copy of each device's store, as it was when both had the same.
     private var backups: [StoreContents?] = [nil, nil]
     /// In every eighth seed long absences are of days, otherwise of minutes.
-    private let isOfDays: Bool
-
-    private static let step = Duration.milliseconds(20)
-    /// While an app is away for minutes or days.
-    private static let longStep = Duration.seconds(60)
+    private var isOfDays: Bool { seed % 8 == 0 }
 
     init(_ simulation: KeyWatchSimulation, seed: UInt64, thread: SimulationThread, traceLimit: Int) {
         self.simulation = simulation
-        self.thread = thread
-        random = SplitMix64(seed: seed)
-        isOfDays = seed % 8 == 0
-        pair = SimulatedWatchPair(seed: seed, conditions: .calm, watches: 1, traceLimit: traceLimit)
-        disks = Locked((0..<2).map { _ in SimulatedDisk(durability: .memory, staysOff: true) })
+        super.init(seed: seed, traceLimit: traceLimit, runAll: thread.runAll)
         for key in WatchKey.shared { allowed[key] = [nil] }
-        for index in devices.indices { installApp(on: index, seed) }
-    }
-
-    private var devices: [SimulatedDevice] { [pair.phone, pair.watch] }
-
-    private func installApp(on index: Int, _ seed: UInt64) {
-        let device = devices[index]
-        let mutation = simulation.mutation
-        device.onLaunch { [clock = pair.clock, apps, launches, failure, disks] session in
-            let launch = launches.withLock { count in
-                count += 1
-                return count
-            }
-            let disk = disks.withLock { disks in
-                disks[index] = SimulatedDisk(disks[index].contents, durability: .memory, staysOff: true)
-                return disks[index]
-            }
-            do {
-                let app = try KeyWatchApp(
-                    device: index, isOld: seed % 4 == UInt64(index), session: session, store: disk, mutation: mutation,
-                    clock: AppClock(clock, on: device),
-                    seed: (seed &+ 1) &* 0x9E37_79B9_7F4A_7C15 ^ launch << 40 ^ launch << 17, failure: failure)
-                apps.withLock { $0[index] = app }
-            } catch {
-                failure.withLock { $0 = "an app could not begin: \(error)" }
-            }
-        }
-        device.onTerminate { [apps, disks] in
-            disks.withLock { $0[index].turnOff() }
-            let app = apps.withLock { apps in apps[index].take() }
-            app?.die()
+        install { [mutation = simulation.mutation, failure] launch in
+            try KeyWatchApp(launch, isOld: seed % 4 == UInt64(launch.device), mutation: mutation, failure: failure)
         }
     }
 
-    /// - Returns: what went wrong.
-    func play() -> String? {
-        defer {
-            for device in devices { device.kill() }
-            thread.runAll()
-        }
+    override func count(_ outcome: inout SeedOutcome) {
+        outcome.counts = ["changes": Int(changeCount)]
+        outcome.greatest = ["slowestSeconds": equalAfter / .seconds(1)]
+    }
+
+    override func play() -> String? {
         launch()
         while changeCount < simulation.changes, failure.withLock({ $0 == nil }) {
             causeFaults()
             if random.happens(rate: 0.03) { write() }
             advance(by: Self.step)
         }
-        meet()
-        for disk in disks.withLock({ $0 }) { disk.prepare(.succeeds) }
-        while returns.contains(where: { $0 != nil }) { advance(by: Self.step) }
+        heal()
         refuseWhatComes()
         return settle() ?? sendManually()
     }
@@ -118,7 +64,7 @@ final class KeyWatchRun {
     private func refuseWhatComes() {
         advance(by: .seconds(2))
         let (writer, reader) = random.happens(rate: 0.5) ? (0, 1) : (1, 0)
-        note("refused arrival", reader, nil) { disks.withLock { $0[reader] }.prepare(.isRefused, after: 1) }
+        note("refused arrival") { disks.withLock { $0[reader] }.prepare(.isRefused, after: 1) }
         write(on: writer)
     }
 
@@ -165,30 +111,9 @@ final class KeyWatchRun {
         return hasCome() ? nil : "\(key) has not come though the app has sent it"
     }
 
-    private func advance(by duration: Duration) {
-        let end = pair.elapsed + duration
-        while pair.elapsed < end || isAlone {
-            if let meeting, meeting <= pair.elapsed { meet() }
-            if isAlone, random.happens(rate: 0.01) { write() }
-            for index in devices.indices {
-                if let time = returns[index], time <= pair.elapsed {
-                    returns[index] = nil
-                    devices[index].launch()
-                }
-            }
-            thread.runAll()
-            for app in apps.withLock({ $0 }) { app?.clock.goOn() }
-            pair.advance(by: isAlone ? Self.longStep : min(Self.step, max(end - pair.elapsed, .zero)))
-            thread.runAll()
-            for index in devices.indices { endWithoutPower(index) }
-            thread.runAll()
-        }
-    }
-
-    /// For long: now and then something is written meanwhile.
-    private var isAlone: Bool {
-        let due = (returns + [meeting]).compactMap { $0 }.min()
-        return due.map { $0 - pair.elapsed > Self.longStep * 2 } ?? false
+    /// Now and then something is written meanwhile.
+    override func useAlone() {
+        if random.happens(rate: 0.01) { write() }
     }
 
     // MARK: Changes
@@ -219,7 +144,7 @@ final class KeyWatchRun {
         }
         let isWritten = Locked(false)
         apps.withLock { $0[index] }?.write(changes, unchanged: unchanged) { isWritten.withLock { $0 = true } }
-        thread.runAll()
+        runAll()
         for (key, number) in changes {
             if isWritten.withLock({ $0 }) { allowed[key] = [] }
             allowed[key, default: []].insert(number)
@@ -233,7 +158,7 @@ final class KeyWatchRun {
         for (index, app) in apps.withLock({ $0 }).enumerated() {
             app?.look { view in views.withLock { $0[index] = view } }
         }
-        thread.runAll()
+        runAll()
         return views.withLock { $0 }
     }
 
@@ -288,14 +213,14 @@ final class KeyWatchRun {
         guard returns[index] == nil else { return }
         let time = Duration.milliseconds(Int64(20 + random.upTo(random.happens(rate: 0.7) ? 700 : 5000)))
         switch random.upTo(21) {
-        case 0...3: note("background", index, time) { device.enterBackground() }
-        case 4...6: note("suspension", index, time) { device.suspend() }
-        case 7...10: note("kill", index, time) { device.kill() }
+        case 0...3: note("background", index, for: time) { device.enterBackground() }
+        case 4...6: note("suspension", index, for: time) { device.suspend() }
+        case 7...10: note("kill", index, for: time) { device.kill() }
         case 11: leave(index)
-        case 12...15: part(for: .milliseconds(Int64(200 + random.upTo(15_000))), "apart")
-        case 16: part(for: longAbsence(), isOfDays ? "apart for days" : "apart for minutes")
+        case 12...15: part(for: .milliseconds(Int64(200 + random.upTo(15_000))))
+        case 16: part(for: longAbsence(), as: isOfDays ? "apart for days" : "apart for minutes")
         case 17: disks.withLock { $0[index] }.prepare(.isCutShort(isWritten: random.happens(rate: 0.5)))
-        case 18: note("refused commit", index, nil) { disks.withLock { $0[index] }.prepare(.isRefused) }
+        case 18: note("refused commit") { disks.withLock { $0[index] }.prepare(.isRefused) }
         case 19: loseStore(index, after: time)
         case 20: backUp(index)
         default: restoreStore(index, after: time)
@@ -306,37 +231,17 @@ final class KeyWatchRun {
     /// for days it is switched off.
     private func leave(_ index: Int) {
         let absence = longAbsence()
-        note(isOfDays ? "absent for days" : "absent", index, absence) { devices[index].kill() }
+        note(isOfDays ? "absent for days" : "absent", index, for: absence) { devices[index].kill() }
         guard isOfDays || random.happens(rate: 0.5) else { return }
         pair.watch.isInRange = false
         meeting = max(meeting ?? .zero, pair.elapsed + absence)
-    }
-
-    private func part(for duration: Duration, _ kind: String) {
-        guard meeting == nil else { return }
-        note(kind, 0, nil) { pair.watch.isInRange = false }
-        meeting = pair.elapsed + duration
-    }
-
-    private func meet() {
-        meeting = nil
-        pair.watch.isInRange = true
-    }
-
-    /// In the midst of whatever the app was about to do.
-    private func endWithoutPower(_ index: Int) {
-        guard returns[index] == nil, disks.withLock({ $0[index].isOff }) else { return }
-        note("power cut", index, .milliseconds(Int64(20 + random.upTo(3000)))) { devices[index].kill() }
     }
 
     /// An app that is deleted and installed again, when the other has all that it had.
     private func loseStore(_ index: Int, after time: Duration) {
         guard !hasLostStore, difference == nil else { return }
         hasLostStore = true
-        note("lost store", index, time) {
-            devices[index].kill()
-            disks.withLock { $0[index].contents = StoreContents() }
-        }
+        replaceStore(of: index, with: StoreContents(), as: "lost store", for: time)
     }
 
     private func backUp(_ index: Int) {
@@ -348,15 +253,6 @@ final class KeyWatchRun {
     private func restoreStore(_ index: Int, after time: Duration) {
         guard let backup = backups[index], difference == nil else { return }
         backups[index] = nil
-        note("restored store", index, time) {
-            devices[index].kill()
-            disks.withLock { $0[index].contents = backup }
-        }
-    }
-
-    private func note(_ kind: String, _ index: Int, _ time: Duration?, _ body: () -> Void) {
-        faults[kind, default: 0] += 1
-        body()
-        if let time { returns[index] = pair.elapsed + time }
+        replaceStore(of: index, with: backup, as: "restored store", for: time)
     }
 }

@@ -11,7 +11,7 @@ import MeshWatchConnectivityTransport
 
 /// One life of an app that shows a session.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-final class SessionWatchApp: Sendable {
+final class SessionWatchApp: PairApp {
     typealias Feature = SessionWatchFeature
     typealias Policy = AcceptingConflictPolicy<[UInt32], Feature.Event>
     typealias Session = SyncedSession<[UInt32], Feature.Event, Feature.Reducer, Policy>
@@ -29,19 +29,16 @@ final class SessionWatchApp: Sendable {
     private let unsettled = Locked<[UInt32: UUID]>([:])
 
     init(
-        device: Int, session: WCSession, store: SimulatedDisk?, versions: Feature.Versions, mutation: String?,
-        clock: AppClock, seed: UInt64, failure: Locked<String?>, suspicious: Locked<Set<Int>>
+        _ launch: PairLaunch, store: SimulatedDisk?, versions: Feature.Versions, mutation: String?,
+        failure: Locked<String?>, suspicious: Locked<Set<Int>>
     ) throws {
         self.versions = versions
         self.suspicious = suspicious
-        self.device = device
-        self.clock = clock
+        device = launch.device
+        clock = launch.clock
         self.failure = failure
-        var configuration = DeliveryConfiguration.watchConnectivity
-        configuration.seed = seed
-        transport = try WatchConnectivitySessionSyncTransport(
-            localPeer: WatchApp.peer(device), session: session, store: store, configuration: configuration,
-            clock: clock)
+        let seed = launch.seed
+        transport = try launch.transport(store: store, seed: seed)
         Task { @MainActor in await self.open(store, mutation, seed) }
     }
 
@@ -148,7 +145,6 @@ final class SessionWatchApp: Sendable {
         }
     }
 
-    /// The system has ended it.
     func die() {
         isDead.withLock { $0 = true }
         clock.end()

@@ -9,7 +9,7 @@ import MeshWatchConnectivityTransport
 
 /// One life of an app on one device.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-final class WatchApp: Sendable {
+final class WatchApp: PairApp {
     let device: Int
     let clock: AppClock
     let transport: WatchConnectivitySessionSyncTransport
@@ -19,33 +19,23 @@ final class WatchApp: Sendable {
     private let tasks = Locked<[Task<Void, Never>]>([])
 
     init(
-        device: Int, session: WCSession, store: MemoryStore?, clock: AppClock, seed: UInt64, executor: ManualExecutor,
+        _ launch: PairLaunch, store: SimulatedDisk?, seed: UInt64, executor: ManualExecutor,
         progress: Locked<WatchProgress>
     ) throws {
-        self.device = device
-        self.clock = clock
+        device = launch.device
+        clock = launch.clock
         self.executor = executor
         self.progress = progress
-        var configuration = DeliveryConfiguration.watchConnectivity
-        configuration.seed = seed
-        transport = try WatchConnectivitySessionSyncTransport(
-            localPeer: Self.peer(device), session: session, store: store, configuration: configuration, clock: clock)
+        transport = try launch.transport(store: store, seed: seed)
         progress.withLock { progress in
             for way in progress.ways.indices {
-                if progress.ways[way].to == device { progress.ways[way].mayComeAgain = true }
-                if progress.ways[way].from == device { progress.ways[way].isSending = false }
+                if progress.ways[way].to == launch.device { progress.ways[way].mayComeAgain = true }
+                if progress.ways[way].from == launch.device { progress.ways[way].isSending = false }
             }
         }
         listen()
     }
 
-    static func peer(_ device: Int) -> SessionPeer {
-        SessionPeer(
-            id: device == 0 ? "phone" : "watch \(device)", deviceClass: device == 0 ? .phone : .watch,
-            appInstanceID: "simulation", topology: .pairedCompanion)
-    }
-
-    /// The system has ended it.
     func die() {
         isDead.withLock { $0 = true }
         clock.end()
@@ -124,7 +114,7 @@ final class WatchApp: Sendable {
                 let sequence = way.accepted + 1
                 let envelope = try AnySessionSyncEnvelope(
                     SessionSyncEnvelope(metadata: metadata(sequence, way.featureID), payload: sequence))
-                try await transport.send(envelope, mode: .reliableEventually, to: Self.peer(way.to))
+                try await transport.send(envelope, mode: .reliableEventually, to: SessionPeer.ofPair(way.to))
                 progress.withLock { $0.ways[index].accepted = sequence }
             } catch is CancellationError {
                 return

@@ -1,67 +1,44 @@
 import MeshBase
-import MeshDelivery
 import MeshIdentity
 import MeshSimulatedWatch
-import MeshStorage
+import MeshTransport
 
 /// One seed of a `WatchSimulation`.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-final class WatchRun {
-    let simulation: WatchSimulation
-    let pair: SimulatedWatchPair
-    let progress: Locked<WatchProgress>
-    private(set) var faults: [String: Int] = [:]
-    private let seed: UInt64
+final class WatchRun: PairRun<WatchApp> {
+    private let simulation: WatchSimulation
+    private let progress: Locked<WatchProgress>
     private let isCalm: Bool
-    private let executor = ManualExecutor()
-    private let stores: [MemoryStore]
-    private let apps: Locked<[WatchApp?]>
-    private let launches = Locked<UInt64>(0)
-    private var random: SplitMix64
 
     init(_ simulation: WatchSimulation, seed: UInt64, traceLimit: Int) {
-        self.simulation = simulation
-        self.seed = seed
-        random = SplitMix64(seed: seed)
-        isCalm = !simulation.hasFaults || seed % 8 == 6
+        let isCalm = !simulation.hasFaults || seed % 8 == 6
         let watches = !isCalm && seed % 2 == 1 ? 2 : 1
-        pair = SimulatedWatchPair(
-            seed: seed, conditions: isCalm ? .calm : .rough, watches: watches, traceLimit: traceLimit)
-        stores = (0...watches).map { _ in MemoryStore() }
-        apps = Locked([WatchApp?](repeating: nil, count: watches + 1))
         let ways = (1...watches).flatMap { [WatchWay(from: 0, to: $0), WatchWay(from: $0, to: 0)] }
-        progress = Locked(WatchProgress(ways: ways, devices: watches + 1, isCalm: isCalm))
-        for index in devices.indices { installApp(on: index) }
-    }
-
-    private var devices: [SimulatedDevice] { [pair.phone] + pair.watches }
-
-    private func installApp(on index: Int) {
-        let device = devices[index]
-        let store = simulation.hasStores ? stores[index] : nil
-        device.onLaunch { [seed, clock = pair.clock, executor, progress, apps, launches] session in
-            let launch = launches.withLock { count in
-                count += 1
-                return count
-            }
-            do {
-                let app = try WatchApp(
-                    device: index, session: session, store: store, clock: AppClock(clock, on: device),
-                    seed: seed ^ launch << 32, executor: executor, progress: progress)
-                apps.withLock { $0[index] = app }
-            } catch {
-                progress.withLock { $0.failure = "an app could not begin: \(error)" }
-            }
-        }
-        device.onTerminate { [apps] in
-            let app = apps.withLock { apps in apps[index].take() }
-            app?.die()
+        let progress = Locked(WatchProgress(ways: ways, devices: watches + 1, isCalm: isCalm))
+        let executor = ManualExecutor()
+        (self.simulation, self.isCalm, self.progress) = (simulation, isCalm, progress)
+        super.init(
+            seed: seed, conditions: isCalm ? .calm : .rough, watches: watches, traceLimit: traceLimit,
+            runAll: executor.runAll)
+        install { [hasStores = simulation.hasStores] launch in
+            try WatchApp(
+                launch, store: hasStores ? launch.disk : nil, seed: seed ^ launch.number << 32, executor: executor,
+                progress: progress)
         }
     }
 
-    /// - Returns: what went wrong.
-    func play() -> String? {
-        defer { for device in devices { device.kill() } }
+    override func count(_ outcome: inout SeedOutcome) {
+        let (ways, statistics) = (progress.withLock { $0.ways }, pair.statistics)
+        outcome.counts = [
+            "envelopes": Int(ways.reduce(0) { $0 + $1.accepted }),
+            "delivered": Int(ways.reduce(0) { $0 + $1.delivered }),
+            "offeredAgain": Int(ways.reduce(0) { $0 + $1.offeredAgain }),
+            "messages": statistics.messagesDelivered, "userInfos": statistics.userInfosDelivered,
+            "contexts": statistics.contextsDelivered,
+        ]
+    }
+
+    override func play() -> String? {
         for device in devices { device.launch() }
         while !progress.withLock({ $0.ways.allSatisfy { $0.allowed == simulation.envelopes } }) {
             if !isCalm { causeFaults() }
@@ -72,11 +49,8 @@ final class WatchRun {
     }
 
     private func step(_ duration: Duration) -> String? {
-        executor.runAll()
-        for app in apps.withLock({ $0 }) { app?.clock.goOn() }
-        pair.advance(by: duration)
-        executor.runAll()
-        return progress.withLock { $0.failure }
+        pass(duration)
+        return failure.withLock { $0 } ?? progress.withLock { $0.failure }
     }
 
     /// Lets apps that run send something more.
@@ -152,7 +126,7 @@ final class WatchRun {
         }
         for device in progress.said.indices where isCalm && progress.heard[device].count < progress.said[device] {
             let (heard, said) = (progress.heard[device].count, progress.said[device])
-            return "\(WatchApp.peer(device).id): \(heard) of \(said) best-effort envelopes have arrived"
+            return "\(SessionPeer.ofPair(device).id): \(heard) of \(said) best-effort envelopes have arrived"
         }
         return nil
     }
@@ -183,10 +157,5 @@ final class WatchRun {
         pair.watch.isInRange = true
         device.isDiskFull = false
         device.launch()
-    }
-
-    private func note(_ kind: String, _ body: () -> Void) {
-        faults[kind, default: 0] += 1
-        body()
     }
 }

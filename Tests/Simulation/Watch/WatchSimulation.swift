@@ -10,7 +10,7 @@ import MeshSimulatedWatch
 /// watches go out of range, and the user switches between two of them. Every eighth seed is a good day all the same: then all
 /// best effort has to arrive too, that of the first moments included. Everything follows from the seed.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-public struct WatchSimulation: Sendable {
+public struct WatchSimulation: SeedSimulation {
     /// On each way.
     public var envelopes: UInt64
     public var hasFaults: Bool
@@ -24,41 +24,8 @@ public struct WatchSimulation: Sendable {
         self.hasFaults = hasFaults
     }
 
-    /// What became of one seed.
-    public struct Report: Sendable, Encodable {
-        public let seed: UInt64
-        /// What went wrong; nil when nothing did.
-        public let failure: String?
-        /// Accepted, on all ways.
-        public let envelopes: UInt64
-        /// Handed to the apps for the first time.
-        public let delivered: UInt64
-        /// Handed to an app again that had died after it was handed them, before anything new.
-        public let offeredAgain: UInt64
-        /// What the system has carried.
-        public let messages: Int
-        public let userInfos: Int
-        public let contexts: Int
-        /// By kind.
-        public let faults: [String: Int]
-        public let simulatedSeconds: Double
-        public let wallSeconds: Double
-    }
-
-    /// - Parameter trace: is told of everything that happens on the devices, if the run fails.
-    public func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> Report {
-        let run = WatchRun(self, seed: seed, traceLimit: trace == nil ? 0 : 100_000)
-        let start = ContinuousClock.now
-        let failure = run.play()
-        if failure != nil { trace?(run.pair.report) }
-        let (progress, statistics) = (run.progress.withLock { $0 }, run.pair.statistics)
-        return Report(
-            seed: seed, failure: failure, envelopes: progress.ways.reduce(0) { $0 + $1.accepted },
-            delivered: progress.ways.reduce(0) { $0 + $1.delivered },
-            offeredAgain: progress.ways.reduce(0) { $0 + $1.offeredAgain },
-            messages: statistics.messagesDelivered, userInfos: statistics.userInfosDelivered,
-            contexts: statistics.contextsDelivered, faults: run.faults,
-            simulatedSeconds: run.pair.elapsed / .seconds(1), wallSeconds: start.duration(to: .now) / .seconds(1))
+    public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {
+        WatchRun(self, seed: seed, traceLimit: trace == nil ? 0 : 100_000).outcome(trace)
     }
 }
 
@@ -106,7 +73,7 @@ struct WatchProgress: Sendable {
     }
 
     mutating func hear(_ number: UInt64, of peerID: String) {
-        guard let device = heard.indices.first(where: { WatchApp.peer($0).id == peerID }) else { return }
+        guard let device = heard.indices.first(where: { SessionPeer.ofPair($0).id == peerID }) else { return }
         heard[device].insert(number)
     }
 

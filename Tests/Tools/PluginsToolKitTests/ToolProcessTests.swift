@@ -27,8 +27,8 @@
         private static let commands: [[String]] = [
             ["list"], ["list", "--json"], ["describe", "transport.pipe"], ["limits"], ["verify", "codec.json"],
             ["bench", "frames"], ["simulate", "--seed", "1"],
-            ["simulate", "--delivery", "--seed", "1", "--envelopes", "9"],
-            ["--help"], ["simulate", "--help"],
+            ["simulate", "delivery", "--seed", "1", "--envelopes", "9"],
+            ["--help"], ["simulate", "--help"], ["simulate", "worlds", "--help"],
         ]
 
         @Test("a reader who goes ends the tool quietly, and its status says so", arguments: commands)
@@ -122,17 +122,33 @@
             (["simulate", "--from=18446744073709551614", "--seeds=1"], 0),
             (["simulate", "--from=18446744073709551615", "--seeds=1"], 64),
             (["simulate", "--fresh", "--seeds=1"], 0), (["simulate", "--fresh", "--from=7"], 64),
-            (["simulate", "--own", "--lobby"], 64), (["simulate", "--own", "--setting=lives"], 64),
+            (["simulate", "lobby", "--own"], 64), (["simulate", "--own", "--setting=lives"], 64),
             (["simulate", "--seeds=0"], 64), (["simulate", "--seeds=-1"], 64),
             (["simulate", "--seeds=18446744073709551616"], 64),
             (["simulate", "--first", "--mutate=confirmAtCut", "--seeds=18446744073709551615"], 1),
-            (["simulate", "--delivery", "--seed=18446744073709551614", "--envelopes=0"], 0),
-            (["simulate", "--watch", "--seed=18446744073709551614"], 0),
-            (["simulate", "--watch", "--sessions", "--seed=18446744073709551614"], 0),
+            (["simulate", "delivery", "--seed=18446744073709551614", "--envelopes=0"], 0),
+            (["simulate", "watch", "--seed=18446744073709551614"], 0),
+            (["simulate", "sessions", "--seed=18446744073709551614"], 0),
+            (["simulate", "model", "--members=1"], 64), (["simulate", "lobby", "--members=6"], 64),
+            (["simulate", "series", "--mutations"], 64), (["simulate", "--lobby"], 64),
             (["train-dictionary", "--output=/dev/null/x", "--size=9223372036854775807", #filePath], 1),
             (["train-dictionary", "--output=/dev/null/x", "--size=-9223372036854775808", #filePath], 1),
             (["train-dictionary", "--output=/dev/null/x", "--size=9223372036854775808", #filePath], 64),
         ]
+
+        private static let kinds = [
+            "worlds", "delivery", "watch", "sessions", "keys", "lobby", "series", "resume", "mailboxes", "model",
+        ]
+
+        @Test(arguments: kinds)
+        func `Every kind of simulation reports the same keys, and counts of its own`(kind: String) async throws {
+            let (output, status) = try await run(#""$@" 2>/dev/null"#, ["simulate", kind, "--seeds=2", "--json"])
+            #expect(status == 0)
+            let report = try #require(JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
+            #expect(report["seeds"] as? Int == 2)
+            let shared: Set = ["seeds", "failures", "faults", "faultSeeds", "simulatedSeconds", "wallSeconds"]
+            #expect(shared.isStrictSubset(of: report.keys))
+        }
 
         @Test("numbers at the ends of their range, and beyond, are work or no command", arguments: numbers)
         func extremes(arguments: [String], status: Int32) async throws {

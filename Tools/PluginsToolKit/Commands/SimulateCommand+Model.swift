@@ -1,31 +1,50 @@
 #if CommandLineTools
     import ArgumentParser
+    import MeshBus
     import MeshSimulation
     import MeshToolOutput
 
-    /// The model of views; see `CompanySimulation`.
-    extension SimulateCommand {
-        func validateModel() throws {
-            if exhaustive, seed != nil || fresh { throw ValidationError("--exhaustive has no seeds") }
-            if let mutate, CompanyMutation(name: mutate) == nil {
-                let known = CompanyMutation.allCases.map(\.name).joined(separator: ", ")
-                throw ValidationError("no rule of the model is called '\(mutate.printable())'; there are \(known)")
-            }
+    struct ModelCommand: RuleCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "model",
+            abstract: "A model of groups that go on without an absent member: votes on views, lost stores, returns.",
+            discussion: """
+                More keys: members, accepted, confirmed. Rows with --exhaustive: bounds, states, transitions, depth, ends, \
+                statesAfterFirstView, statesWithConfirmed, confirmedMost, isComplete, violation (reason, steps), \
+                wallSeconds. Rows with --mutations, which fails unless those are caught that are expected to show: \
+                mutation, isExpectedToShow, isCaught, members, seed, depth, states, reason.
+                """)
+
+        @Option(help: ArgumentHelp("So many members found the group, 2 to 16.", valueName: "count"))
+        var members = 3
+
+        @Flag(help: "Visit every state of a few members instead of seeds.")
+        var exhaustive = false
+
+        @Flag(help: traceHelp) var trace = false
+        @OptionGroup var breaking: RuleOptions
+        @OptionGroup var shared: SeedOptions
+
+        func validateKind() throws {
+            guard (2...16).contains(members) else { throw ValidationError("--members is from 2 to 16") }
+            if exhaustive, shared.seed != nil || shared.fresh { throw ValidationError("--exhaustive has no seeds") }
         }
 
-        func simulateModel() throws {
-            if mutations { return try proveModelMutations() }
-            let broken = Set(mutate.flatMap(CompanyMutation.init(name:)).map { [$0] } ?? [])
-            if exhaustive { return try searchModel(breaking: broken) }
-            let simulation = CompanySimulation(members: members ?? 3, breaking: broken)
-            let report = run { simulation.run($0, stopsAtFailure: first, trace: tracer, progress: $1) }
-            try show(
-                report,
-                "\(report.accepted.grouped) taps, \(report.confirmed.grouped) confirmed; \(members ?? 3) members at first"
-            )
+        private func broken(_ rule: String?) -> Set<CompanyMutation> {
+            Set(rule.flatMap(CompanyMutation.init(name:)).map { [$0] } ?? [])
         }
 
-        private func searchModel(breaking broken: Set<CompanyMutation>) throws {
+        func simulation(breaking rule: String?, on bus: PluginBus) -> CompanySimulation {
+            CompanySimulation(members: members, breaking: broken(rule))
+        }
+
+        func run(on bus: PluginBus) async throws {
+            if breaking.mutations { return try proveMutations(begin()) }
+            if exhaustive { return try search(breaking: broken(mutate)) }
+            try await simulate(on: bus)
+        }
+
+        private func search(breaking broken: Set<CompanyMutation>) throws {
             let progress = ProgressLine()
             let bounds = broken.first.map { [CompanySimulation.bounds(for: $0)] } ?? CompanySimulation.searches
             let reports = bounds.map { bounds in
@@ -34,7 +53,7 @@
                 }
             }
             progress.clear()
-            try output.print(reports) {
+            try shared.output.print(reports) {
                 let columns: [TableColumn] = [
                     .number("Members"), .number("Newcomers"), .number("Taps"), .number("Ballots"), .number("Losses"),
                     .number("States"), .number("After a vote"), .number("With confirmed"), .number("Depth"),
@@ -59,13 +78,13 @@
             ]
         }
 
-        private func proveModelMutations() throws {
+        private func proveMutations(_ seeds: Range<UInt64>) throws {
             let progress = ProgressLine()
             let findings = CompanySimulation.trials.map { trial in
-                CompanySimulation.finding(of: trial, within: from..<(from + seeds)) { progress.show($0) }
+                CompanySimulation.finding(of: trial, within: seeds) { progress.show($0) }
             }
             progress.clear()
-            try output.print(findings) {
+            try shared.output.print(findings) {
                 Table(
                     columns: [
                         "Mutation", "Expected", .number("Members"), .number("Seed"), .number("Depth"), "Caught because",

@@ -29,7 +29,7 @@ struct Situation {
 final class World<Feature: SimulatedFeature> {
     let schedule: Schedule
     let options: SimulationOptions
-    var outcome: SeedOutcome
+    var outcome: WorldOutcome
     var network: FrameNetwork
     /// For crashes in the middle of a step and the like; the network has its own.
     var random: SplitMix64
@@ -75,7 +75,7 @@ final class World<Feature: SimulatedFeature> {
     init(_ schedule: Schedule, _ options: SimulationOptions) {
         self.schedule = schedule
         self.options = options
-        outcome = SeedOutcome(seed: schedule.seed)
+        outcome = WorldOutcome(seed: schedule.seed)
         network = FrameNetwork(schedule)
         random = SplitMix64(seed: schedule.seed ^ 0x5EED)
         together = Array(repeating: [], count: schedule.peerCount)

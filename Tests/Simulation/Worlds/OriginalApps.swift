@@ -56,7 +56,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
 
     private let schedule: Schedule
     private let options: SimulationOptions
-    private(set) var outcome: SeedOutcome
+    private(set) var outcome: WorldOutcome
     private var random: SplitMix64
     private var agenda = EventQueue<Step>()
     private var apps: [App] = []
@@ -79,7 +79,7 @@ final class OriginalApps<Feature: SimulatedFeature> {
     init(_ schedule: Schedule, _ options: SimulationOptions) {
         self.schedule = schedule
         self.options = options
-        outcome = SeedOutcome(seed: schedule.seed)
+        outcome = WorldOutcome(seed: schedule.seed)
         random = SplitMix64(seed: schedule.seed ^ 0xCA11)
         hasTwoLanes = random.happens(rate: 0.5)
         listsItself = random.happens(rate: 0.5)

@@ -10,7 +10,7 @@ struct ManyLives<Feature: SimulatedFeature> {
     private typealias Engine = SessionSyncEngine<Feature.State, Feature.Event, Feature.Reducer, Feature.Policy>
 
     private let options: SimulationOptions
-    private(set) var outcome: SeedOutcome
+    private(set) var outcome: WorldOutcome
     private var random: SplitMix64
     /// The survivor, and who lives now.
     private var engines: [Engine]
@@ -24,7 +24,7 @@ struct ManyLives<Feature: SimulatedFeature> {
 
     init(_ schedule: Schedule, _ options: SimulationOptions) {
         self.options = options
-        outcome = SeedOutcome(seed: schedule.seed)
+        outcome = WorldOutcome(seed: schedule.seed)
         var random = SplitMix64(seed: schedule.seed ^ 0x11FE)
         // Either may be the one who founds.
         let survives = random.below(2)

@@ -58,75 +58,27 @@ public struct Simulation: Sendable {
         return schedule
     }
 
-    public func outcome(of schedule: Schedule) -> SeedOutcome {
+    func outcome(of schedule: Schedule) -> WorldOutcome {
         subject(of: schedule.seed).run(schedule, options)
     }
+}
 
-    /// - Parameters:
-    ///   - shouldStop: asked after each seed.
-    ///   - progress: is told after each seed.
-    public func run(
-        _ seeds: Range<UInt64>, shouldStop: (SimulationReport) -> Bool = { _ in false },
-        progress: (SimulationReport) -> Void = { _ in }
-    ) -> SimulationReport {
-        let start = ContinuousClock.now
-        var report = SimulationReport(options.stores, options.setting)
-        for seed in seeds {
-            TrapNotice.willRun(seed)
-            report.add(outcome(of: schedule(of: seed)))
-            report.wallSeconds = (ContinuousClock.now - start) / .seconds(1)
-            progress(report)
-            if shouldStop(report) { break }
-        }
-        return report
+extension Simulation: ScheduledSimulation {
+    public static let parts: [ScheduleParts<Schedule>] = [
+        ScheduleParts(\.faults), ScheduleParts(\.taps), ScheduleParts(\.lies),
+    ]
+
+    public static let simplifications: [@Sendable (inout Schedule) -> Void] =
+        Conditions.simplifications.map { calm in { calm(&$0.conditions) } }
+
+    public func run(_ schedule: Schedule, trace: Trace?) -> SeedOutcome {
+        var options = options
+        if let trace { options.trace = trace }
+        let outcome = subject(of: schedule.seed).run(schedule, options)
+        return SeedOutcome(outcome, options.stores, options.setting)
     }
 
-    /// The smallest schedule found that still fails in that way: whole parts are dropped as long as it does.
-    /// - Returns: nil when the schedule does not fail.
-    public func shrunk(_ schedule: Schedule, progress: (Schedule) -> Void = { _ in }) -> Schedule? {
-        guard let failure = outcome(of: schedule).failure else { return nil }
-        var best = schedule
-        func keep(_ change: (inout Schedule) -> Void) -> Bool {
-            var candidate = best
-            change(&candidate)
-            guard candidate != best, let other = outcome(of: candidate).failure, Self.isAlike(failure, other) else {
-                return false
-            }
-            best = candidate
-            progress(best)
-            return true
-        }
-        func dropParts<Part>(of path: WritableKeyPath<Schedule, [Part]>) {
-            var size = max(1, best[keyPath: path].count / 2)
-            while true {
-                var start = 0
-                while start < best[keyPath: path].count {
-                    let range = start..<min(start + size, best[keyPath: path].count)
-                    if !keep({ $0[keyPath: path].removeSubrange(range) }) { start += size }
-                }
-                guard size > 1 else { return }
-                size /= 2
-            }
-        }
-
-        var before: Schedule
-        repeat {
-            before = best
-            dropParts(of: \.faults)
-            dropParts(of: \.taps)
-            dropParts(of: \.lies)
-            for calm in Conditions.simplifications { _ = keep { calm(&$0.conditions) } }
-        } while best != before
-        return best
-    }
-
-    /// But for names and numbers.
-    private static func isAlike(_ one: String, _ other: String) -> Bool {
-        func words(_ text: String) -> [Substring] {
-            text.split(separator: " ").filter { !$0.contains(where: \.isNumber) }
-        }
-        return words(one) == words(other)
-    }
+    public func text(of schedule: Schedule) -> String { "feature \(subject(of: schedule.seed).id)\n\(schedule)" }
 }
 
 extension Conditions {

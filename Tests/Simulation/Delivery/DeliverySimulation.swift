@@ -15,7 +15,7 @@ public import MeshTransport
 /// older copy of it, and the receiver is closed and comes back. With `hasLiar`, a third peer that all have paired with floods
 /// the receiver and speaks in the sender's name. Everything follows from the seed.
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-public struct DeliverySimulation: Sendable {
+public struct DeliverySimulation: SeedSimulation {
     public var envelopes: UInt64
     public var conditions = ScenarioConditions(
         latency: .uniform(.milliseconds(5), .milliseconds(50)), lossRate: 0.3, duplicationRate: 0.1,
@@ -33,27 +33,13 @@ public struct DeliverySimulation: Sendable {
         self.hasFaults = hasFaults
     }
 
-    /// What became of one seed.
-    public struct Report: Sendable, Encodable {
-        public let seed: UInt64
-        /// What went wrong; nil when nothing did.
-        public let failure: String?
-        public let envelopes: UInt64
-        public let delivered: UInt64
-        /// By kind.
-        public let faults: [String: Int]
-        public let simulatedSeconds: Double
-        public let wallSeconds: Double
-    }
-
-    public func run(seed: UInt64) -> Report {
+    public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {
         let run = DeliveryRun(self, seed: seed)
-        let start = ContinuousClock.now
-        let failure = run.play()
-        return Report(
-            seed: seed, failure: failure, envelopes: envelopes, delivered: run.delivered, faults: run.faults,
-            simulatedSeconds: run.network.elapsed / .seconds(1),
-            wallSeconds: start.duration(to: .now) / .seconds(1))
+        var outcome = SeedOutcome(seed: seed, failure: run.play())
+        outcome.faults = run.faults
+        outcome.counts = ["envelopes": Int(clamping: envelopes), "delivered": Int(clamping: run.delivered)]
+        outcome.simulatedSeconds = run.network.elapsed / .seconds(1)
+        return outcome
     }
 }
 

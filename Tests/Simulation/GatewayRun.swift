@@ -1,0 +1,101 @@
+import MeshBase
+import MeshVirtualTime
+
+/// Two gateway processes and their store in virtual time, with devices on connections that drop on one side or on both.
+protocol GatewayRun {
+    associatedtype Step: GatewayStep
+
+    var random: SplitMix64 { get set }
+    var queue: EventQueue<Step> { get set }
+    /// Virtual nanoseconds.
+    var now: UInt64 { get set }
+    var pipes: [Int: GatewayPipe] { get set }
+    var areFaultsOver: Bool { get set }
+    /// Until then the store answers nobody, or late.
+    var downUntil: UInt64 { get set }
+    var slowUntil: UInt64 { get set }
+    var faultCounts: [String: Int] { get set }
+    /// What is wrong.
+    var complaint: String? { get set }
+
+    mutating func take(_ step: Step)
+    /// Whether a frame to a device gets lost though the connection lives.
+    mutating func isLost(_ step: Step) -> Bool
+}
+
+protocol GatewayStep {
+    static func gatewayHears(end: Int) -> Self
+    static func deviceHears(end: Int) -> Self
+}
+
+/// A connection of a device.
+struct GatewayPipe {
+    let device: Int
+    let gateway: Int
+    var upFreeAt: UInt64 = 0
+    var downFreeAt: UInt64 = 0
+    var isUp = true
+}
+
+extension GatewayRun {
+    var time: Duration { Duration(nanoseconds: now) }
+
+    mutating func isLost(_ step: Step) -> Bool { false }
+
+    mutating func enter(_ step: Step, within milliseconds: UInt64) {
+        queue.enter(step, at: now + random.upTo(milliseconds * 1_000_000))
+    }
+
+    mutating func runUntil(milliseconds end: UInt64) {
+        while complaint == nil, let time = queue.nextTime, time <= end * 1_000_000, let (at, step) = queue.take() {
+            now = max(now, at)
+            take(step)
+        }
+        now = end * 1_000_000
+    }
+
+    /// Plays two minutes of faults, and then time in which everything heals.
+    mutating func playFaults() {
+        runUntil(milliseconds: 120_000)
+        areFaultsOver = true
+        (downUntil, slowUntil) = (0, 0)
+        runUntil(milliseconds: 400_000)
+    }
+
+    mutating func count(_ fault: String) { faultCounts[fault, default: 0] += 1 }
+
+    mutating func stopStore() {
+        count("store down")
+        downUntil = now + random.upTo(10_000_000_000)
+    }
+
+    mutating func slowStore() {
+        count("store slow")
+        slowUntil = now + random.upTo(10_000_000_000)
+    }
+
+    func keys(at gateway: Int) -> [Int] { pipes.filter { $0.value.gateway == gateway }.keys.sorted() }
+
+    /// Each side hears of it by itself, at once or much later.
+    mutating func cut(_ key: Int, deviceKnows: Bool = true) {
+        guard pipes[key]?.isUp == true else { return }
+        pipes[key]?.isUp = false
+        enter(.gatewayHears(end: key), within: random.happens(rate: 0.5) ? 10 : 50_000)
+        // A socket that looks open is found dead by its heartbeats.
+        if deviceKnows, !random.happens(rate: 0.2) { enter(.deviceHears(end: key), within: 100) }
+    }
+
+    /// In order, while the connection lives.
+    mutating func send(_ step: Step, _ key: Int, up: Bool) {
+        guard var pipe = pipes[key], pipe.isUp else { return }
+        let arrival = now + 1_000_000 + random.upTo(40_000_000)
+        if up {
+            pipe.upFreeAt = max(pipe.upFreeAt + 1, arrival)
+            queue.enter(step, at: pipe.upFreeAt)
+        } else {
+            pipe.downFreeAt = max(pipe.downFreeAt + 1, arrival)
+            if !isLost(step) { queue.enter(step, at: pipe.downFreeAt) }
+        }
+        pipes[key] = pipe
+    }
+}

@@ -1,0 +1,79 @@
+/// What one seed of engines came to.
+struct WorldOutcome: Sendable {
+    let seed: UInt64
+    /// The first thing that must never happen and did; nil when all held.
+    var failure: String?
+    /// Why apps that keep nothing and use the reference's calls show different states, or lack a tap, where not every event has
+    /// arrived; nil when they don't.
+    var unequal: String?
+    var operations = 0
+    /// Frames that an engine handled.
+    var frames = 0
+    /// Inserts below the newest event.
+    var rollbacks = 0
+    var deepestRollback = 0
+    /// Snapshots and copies that an engine took.
+    var snapshots = 0
+    /// New stores of a peer that had one before.
+    var reincarnations = 0
+    var forks = 0
+    var confirmed = 0
+    /// Accepted events that existed only in stores that were lost.
+    var lostWithStores = 0
+    /// Accepted events that are lost, or in the order twice, because a store was restored.
+    var lostByForks = 0
+    var doubledByForks = 0
+    /// Local events refused because too many were unconfirmed.
+    var refused = 0
+    var simulatedMilliseconds = 0
+    var faults = FaultCounts()
+    /// Of groups whose members change.
+    var company = CompanyCounts()
+
+    init(seed: UInt64) { self.seed = seed }
+}
+
+/// How groups changed.
+struct CompanyCounts: Sendable {
+    /// That members have decided on, beside the first of each group.
+    var views = 0
+    /// Members that the others have let go and that have heard of it.
+    var fences = 0
+    /// Members that are in a group for the first time.
+    var joins = 0
+    /// Members that were let go and are there again.
+    var returns = 0
+    /// Members that came back without their stores.
+    var replacements = 0
+    /// Frames with events of others.
+    var relays = 0
+    /// Lowest members that stopped or lost their stores.
+    var primariesLost = 0
+    /// Groups of which nobody is left who could go on with them.
+    var groupsLost = 0
+}
+
+extension SeedOutcome {
+    init(_ outcome: WorldOutcome, _ stores: SimulatedStores, _ setting: SimulationSetting) {
+        self.init(seed: outcome.seed, failure: outcome.failure)
+        faults = Dictionary(uniqueKeysWithValues: FaultKind.kinds(with: stores, in: setting).map { ($0.name, 0) })
+        for kind in FaultKind.allCases where outcome.faults[kind] > 0 { faults[kind.name] = outcome.faults[kind] }
+        counts = [
+            "operations": outcome.operations, "frames": outcome.frames, "rollbacks": outcome.rollbacks,
+            "snapshots": outcome.snapshots, "reincarnations": outcome.reincarnations, "forks": outcome.forks,
+            "confirmed": outcome.confirmed, "lostWithStores": outcome.lostWithStores,
+            "lostByForks": outcome.lostByForks, "doubledByForks": outcome.doubledByForks, "refused": outcome.refused,
+        ]
+        greatest = ["deepestRollback": Double(outcome.deepestRollback)]
+        tables["unequal"] = outcome.unequal.map { [$0: 1] } ?? [:]
+        let company = outcome.company
+        if setting == .company || setting == .hub {
+            tables["company"] = [
+                "views": company.views, "fences": company.fences, "joins": company.joins, "returns": company.returns,
+                "replacements": company.replacements, "relays": company.relays,
+                "primariesLost": company.primariesLost, "groupsLost": company.groupsLost,
+            ]
+        }
+        simulatedSeconds = Double(outcome.simulatedMilliseconds) / 1_000
+    }
+}
