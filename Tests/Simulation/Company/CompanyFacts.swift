@@ -49,7 +49,7 @@ struct CompanyFacts: Hashable {
     /// Views that somebody has installed, by number.
     private(set) var records: [CompanyView] = []
     /// Sources that want to join.
-    private(set) var waiting: SourceSet = []
+    private(set) var waiting: SmallSet = []
 
     init(for rules: CompanyRules) { tellsViewsApart = rules.breaks(.olderViewIgnored) }
 

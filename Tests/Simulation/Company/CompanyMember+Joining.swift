@@ -68,7 +68,7 @@ extension CompanyMember {
     /// Events of the device's earlier lives beyond their ends, or of lives that the view has never heard of, then what was
     /// tapped in between.
     private func uncovered(by copy: CompanyCopy, _ events: AuthoredEvents) -> [AuthoredEvents.Event] {
-        var lives = SourceSet(stride(from: device, to: source, by: deviceCount))
+        var lives = SmallSet(stride(from: device, to: source, by: deviceCount))
         if rules.breaks(.reissueByOthers) { lives = lives.union(copy.view.closed) }
         var ids = Set<Int>()
         for author in copy.view.open.union(copy.view.closed) where copy.held[author] > 0 {

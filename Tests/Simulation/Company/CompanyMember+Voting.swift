@@ -2,7 +2,7 @@
 // promise, and quarantines what the ballot wants to close.
 extension CompanyMember {
     /// Round 1. The proposer is the first that promises its ballot.
-    mutating func begin(round: Int, closing: SourceSet, isForced: Bool = false) {
+    mutating func begin(round: Int, closing: SmallSet, isForced: Bool = false) {
         promise(Ballot(round: round, proposer: source, closing: closing, isForced: isForced))
     }
 
@@ -20,10 +20,10 @@ extension CompanyMember {
     /// Round 3: what may be proposed under the own ballot when these have answered. More than one where answers of different
     /// moments show different ends.
     func proposals(
-        hearing answers: [Int: CompanyFacts.Answer], joining newcomers: SourceSet
+        hearing answers: [Int: CompanyFacts.Answer], joining newcomers: SmallSet
     ) -> [CompanyView] {
         guard let ballot, ballot.proposer == source, accepted?.ballot != ballot else { return [] }
-        let heard = SourceSet(answers.keys).intersection(view.open)
+        let heard = SmallSet(answers.keys).intersection(view.open)
         let staying = view.open.subtracting(ballot.closing)
         let enough = rules.breaks(.noMajority) ? 1 : view.majority
         guard ballot.isForced ? staying.isSubset(of: heard) : heard.count >= enough else { return [] }
@@ -44,7 +44,7 @@ extension CompanyMember {
         }
     }
 
-    private func successor(of ballot: Ballot, _ newcomers: SourceSet) -> CompanyView {
+    private func successor(of ballot: Ballot, _ newcomers: SmallSet) -> CompanyView {
         var next = view
         next.trail.append(ballot.round << 8 | ballot.proposer)
         next.open = view.open.subtracting(ballot.closing).union(newcomers)
@@ -60,7 +60,7 @@ extension CompanyMember {
     }
 
     /// All who stay hold equally much: at one moment of each, as who holds less takes it from them and says so.
-    private func ends(of closing: SourceSet, hearing answers: [CompanyFacts.Answer]) -> [Counts] {
+    private func ends(of closing: SmallSet, hearing answers: [CompanyFacts.Answer]) -> [Counts] {
         if rules.breaks(.unequalClose) { return [held] }
         var all = [Counts()]
         for closed in closing {
@@ -95,7 +95,7 @@ extension CompanyMember {
 
     /// Round 5: those whose votes decide. The user's word stands for the majority whatever the decree: an earlier one that
     /// has to be proposed again would otherwise wait for good for those whom the user goes on without.
-    func isDecided(_ vote: Vote, by voters: SourceSet) -> Bool {
+    func isDecided(_ vote: Vote, by voters: SmallSet) -> Bool {
         if vote.ballot.isForced { return view.open.subtracting(vote.ballot.closing).isSubset(of: voters) }
         return voters.intersection(view.open).count >= (rules.breaks(.noMajority) ? 1 : view.majority)
     }

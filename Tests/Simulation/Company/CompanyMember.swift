@@ -27,11 +27,11 @@ struct CompanyMember: Hashable {
     // For the change to the next view.
     var ballot: Ballot?
     var frozen: AuthorPromise?
-    var quarantined: SourceSet = []
+    var quarantined: SmallSet = []
     var accepted: Vote?
 
     /// A member of the first view, or a device that waits to join.
-    init(device: Int, of deviceCount: Int, founders: SourceSet, rules: CompanyRules) {
+    init(device: Int, of deviceCount: Int, founders: SmallSet, rules: CompanyRules) {
         self.rules = rules
         self.deviceCount = deviceCount
         source = device

@@ -37,7 +37,7 @@ extension CompanyRun {
         for proposer in member.view.open {
             for cast in facts.voice(proposer)?.votes ?? [] where cast.view == member.view.number {
                 let voters = member.view.open.filter { facts.hasVoted($0, in: cast.view, for: cast.vote) }
-                guard member.isDecided(cast.vote, by: SourceSet(voters)) else { continue }
+                guard member.isDecided(cast.vote, by: SmallSet(voters)) else { continue }
                 try ledger.decide(cast.vote.decree, isForced: cast.vote.ballot.isForced)
                 count("decided")
                 return try install(cast.vote.decree, at: device)
@@ -114,9 +114,9 @@ extension CompanyRun {
         ballot.isForced || ballot.closing.isSubset(of: suspects(device))
     }
 
-    private func suspects(_ device: Int) -> SourceSet {
+    private func suspects(_ device: Int) -> SmallSet {
         let (member, state) = (devices[device].member, devices[device])
-        return SourceSet(
+        return SmallSet(
             member.view.open.filter { other in
                 guard other != member.source, !isLastLife(other) else { return false }
                 let silence = round - max(state.heard[other] ?? 0, state.launched)
@@ -130,10 +130,10 @@ extension CompanyRun {
     }
 
     /// Who waits, was heard lately, and is nobody's second life in this view.
-    private func newcomers(_ device: Int, closing: SourceSet) -> SourceSet {
+    private func newcomers(_ device: Int, closing: SmallSet) -> SmallSet {
         let (view, state) = (devices[device].member.view, devices[device])
         let staying = view.open.subtracting(closing)
-        return SourceSet(
+        return SmallSet(
             state.facts.waiting.filter { source in
                 !view.open.contains(source) && !view.closed.contains(source)
                     && round - (state.heard[source] ?? 0) <= weather.patience
@@ -143,7 +143,7 @@ extension CompanyRun {
     }
 
     /// The user's word. Nobody needs it in a group of two whose other store is lost: nothing was decided without this one.
-    private mutating func goesOn(_ device: Int, without closing: SourceSet) -> Bool {
+    private mutating func goesOn(_ device: Int, without closing: SmallSet) -> Bool {
         let view = devices[device].member.view
         guard !closing.isEmpty else { return false }
         if view.open.count == 2 {
@@ -153,6 +153,6 @@ extension CompanyRun {
         let living = view.open.filter { source in devices.contains { $0.member.source == source } }
         let isNewest = !devices.contains { !$0.member.isWaiting && $0.member.view.supersedes(view) }
         return isNewest && living.count < view.majority
-            && closing == view.open.subtracting(SourceSet(living))
+            && closing == view.open.subtracting(SmallSet(living))
     }
 }

@@ -61,7 +61,7 @@ struct CompanyRun {
         let newcomers = members == 16 ? 0 : random.draw(0...2)
         deviceCount = members + newcomers
         weather = Weather(drawnBy: &random)
-        let founders = SourceSet(0..<members)
+        let founders = SmallSet(0..<members)
         ledger = CompanyLedger(first: CompanyView(open: founders))
         for device in 0..<deviceCount {
             let member = CompanyMember(

@@ -29,7 +29,7 @@ public struct CompanyBounds: Sendable, Encodable {
 struct CompanySearch {
     private let bounds: CompanyBounds
     private let mutations: Set<CompanyMutation>
-    private var visited = FingerprintSet()
+    private var visited = Set<Fingerprint>()
     /// From which state each was reached, and by which of its steps.
     private var origins: [(parent: UInt32, step: UInt16)] = []
     private(set) var report: CompanySearchReport
@@ -43,7 +43,7 @@ struct CompanySearch {
     mutating func run(progress: (CompanySearchReport) -> Void = { _ in }) {
         let start = ContinuousClock.now
         let first = CompanyState(bounds, breaking: mutations)
-        _ = visited.insert(first.fingerprint)
+        visited.insert(first.fingerprint)
         origins.append((0, 0))
         count(first)
         var frontier: [(state: CompanyState, index: UInt32)] = [(first, 0)]
@@ -76,7 +76,7 @@ struct CompanySearch {
                 return
             }
             report.transitions += 1
-            guard visited.insert(following.fingerprint) else { continue }
+            guard visited.insert(following.fingerprint).inserted else { continue }
             origins.append((index, UInt16(number)))
             next.append((following, UInt32(origins.count - 1)))
             count(following)
@@ -130,34 +130,4 @@ public struct CompanySearchReport: Sendable, Encodable {
     public internal(set) var isComplete = true
     public internal(set) var violation: Violation?
     public internal(set) var wallSeconds = 0.0
-}
-
-/// Fingerprints in an open table, 16 bytes each.
-struct FingerprintSet {
-    private var slots: [Fingerprint?]
-    private(set) var count = 0
-
-    init() { slots = Array(repeating: nil, count: 1 << 12) }
-
-    /// - Returns: whether it is new.
-    mutating func insert(_ fingerprint: Fingerprint) -> Bool {
-        if count * 3 > slots.count * 2 { grow() }
-        let index = place(of: fingerprint)
-        guard slots[index] == nil else { return false }
-        slots[index] = fingerprint
-        count += 1
-        return true
-    }
-
-    private func place(of fingerprint: Fingerprint) -> Int {
-        var index = Int(truncatingIfNeeded: fingerprint.high) & (slots.count - 1)
-        while let other = slots[index], other != fingerprint { index = (index + 1) & (slots.count - 1) }
-        return index
-    }
-
-    private mutating func grow() {
-        let old = slots
-        slots = Array(repeating: nil, count: old.count * 2)
-        for case let fingerprint? in old { slots[place(of: fingerprint)] = fingerprint }
-    }
 }

@@ -15,7 +15,7 @@ struct CompanyState {
 
     init(_ bounds: CompanyBounds, breaking mutations: Set<CompanyMutation>) {
         let count = bounds.members + bounds.newcomers
-        let founders = SourceSet(0..<bounds.members)
+        let founders = SmallSet(0..<bounds.members)
         let rules = CompanyRules(breaking: mutations)
         members = (0..<count).map { CompanyMember(device: $0, of: count, founders: founders, rules: rules) }
         facts = CompanyFacts(for: rules)
@@ -99,7 +99,7 @@ extension CompanyState {
                 if cast.vote.ballot.proposer == proposer, member.mayAccept(cast.vote) {
                     steps.append(.accept(device, cast.vote))
                 }
-                let voters = SourceSet(member.view.open.filter { facts.hasVoted($0, in: cast.view, for: cast.vote) })
+                let voters = SmallSet(member.view.open.filter { facts.hasVoted($0, in: cast.view, for: cast.vote) })
                 guard !decrees.contains(cast.vote.decree), member.isDecided(cast.vote, by: voters) else { continue }
                 decrees.append(cast.vote.decree)
                 if mayInstall(cast.vote.decree, device) { steps.append(.decide(device, cast.vote.decree)) }
@@ -140,7 +140,7 @@ extension CompanyState {
         for heard in 1..<1 << answers.count {
             let some = answers.enumerated().filter { heard >> $0.offset & 1 == 1 }.map(\.element)
             guard some.contains(where: { $0.0 == member.source }) else { continue }
-            for newcomers in free.isEmpty ? [[]] : [[], SourceSet(free)] as [SourceSet] {
+            for newcomers in free.isEmpty ? [[]] : [[], SmallSet(free)] as [SmallSet] {
                 let proposals = member.proposals(
                     hearing: Dictionary(uniqueKeysWithValues: some), joining: newcomers)
                 for decree in proposals where !decrees.contains(decree) { decrees.append(decree) }

@@ -51,6 +51,6 @@ extension Ballot {
     }
 }
 
-extension SourceSet {
+extension SmallSet {
     var text: String { "{" + map { "\($0)" }.joined(separator: " ") + "}" }
 }

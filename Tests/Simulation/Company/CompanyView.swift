@@ -4,10 +4,10 @@ struct CompanyView: Hashable {
     /// Of each view since the first, the ballot that its decree was made under: where groups go on without each other, a number
     /// does not tell which chain it belongs to.
     var trail: [Int] = []
-    var open: SourceSet
+    var open: SmallSet
     /// The stamps at or below which newcomers have authored nothing.
     var floors = Counts()
-    var closed: SourceSet = []
+    var closed: SmallSet = []
     /// The last sequence of each closed source.
     var finals = Counts()
 
@@ -45,7 +45,7 @@ struct CompanyView: Hashable {
 struct Ballot: Hashable, Comparable {
     var round: Int
     var proposer: Int
-    var closing: SourceSet = []
+    var closing: SmallSet = []
     /// The user's word: those who stay decide, few as they are. All the others are closed.
     var isForced = false
 
@@ -83,7 +83,7 @@ struct CompanyStatement: Hashable {
     var isWaiting: Bool
     var view: CompanyView
     var ballot: Ballot?
-    var quarantined: SourceSet
+    var quarantined: SmallSet
     var accepted: Vote?
     var held: Counts
     var promise: AuthorPromise

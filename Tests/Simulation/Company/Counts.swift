@@ -59,37 +59,3 @@ struct Counts: Hashable {
         for value in rest { fingerprint.mix(UInt64(value)) }
     }
 }
-
-/// Sources, up to 64 of them; iterates from the lowest.
-struct SourceSet: Hashable, Sequence, ExpressibleByArrayLiteral {
-    private(set) var bits: UInt64 = 0
-
-    init(arrayLiteral sources: Int...) { for source in sources { insert(source) } }
-    init(_ sources: some Sequence<Int>) { for source in sources { insert(source) } }
-
-    private init(bits: UInt64) { self.bits = bits }
-
-    var isEmpty: Bool { bits == 0 }
-    var count: Int { bits.nonzeroBitCount }
-    var lowest: Int? { bits == 0 ? nil : bits.trailingZeroBitCount }
-
-    func contains(_ source: Int) -> Bool { bits >> UInt64(source) & 1 == 1 }
-    mutating func insert(_ source: Int) { bits |= 1 << UInt64(source) }
-    mutating func remove(_ source: Int) { bits &= ~(1 << UInt64(source)) }
-    func union(_ other: SourceSet) -> SourceSet { SourceSet(bits: bits | other.bits) }
-    func intersection(_ other: SourceSet) -> SourceSet { SourceSet(bits: bits & other.bits) }
-    func subtracting(_ other: SourceSet) -> SourceSet { SourceSet(bits: bits & ~other.bits) }
-    func isSubset(of other: SourceSet) -> Bool { bits & ~other.bits == 0 }
-
-    struct Iterator: IteratorProtocol {
-        fileprivate var bits: UInt64
-
-        mutating func next() -> Int? {
-            guard bits != 0 else { return nil }
-            defer { bits &= bits - 1 }
-            return bits.trailingZeroBitCount
-        }
-    }
-
-    func makeIterator() -> Iterator { Iterator(bits: bits) }
-}

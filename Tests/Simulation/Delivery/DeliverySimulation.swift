@@ -34,12 +34,14 @@ public struct DeliverySimulation: SeedSimulation {
     }
 
     public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {
-        let run = DeliveryRun(self, seed: seed)
-        var outcome = SeedOutcome(seed: seed, failure: run.play())
-        outcome.faults = run.faults
-        outcome.counts = ["envelopes": Int(clamping: envelopes), "delivered": Int(clamping: run.delivered)]
-        outcome.simulatedSeconds = run.network.elapsed / .seconds(1)
-        return outcome
+        SimulationThread.run { [self] thread in
+            let run = DeliveryRun(self, seed: seed, thread: thread)
+            var outcome = SeedOutcome(seed: seed, failure: run.play())
+            outcome.faults = run.faults
+            outcome.counts = ["envelopes": Int(clamping: envelopes), "delivered": Int(clamping: run.delivered)]
+            outcome.simulatedSeconds = run.network.elapsed / .seconds(1)
+            return outcome
+        }
     }
 }
 
@@ -109,7 +111,7 @@ private final class DeliveryRun {
     let simulation: DeliverySimulation
     let network: ScenarioNetwork
     private(set) var faults: [String: Int] = [:]
-    private let executor = ManualExecutor()
+    private let thread: SimulationThread
     private let progress = Locked(DeliveryProgress())
     private var disk = SimulatedDisk(durability: .memory)
     /// An older copy of the sender's store, and the last that was accepted before it was made.
@@ -127,8 +129,9 @@ private final class DeliveryRun {
     private let receiver = SessionPeer(
         id: "receiver", deviceClass: .watch, appInstanceID: "simulation", topology: .localNetwork)
 
-    init(_ simulation: DeliverySimulation, seed: UInt64) {
+    init(_ simulation: DeliverySimulation, seed: UInt64, thread: SimulationThread) {
         self.simulation = simulation
+        self.thread = thread
         random = SplitMix64(seed: seed)
         network = ScenarioNetwork(seed: seed, conditions: simulation.conditions, traceLimit: 0)
     }
@@ -145,7 +148,7 @@ private final class DeliveryRun {
             try launchReceiver()
             try launchSender()
             while network.elapsed < simulation.patience {
-                executor.runAll()
+                thread.runAll()
                 let progress = progress.withLock { $0 }
                 if let failure = progress.failure { return failure }
                 if progress.delivered == simulation.envelopes { return try lingerAndCheck() }
@@ -177,7 +180,7 @@ private final class DeliveryRun {
     private func lingerAndCheck() throws -> String? {
         network.heal()
         network.advance(by: .seconds(20))
-        executor.runAll()
+        thread.runAll()
         let progress = progress.withLock { $0 }
         sending?.cancel()
         return progress.failure
@@ -205,7 +208,7 @@ private final class DeliveryRun {
         let sender = DeliverySender(
             transport: transport, progress: progress, last: simulation.envelopes,
             batch: simulation.hasFaults ? 1 : 256)
-        sending = Task(executorPreference: executor) { await sender.run() }
+        sending = Task { await sender.run() }
     }
 
     private func launchReceiver() throws {
@@ -214,20 +217,20 @@ private final class DeliveryRun {
         recorder = simulation.isRecorded ? DiagnosticsSession(wrapping: transport) : nil
         let batches = recorder?.receiveEnvelopeBatches() ?? transport.receiveEnvelopeBatches()
         let progress = progress
-        Task(executorPreference: executor) {
+        Task {
             for await batch in batches { progress.withLock { $0.take(batch) } }
         }
     }
 
     private func closeReceiver() {
-        executor.runAll()
+        thread.runAll()
         guard let receiving else { return }
         let isClosed = Locked(false)
-        Task(executorPreference: executor) {
+        Task {
             await receiving.close()
             isClosed.withLock { $0 = true }
         }
-        while !isClosed.withLock({ $0 }) { executor.runAll() }
+        while !isClosed.withLock({ $0 }) { thread.runAll() }
     }
 
     // MARK: - Faults
@@ -259,7 +262,7 @@ private final class DeliveryRun {
     private func crashSender() {
         network.crash(sender)
         sending?.cancel()
-        executor.runAll()
+        thread.runAll()
     }
 
     /// Copies the sender's store; the next time it makes that copy the store. The sender then goes on behind the last message that

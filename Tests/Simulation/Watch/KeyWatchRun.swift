@@ -17,7 +17,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
 
     init(_ simulation: KeyWatchSimulation, seed: UInt64, thread: SimulationThread, traceLimit: Int) {
         self.simulation = simulation
-        super.init(seed: seed, traceLimit: traceLimit, runAll: thread.runAll)
+        super.init(seed: seed, thread: thread, traceLimit: traceLimit)
         for key in WatchKey.shared { allowed[key] = [nil] }
         install { [mutation = simulation.mutation, failure] launch in
             try KeyWatchApp(launch, isOld: seed % 4 == UInt64(launch.device), mutation: mutation, failure: failure)
@@ -144,7 +144,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         }
         let isWritten = Locked(false)
         apps.withLock { $0[index] }?.write(changes, unchanged: unchanged) { isWritten.withLock { $0 = true } }
-        runAll()
+        thread.runAll()
         for (key, number) in changes {
             if isWritten.withLock({ $0 }) { allowed[key] = [] }
             allowed[key, default: []].insert(number)
@@ -158,7 +158,7 @@ final class KeyWatchRun: PairRun<KeyWatchApp> {
         for (index, app) in apps.withLock({ $0 }).enumerated() {
             app?.look { view in views.withLock { $0[index] = view } }
         }
-        runAll()
+        thread.runAll()
         return views.withLock { $0 }
     }
 

@@ -42,8 +42,7 @@ struct PairLaunch {
 class PairRun<App: PairApp> {
     let seed: UInt64
     let pair: SimulatedWatchPair
-    /// Runs all tasks until they wait.
-    let runAll: () -> Void
+    let thread: SimulationThread
     var random: SplitMix64
     /// Of each device the one that its present life has.
     let disks: Locked<[SimulatedDisk]>
@@ -65,11 +64,11 @@ class PairRun<App: PairApp> {
     private static var longStep: Duration { .seconds(60) }
 
     init(
-        seed: UInt64, conditions: SimulatedWatchConditions = .calm, watches: Int = 1, traceLimit: Int,
-        runAll: @escaping () -> Void
+        seed: UInt64, conditions: SimulatedWatchConditions = .calm, watches: Int = 1, thread: SimulationThread,
+        traceLimit: Int
     ) {
         self.seed = seed
-        self.runAll = runAll
+        self.thread = thread
         random = SplitMix64(seed: seed)
         pair = SimulatedWatchPair(seed: seed, conditions: conditions, watches: watches, traceLimit: traceLimit)
         disks = Locked((0...watches).map { _ in SimulatedDisk(durability: .memory, staysOff: true) })
@@ -123,7 +122,7 @@ class PairRun<App: PairApp> {
         var outcome = SeedOutcome(seed: seed)
         outcome.failure = play()
         for device in devices { device.kill() }
-        runAll()
+        thread.runAll()
         outcome.faults = faults
         outcome.simulatedSeconds = pair.elapsed / .seconds(1)
         count(&outcome)
@@ -138,7 +137,7 @@ class PairRun<App: PairApp> {
     func count(_ outcome: inout SeedOutcome) {}
     /// Some time has passed since tasks ran.
     func powerMayGo() {}
-    func stepHasPassed() { runAll() }
+    func stepHasPassed() { thread.runAll() }
     /// A long step of an absence begins.
     func useAlone() {}
 
@@ -162,11 +161,11 @@ class PairRun<App: PairApp> {
     }
 
     final func pass(_ duration: Duration) {
-        runAll()
+        thread.runAll()
         for app in apps.withLock({ $0 }) { app?.clock.goOn() }
         pair.advance(by: duration)
         powerMayGo()
-        runAll()
+        thread.runAll()
     }
 
     /// One device or the meeting is far away.

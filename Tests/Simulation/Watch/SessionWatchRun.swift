@@ -8,7 +8,6 @@ import MeshStorage
 @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
 final class SessionWatchRun: PairRun<SessionWatchApp> {
     private let simulation: SessionWatchSimulation
-    private let thread: SimulationThread
     private var tapCount: UInt32 = 0
     /// Devices whose apps keep something over their lives.
     private let keepers: Set<Int>
@@ -28,12 +27,11 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     init(_ simulation: SessionWatchSimulation, seed: UInt64, thread: SimulationThread, traceLimit: Int) {
         self.simulation = simulation
-        self.thread = thread
         versions = SessionWatchFeature.Versions(seed: seed)
         clockRandom = SplitMix64(seed: ~seed)
         // With power cuts the phone always does: what both have lost nobody has.
         keepers = seed % 3 > 0 ? [0, 1] : simulation.losesPower ? [0] : []
-        super.init(seed: seed, traceLimit: traceLimit, runAll: thread.runAll)
+        super.init(seed: seed, thread: thread, traceLimit: traceLimit)
         let (losesPower, mutation) = (simulation.losesPower, simulation.mutation)
         install { [keepers, ledger] device in
             if losesPower { ledger.withLock { $0.endLife(of: device) } }
@@ -95,7 +93,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
     private var hasNewcomer: Bool {
         let found = Locked(false)
         for app in apps.withLock({ $0 }) { app?.lookForNewcomer { found.withLock { $0 = true } } }
-        runAll()
+        thread.runAll()
         return found.withLock { $0 }
     }
 
@@ -105,7 +103,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     override func stepHasPassed() {
         for app in apps.withLock({ $0 }) { app?.noteTaps(in: ledger) }
-        runAll()
+        thread.runAll()
         setClocks()
     }
 
@@ -121,7 +119,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
             tapCount += 1
             apps.withLock { $0[index] }?.tap(tapCount, ledger: ledger, timers: timers)
         }
-        runAll()
+        thread.runAll()
     }
 
     /// What is not as it should be; nil when nothing is.
@@ -130,7 +128,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         for (index, app) in apps.withLock({ $0 }).enumerated() {
             app?.look { state in states.withLock { $0[index] = state } }
         }
-        runAll()
+        thread.runAll()
         let (phone, watch) = states.withLock { ($0[0], $0[1]) }
         guard let phone, let watch else { return "no session" }
         let suspicious = suspicious.withLock { $0 }
@@ -159,7 +157,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
 
     private func checkTimers() {
         for app in apps.withLock({ $0 }) { app?.checkTimers(timers) }
-        runAll()
+        thread.runAll()
     }
 
     /// Whether the session's clock is another one on the two devices than they say; nil while one of them says nothing.
@@ -168,7 +166,7 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         for app in apps.withLock({ $0 }) {
             app?.lookAtClock { moment, error in clocks.withLock { $0.append((moment, error)) } }
         }
-        runAll()
+        thread.runAll()
         let (shown, stated) = clocks.withLock { clocks in
             (clocks.map(\.moment), clocks.reduce(0) { $0 + $1.error })
         }

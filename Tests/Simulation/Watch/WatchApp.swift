@@ -13,18 +13,15 @@ final class WatchApp: PairApp {
     let device: Int
     let clock: AppClock
     let transport: WatchConnectivitySessionSyncTransport
-    private let executor: ManualExecutor
     private let progress: Locked<WatchProgress>
     private let isDead = Locked(false)
     private let tasks = Locked<[Task<Void, Never>]>([])
 
     init(
-        _ launch: PairLaunch, store: SimulatedDisk?, seed: UInt64, executor: ManualExecutor,
-        progress: Locked<WatchProgress>
+        _ launch: PairLaunch, store: SimulatedDisk?, seed: UInt64, progress: Locked<WatchProgress>
     ) throws {
         device = launch.device
         clock = launch.clock
-        self.executor = executor
         self.progress = progress
         transport = try launch.transport(store: store, seed: seed)
         progress.withLock { progress in
@@ -44,7 +41,7 @@ final class WatchApp: PairApp {
     }
 
     private func run(_ body: @escaping @Sendable (WatchApp) async -> Void) {
-        let task = Task(executorPreference: executor) { [weak self] in
+        let task = Task { [weak self] in
             if let self { await body(self) }
         }
         tasks.withLock { $0.append(task) }

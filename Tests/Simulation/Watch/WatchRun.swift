@@ -10,20 +10,17 @@ final class WatchRun: PairRun<WatchApp> {
     private let progress: Locked<WatchProgress>
     private let isCalm: Bool
 
-    init(_ simulation: WatchSimulation, seed: UInt64, traceLimit: Int) {
+    init(_ simulation: WatchSimulation, seed: UInt64, thread: SimulationThread, traceLimit: Int) {
         let isCalm = !simulation.hasFaults || seed % 8 == 6
         let watches = !isCalm && seed % 2 == 1 ? 2 : 1
         let ways = (1...watches).flatMap { [WatchWay(from: 0, to: $0), WatchWay(from: $0, to: 0)] }
         let progress = Locked(WatchProgress(ways: ways, devices: watches + 1, isCalm: isCalm))
-        let executor = ManualExecutor()
         (self.simulation, self.isCalm, self.progress) = (simulation, isCalm, progress)
         super.init(
-            seed: seed, conditions: isCalm ? .calm : .rough, watches: watches, traceLimit: traceLimit,
-            runAll: executor.runAll)
+            seed: seed, conditions: isCalm ? .calm : .rough, watches: watches, thread: thread, traceLimit: traceLimit)
         install { [hasStores = simulation.hasStores] launch in
             try WatchApp(
-                launch, store: hasStores ? launch.disk : nil, seed: seed ^ launch.number << 32, executor: executor,
-                progress: progress)
+                launch, store: hasStores ? launch.disk : nil, seed: seed ^ launch.number << 32, progress: progress)
         }
     }
 

@@ -25,7 +25,9 @@ public struct WatchSimulation: SeedSimulation {
     }
 
     public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {
-        WatchRun(self, seed: seed, traceLimit: trace == nil ? 0 : 100_000).outcome(trace)
+        SimulationThread.run { [self] thread in
+            WatchRun(self, seed: seed, thread: thread, traceLimit: trace == nil ? 0 : 100_000).outcome(trace)
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 /// How a group whose members change begins, and what its apps are like.
 struct CompanyPlan: Sendable, Equatable {
     /// Who is there from the beginning: members of one group, or two that find each other. The others are let in.
-    var founders: PeerSet = []
+    var founders: SmallSet = []
     /// Milliseconds after which an app suspects a peer that it has not heard; nil where no app suspects anybody.
     var lease: Int? = 600
     /// Each link knows who is at its other end and takes nothing that another peer is said to have written.

@@ -37,7 +37,7 @@ struct FrameNetwork {
     }
 
     /// Nothing is lost, doubled or late any more, and nothing is cut except for the peers in `abandoned`.
-    mutating func heal(except abandoned: PeerSet) {
+    mutating func heal(except abandoned: SmallSet) {
         conditions.loss = 0
         conditions.duplication = 0
         conditions.longTail = 0

@@ -93,7 +93,7 @@ extension Schedule {
     /// One, a minority or half of them.
     private mutating func partitionForLong(random: inout SplitMix64) {
         let size = random.element([1, 1, max(1, (peerCount - 1) / 2), peerCount / 2])
-        let side = PeerSet.drawn(size, of: peerCount, &random)
+        let side = SmallSet.drawn(size, of: peerCount, &random)
         add(
             PlannedFault(
                 at: 200 + random.below(span - 200), duration: 2_000 + random.below(4_000), peer: 0,

@@ -27,7 +27,7 @@ extension Schedule: CustomStringConvertible {
         "olga", "paul",
     ]
 
-    static func names(of peers: PeerSet) -> String {
+    static func names(of peers: SmallSet) -> String {
         (0..<peersMax).filter(peers.contains).map(name).joined(separator: ", ")
     }
 }

@@ -220,7 +220,7 @@ extension Fault {
         case ..<0.4:
             let all = UInt64(1) << UInt64(peerCount) - 1
             return .partition(
-                side: PeerSet(bits: UInt32(1 + random.upTo(all - 2))), isOneWay: random.happens(rate: 0.5))
+                side: SmallSet(bits: 1 + random.upTo(all - 2)), isOneWay: random.happens(rate: 0.5))
         case ..<0.5: return .stop
         case ..<0.6: return .pause
         case ..<0.75: return .clockJump(random.element([-3_600_000, -40_000, 40_000, 3_600_000]))

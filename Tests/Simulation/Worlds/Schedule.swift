@@ -54,13 +54,13 @@ public struct Conditions: Sendable, Equatable {
     var tornCommit = 0.0
     /// The chance that a crash takes commits back that had succeeded, and of which peers.
     var lostSync = 0.0
-    var forgetful: PeerSet = []
+    var forgetful: SmallSet = []
     /// Milliseconds in which a new store's engine makes no controls: its app knows only the reference's calls at first.
     var silentStart = 0
     /// Peers that write a version of the protocol of which the others know less.
-    var newer: PeerSet = []
+    var newer: SmallSet = []
     /// Peers that stay as broken as they are when the others are mended.
-    var abandoned: PeerSet = []
+    var abandoned: SmallSet = []
     /// Milliseconds in which peers use nothing but the reference's calls: nobody ticks, and no engine's message is sent.
     var silence = 0
 
@@ -101,7 +101,7 @@ public struct PlannedFault: Sendable, Equatable {
 
 public enum Fault: Sendable, Equatable {
     /// Nothing passes from the peers in `side` to the others and, unless `isOneWay`, back.
-    case partition(side: PeerSet, isOneWay: Bool)
+    case partition(side: SmallSet, isOneWay: Bool)
     /// The process is gone; frames to it are lost; the store is as it was.
     case stop
     /// Frames wait.

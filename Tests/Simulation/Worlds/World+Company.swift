@@ -9,12 +9,12 @@ struct WorldCompany {
     /// The same of what another peer says of its group, which its other frames may outlive.
     var reported: [[UInt64]]
     /// Who has not come yet.
-    var absent: PeerSet = []
+    var absent: SmallSet = []
     /// Whose users have left: they tap no more. And who of them was let go.
-    var leaving: PeerSet = []
-    var gone: PeerSet = []
+    var leaving: SmallSet = []
+    var gone: SmallSet = []
     /// Who has gone on by its user's word.
-    var goingOn: PeerSet = []
+    var goingOn: SmallSet = []
     /// By peer: where it stood when it was looked at last.
     var standings: [Standing?]
     /// By peer: the branch of its group.

@@ -84,7 +84,7 @@ extension World {
         forgetSilence(of: peer)
     }
 
-    private func cut(_ side: PeerSet, _ isOneWay: Bool, by change: Int) {
+    private func cut(_ side: SmallSet, _ isOneWay: Bool, by change: Int) {
         for sender in replicas.indices {
             for receiver in replicas.indices {
                 let isOut = side.contains(sender)

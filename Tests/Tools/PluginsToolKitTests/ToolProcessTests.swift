@@ -150,6 +150,13 @@
             #expect(shared.isStrictSubset(of: report.keys))
         }
 
+        @Test func `A failing seed says how to replay it`() async throws {
+            let arguments = ["simulate", "--mutate=confirmAtCut", "--from=0", "--seeds", "60", "--first"]
+            let (output, status) = try await run(#""$@" 2>/dev/null"#, arguments)
+            #expect(status == 1)
+            #expect(output.contains(/replay with: plugins-tool simulate --mutate=confirmAtCut --seed \d+ --shrink/))
+        }
+
         @Test("numbers at the ends of their range, and beyond, are work or no command", arguments: numbers)
         func extremes(arguments: [String], status: Int32) async throws {
             let ended = try await run(#""$@" </dev/null"#, arguments)
