@@ -1,19 +1,25 @@
 /// Plans attempts: when the next one is due, and how much longer to wait after it. A value; time is passed in.
 ///
-/// Attempts lengthen the wait. A plan that is cancelled or brought forward before its attempt doesn't.
+/// Each planned attempt lengthens the wait, unless it is cancelled.
 package struct RetryPlan: Hashable, Sendable {
     private var backoff: Backoff
+    /// Before the planned attempt.
+    private var earlier: Backoff
     /// When the next attempt is due; nil if none is planned.
     package private(set) var dueAt: Duration?
 
-    package init(from shortest: Duration, to longest: Duration) { backoff = Backoff(from: shortest, to: longest) }
+    package init(from shortest: Duration, to longest: Duration) {
+        backoff = Backoff(from: shortest, to: longest)
+        earlier = backoff
+    }
 
     /// Plans the next attempt.
     /// - Returns: when it is due; nil if an attempt was planned already.
     @discardableResult
     package mutating func plan(at now: Duration) -> Duration? {
         guard dueAt == nil else { return nil }
-        dueAt = now + backoff.wait
+        earlier = backoff
+        dueAt = now + backoff.next()
         return dueAt
     }
 
@@ -23,7 +29,6 @@ package struct RetryPlan: Hashable, Sendable {
     package mutating func takeDue(at now: Duration) -> Bool {
         guard let dueAt, dueAt <= now else { return false }
         self.dueAt = nil
-        _ = backoff.next()
         return true
     }
 
@@ -32,22 +37,29 @@ package struct RetryPlan: Hashable, Sendable {
     @discardableResult
     package mutating func bringForward(at now: Duration) -> Duration? {
         backoff.reset()
+        earlier = backoff
         guard let dueAt, now + backoff.wait < dueAt else { return nil }
         self.dueAt = now + backoff.wait
         return self.dueAt
     }
 
-    /// Makes an attempt due at that time, whatever was planned, with the shortest wait after it.
+    /// Makes an attempt due at that time, whatever was planned. It counts as the first.
     package mutating func restart(dueAt: Duration) {
-        backoff.reset()
+        reset()
+        _ = backoff.next()
         self.dueAt = dueAt
     }
 
-    package mutating func cancel() { dueAt = nil }
+    /// Plans nothing. The wait is as it was before the planned attempt.
+    package mutating func cancel() {
+        if dueAt != nil { backoff = earlier }
+        dueAt = nil
+    }
 
     /// An attempt has succeeded: nothing is planned, and the wait is the shortest again.
     package mutating func reset() {
         backoff.reset()
+        earlier = backoff
         dueAt = nil
     }
 }

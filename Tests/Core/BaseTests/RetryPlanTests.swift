@@ -36,7 +36,7 @@ struct RetryPlanTests {
         #expect(plan.bringForward(at: now + .seconds(10)) == now + .seconds(12))
         #expect(plan.takeDue(at: now + .seconds(11)) == false)
         #expect(plan.takeDue(at: now + .seconds(12)) == true)
-        #expect(plan.plan(at: .zero) == .seconds(4))
+        #expect(plan.plan(at: .zero) == .seconds(2))
     }
 
     @Test mutating func `A peer that comes back again and again doesn't put the attempt off`() {

@@ -259,6 +259,7 @@ import Testing
         for _ in 0..<8 {
             world.now = try #require(planned)
             world.replicas["phone"]?.tick(at: world.now)
+            world.post("phone")
             planned = world.replicas["phone"]?.planRetries(at: world.now)
         }
         #expect(try #require(planned) > world.now + .seconds(60))
