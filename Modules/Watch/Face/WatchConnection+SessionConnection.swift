@@ -1,10 +1,10 @@
 public import Foundation
-public import MeshBase
+import MeshBase
 public import MeshConnection
-public import MeshIdentity
+import MeshIdentity
 public import MeshSharedState
-public import MeshStorage
-public import MeshTransport
+import MeshStorage
+import MeshTransport
 
 // What shared states, and features of the app's own, need of a connection.
 extension WatchConnection: ConnectionWrapper {
