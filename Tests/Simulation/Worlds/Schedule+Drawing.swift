@@ -2,7 +2,7 @@ import MeshBase
 
 extension Schedule {
     /// The schedule of a seed.
-    /// - Parameter members: how many peers there are, in company; nil lets the seed draw.
+    /// - Parameter members: how many peers there are, in company, at a hub and with a liar among them; nil lets the seed draw.
     public init(
         seed: UInt64, stores: SimulatedStores = .perfect, setting: SimulationSetting = .ordinary, members: Int? = nil
     ) {
@@ -11,15 +11,15 @@ extension Schedule {
         } else if setting == .hub {
             self.init(hubOf: members, seed: seed)
         } else {
-            self.init(seed: seed, stores: stores, of: setting)
+            self.init(seed: seed, stores: stores, of: setting, peerCount: members)
         }
     }
 
-    /// Every fifth has three to five peers and loses no store.
-    private init(seed: UInt64, stores: SimulatedStores, of setting: SimulationSetting) {
+    /// Every fifth has three to five peers, unless it is told how many. More than two lose no store.
+    private init(seed: UInt64, stores: SimulatedStores, of setting: SimulationSetting, peerCount count: Int?) {
         var random = SplitMix64(seed: seed)
         self.seed = seed
-        peerCount = seed % 5 == 0 ? 3 + Int(seed / 5 % 3) : 2
+        peerCount = count ?? (seed % 5 == 0 ? 3 + Int(seed / 5 % 3) : 2)
         let isPaired = peerCount > 2 || random.happens(rate: 0.3)
         let hasNewLife = stores == .faulty && peerCount == 2 && [0, 3].contains(seed % 8)
         // Who belongs to no group folds at its bound, and what it folds is not for those whom it meets later.

@@ -37,7 +37,9 @@
                 """, valueName: "kind"), transform: named)
         var setting: SimulationSetting?
 
-        @Option(help: ArgumentHelp("With --setting company: so many peers, 2 to 16; hub: 3 to 16.", valueName: "count"))
+        @Option(
+            help: ArgumentHelp(
+                "With --setting company: so many peers, 2 to 16; hub: 3 to 16; liars: 2 to 5.", valueName: "count"))
         var members: Int?
 
         @Flag(help: "All peers are devices of one user, who invites none of them.")
@@ -64,10 +66,16 @@
             if own, setting == .original || setting == .lives {
                 throw ValidationError("--own is for engines that form groups: every --setting but original and lives")
             }
-            if let members, !(2...16).contains(members) || setting != .company && setting != .hub {
-                throw ValidationError("--members is from 2 to 16, and for --setting company and hub")
+            if let members {
+                let counts: [SimulationSetting: ClosedRange<Int>] = [.company: 2...16, .hub: 3...16, .liars: 2...5]
+                guard let range = setting.flatMap({ counts[$0] }) else {
+                    throw ValidationError("--members goes with --setting company, hub and liars")
+                }
+                guard range.contains(members) else {
+                    throw ValidationError(
+                        "--members is from \(range.lowerBound) to \(range.upperBound) with this --setting")
+                }
             }
-            if setting == .hub, members == 2 { throw ValidationError("--setting hub has 3 members at least") }
             if inspect || record != nil { try validateRecording() }
         }
 
