@@ -134,9 +134,10 @@ final class SessionWatchRun: PairRun<SessionWatchApp> {
         let suspicious = suspicious.withLock { $0 }
         guard versions == .equal else {
             let expected: Set<Int> = versions == .differ ? [0, 1] : []
-            return suspicious == expected ? nil : "devices \(suspicious) of \(expected) say that states differ"
+            guard suspicious != expected else { return nil }
+            return "devices \(suspicious.sorted()) of \(expected.sorted()) say that states differ"
         }
-        guard suspicious.isEmpty else { return "devices \(suspicious) say that states differ" }
+        guard suspicious.isEmpty else { return "devices \(suspicious.sorted()) say that states differ" }
         guard phone == watch else { return "the phone shows \(phone) and the watch \(watch)" }
         return keepers.isEmpty ? nil : ledger.withLock { $0.fault(in: phone) }
     }
