@@ -34,14 +34,12 @@ public struct DeliverySimulation: SeedSimulation {
     }
 
     public func run(seed: UInt64, trace: Trace?) -> SeedOutcome {
-        SimulationThread.run { [self] thread in
-            let run = DeliveryRun(self, seed: seed, thread: thread)
-            var outcome = SeedOutcome(seed: seed, failure: run.play())
-            outcome.faults = run.faults
-            outcome.counts = ["envelopes": Int(clamping: envelopes), "delivered": Int(clamping: run.delivered)]
-            outcome.simulatedSeconds = run.network.elapsed / .seconds(1)
-            return outcome
-        }
+        let run = DeliveryRun(self, seed: seed)
+        var outcome = SeedOutcome(seed: seed, failure: run.play())
+        outcome.faults = run.faults
+        outcome.counts = ["envelopes": Int(clamping: envelopes), "delivered": Int(clamping: run.delivered)]
+        outcome.simulatedSeconds = run.network.elapsed / .seconds(1)
+        return outcome
     }
 }
 
@@ -111,7 +109,8 @@ private final class DeliveryRun {
     let simulation: DeliverySimulation
     let network: ScenarioNetwork
     private(set) var faults: [String: Int] = [:]
-    private let thread: SimulationThread
+    /// Not a `SimulationThread`: closing a recorder waits for tasks on other threads, which have none while tests block them all.
+    private let executor = ManualExecutor()
     private let progress = Locked(DeliveryProgress())
     private var disk = SimulatedDisk(durability: .memory)
     /// An older copy of the sender's store, and the last that was accepted before it was made.
@@ -129,9 +128,8 @@ private final class DeliveryRun {
     private let receiver = SessionPeer(
         id: "receiver", deviceClass: .watch, appInstanceID: "simulation", topology: .localNetwork)
 
-    init(_ simulation: DeliverySimulation, seed: UInt64, thread: SimulationThread) {
+    init(_ simulation: DeliverySimulation, seed: UInt64) {
         self.simulation = simulation
-        self.thread = thread
         random = SplitMix64(seed: seed)
         network = ScenarioNetwork(seed: seed, conditions: simulation.conditions, traceLimit: 0)
     }
@@ -148,7 +146,7 @@ private final class DeliveryRun {
             try launchReceiver()
             try launchSender()
             while network.elapsed < simulation.patience {
-                thread.runAll()
+                executor.runAll()
                 let progress = progress.withLock { $0 }
                 if let failure = progress.failure { return failure }
                 if progress.delivered == simulation.envelopes { return try lingerAndCheck() }
@@ -180,7 +178,7 @@ private final class DeliveryRun {
     private func lingerAndCheck() throws -> String? {
         network.heal()
         network.advance(by: .seconds(20))
-        thread.runAll()
+        executor.runAll()
         let progress = progress.withLock { $0 }
         sending?.cancel()
         return progress.failure
@@ -208,7 +206,7 @@ private final class DeliveryRun {
         let sender = DeliverySender(
             transport: transport, progress: progress, last: simulation.envelopes,
             batch: simulation.hasFaults ? 1 : 256)
-        sending = Task { await sender.run() }
+        sending = Task(executorPreference: executor) { await sender.run() }
     }
 
     private func launchReceiver() throws {
@@ -217,20 +215,20 @@ private final class DeliveryRun {
         recorder = simulation.isRecorded ? DiagnosticsSession(wrapping: transport) : nil
         let batches = recorder?.receiveEnvelopeBatches() ?? transport.receiveEnvelopeBatches()
         let progress = progress
-        Task {
+        Task(executorPreference: executor) {
             for await batch in batches { progress.withLock { $0.take(batch) } }
         }
     }
 
     private func closeReceiver() {
-        thread.runAll()
+        executor.runAll()
         guard let receiving else { return }
         let isClosed = Locked(false)
-        Task {
+        Task(executorPreference: executor) {
             await receiving.close()
             isClosed.withLock { $0 = true }
         }
-        while !isClosed.withLock({ $0 }) { thread.runAll() }
+        while !isClosed.withLock({ $0 }) { executor.runAll() }
     }
 
     // MARK: - Faults
@@ -262,7 +260,7 @@ private final class DeliveryRun {
     private func crashSender() {
         network.crash(sender)
         sending?.cancel()
-        thread.runAll()
+        executor.runAll()
     }
 
     /// Copies the sender's store; the next time it makes that copy the store. The sender then goes on behind the last message that
