@@ -11,8 +11,9 @@ protocol GatewayRun {
     var now: UInt64 { get set }
     var pipes: [Int: GatewayPipe] { get set }
     var areFaultsOver: Bool { get set }
-    /// Until then the store answers nobody, or late.
+    /// The store refuses every call until then.
     var downUntil: UInt64 { get set }
+    /// The store answers late until then.
     var slowUntil: UInt64 { get set }
     var faultCounts: [String: Int] { get set }
     /// What is wrong.

@@ -1,2 +1,2 @@
-// The parts of MeshBase that apps name (topics, payload limits) were part of this module until version 0.2.
+// Topics and payload limits were in this module. Apps that import it for them compile for one more version.
 @_exported public import MeshBase

@@ -13,7 +13,7 @@ extension ModulePlugin {
     public static let all: [ModulePlugin] = [
         row(
             "core.base", .core, "MeshBase",
-            "What every module stands on: locks, topics, private files, payload limits"),
+            "Locks, topics, private files and payload limits that all other modules use"),
         row(
             "core.bus", .core, "MeshBus",
             "Where plugins meet: descriptors, extension points, order of requirements", requires: ["core.base"]),

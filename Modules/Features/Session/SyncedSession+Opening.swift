@@ -33,9 +33,10 @@ extension SyncedSession {
                 let engine = try archive.load().map {
                     try Self.engine(restoring: $0, reducer, conflictPolicy, configuration)
                 }
-                if engine == nil, try SessionTombstones(of: featureID, in: store).contains(sessionID) {
+                if engine == nil, try SessionTombstones.isMarked(sessionID, of: featureID, in: store) {
                     throw SessionSyncError.sessionEnded
                 }
+                try SessionTombstones.prune(of: featureID, in: store)
                 var series = Core.makeSeries(featureID, sessionID, peerID, configuration)
                 try series.load(from: store)
                 return (archive, engine, series)

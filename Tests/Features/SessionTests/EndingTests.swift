@@ -90,6 +90,25 @@ import Testing
         for await id in raised { Issue.record("\(id) is back") }
     }
 
+    @Test func `A store keeps the ids of the sessions that ended last`() throws {
+        let store = MemoryStore()
+        let ids = (0..<300).map { _ in UUID() }
+        for (number, id) in ids.enumerated() {
+            var batch = StoreBatch()
+            SessionTombstones.mark(
+                id, of: "counter", endedAt: HybridTimestamp(milliseconds: UInt64(number)), in: &batch)
+            try store.commit(batch)
+        }
+        #expect(
+            try SessionTombstones(of: "counter", in: store).sessionIDs == Array(ids.suffix(SessionTombstones.countMax)))
+        try SessionTombstones.prune(of: "counter", in: store)
+        #expect(try store.catalog(prefix: "session/counter/").keys.count == SessionTombstones.countMax)
+        #expect(
+            try SessionTombstones(of: "counter", in: store).sessionIDs == Array(ids.suffix(SessionTombstones.countMax)))
+        #expect(try SessionTombstones(of: "another", in: store).sessionIDs.isEmpty)
+        #expect(try SessionArchive<Counter, Tap>.sessionIDs(of: "counter", in: store).isEmpty)
+    }
+
     @Test func `Without a final event one leaves and the other goes on`() async throws {
         let world = VirtualWorld(seed: 4)
         let (here, there) = await world.pair()

@@ -49,7 +49,7 @@ struct CompanyCounts: Sendable {
     var relays = 0
     /// Lowest members that stopped or lost their stores.
     var primariesLost = 0
-    /// Groups of which nobody is left who could go on with them.
+    /// Groups that lost every member that could go on with them.
     var groupsLost = 0
 }
 

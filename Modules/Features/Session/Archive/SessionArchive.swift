@@ -195,7 +195,9 @@ public struct SessionArchive<State: Codable & Sendable, Event: Codable & Sendabl
         let version = engineHead.view != nil ? StoredLayout.current : effects.isEmpty ? 1 : 2
         let head = StoredHead(version: version, head: engineHead, sources: sources)
         batch.set(try codec.encode(head), for: headKey)
-        if engine.hasEnded { try SessionTombstones.add(sessionID, of: featureID, in: store, to: &batch) }
+        if engineHead.hasEnded {
+            SessionTombstones.mark(sessionID, of: featureID, endedAt: engineHead.clock, in: &batch)
+        }
     }
 
     private mutating func number(of source: SessionSource) -> Int {

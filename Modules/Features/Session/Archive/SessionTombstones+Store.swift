@@ -1,34 +1,52 @@
 public import MeshEngine
-import MeshFoundation
-import MeshIdentity
+package import MeshFoundation
+package import MeshIdentity
 public import MeshStorage
-import MeshWire
 
+// A value for each session, named by its id, so that ending one reads nothing and two sessions don't overwrite each other's.
 extension SessionTombstones {
-    /// The sessions of a feature that have ended in this store, whether it still has them or not. O(countMax).
+    /// The sessions of a feature that have ended in this store, whether it still has them or not. Blocks as the store does.
+    /// O(countMax).
     /// - Throws: `StorageError`.
     public init(of featureID: String, in store: any SessionStore) throws {
         self.init()
-        guard let bytes = try store.value(for: Self.key(featureID)) else { return }
-        do {
-            self = try CompactCodec().decode(Self.self, from: bytes)
-        } catch {
-            throw StorageError(
-                .damaged,
-                "the ended sessions of '\(featureID)' cannot be read; remove the value '\(Self.key(featureID))'",
-                cause: error)
+        for tombstone in try Self.stored(of: featureID, in: store) { insert(tombstone.sessionID) }
+    }
+
+    package static func mark(
+        _ sessionID: UUID, of featureID: String, endedAt stamp: HybridTimestamp, in batch: inout StoreBatch
+    ) {
+        batch.set(withUnsafeBytes(of: stamp.rawValue.littleEndian) { Array($0) }, for: name(sessionID, featureID))
+    }
+
+    static func isMarked(_ sessionID: UUID, of featureID: String, in store: any SessionStore) throws -> Bool {
+        try store.value(for: name(sessionID, featureID)) != nil
+    }
+
+    /// Removes those that ended first from the store, if it has more than `countMax`.
+    package static func prune(of featureID: String, in store: any SessionStore) throws {
+        guard try store.catalog(prefix: prefix(featureID)).keys.count > countMax else { return }
+        var batch = StoreBatch()
+        for tombstone in try stored(of: featureID, in: store).dropLast(countMax) {
+            batch.removeValue(for: name(tombstone.sessionID, featureID))
         }
+        try store.commit(batch)
     }
 
-    /// Adds the session to what the store has, in that batch. Nothing changes where it is there already.
-    static func add(_ sessionID: UUID, of featureID: String, in store: any SessionStore, to batch: inout StoreBatch)
-        throws
-    {
-        var tombstones = try SessionTombstones(of: featureID, in: store)
-        guard !tombstones.contains(sessionID) else { return }
-        tombstones.insert(sessionID)
-        batch.set(try CompactCodec().encode(tombstones), for: key(featureID))
+    /// Those that ended first come first. A value of another size counts as the oldest.
+    private static func stored(
+        of featureID: String, in store: any SessionStore
+    ) throws -> [(sessionID: UUID, endedAt: UInt64)] {
+        let prefix = prefix(featureID)
+        return try store.catalog(prefix: prefix).keys.compactMap { key in
+            guard let sessionID = UUID(uuidString: String(key.dropFirst(prefix.count))) else { return nil }
+            let bytes = try store.value(for: key) ?? []
+            return (sessionID, bytes.count == 8 ? bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) } : 0)
+        }.sorted { $0.endedAt < $1.endedAt }
     }
 
-    private static func key(_ featureID: String) -> String { "session/\(featureID)/ended" }
+    private static func prefix(_ featureID: String) -> String { "session/\(featureID)/ended/" }
+    private static func name(_ sessionID: UUID, _ featureID: String) -> String {
+        prefix(featureID) + sessionID.uuidString
+    }
 }
