@@ -18,8 +18,6 @@ public struct DeliveryConfiguration: Sendable {
     public var queueLimit = 4096
     /// Bytes of payload of the same. More than 64 MiB, which is what receivers keep, counts as that.
     let queueBytesMax = 64 << 20
-    /// Bytes that are under way at once on a lossy lane.
-    let lossyBytesMax = 256 << 10
     /// Reliable messages that wait while no peer is known.
     let pendingLimit = 200
     /// Silence after which a peer is probed. Three probes without an answer, and it is gone.

@@ -183,6 +183,7 @@ extension DeliveryCore {
         if peers[index].address != nil { part(index) }
         peers[index].address = address
         peers[index].standing.begin(now: now.elapsed)
+        peers[index].window = LossyWindow()
         rewind(index)
         wake(by: now.elapsed)
         afterMeeting(index, now)

@@ -90,7 +90,7 @@ extension DeliveryCore {
     private mutating func nextReliable(
         _ index: Int, on lane: LinkLane, urgentOnly: Bool, _ now: DeliveryTime
     ) -> Outgoing? {
-        guard lane != .datagram || peers[index].underWayBytes < settings.lossyBytesMax else { return nil }
+        guard lane != .datagram || peers[index].underWayBytes < peers[index].window.bytes else { return nil }
         dropExpired(index, now)
         guard let (channel, number, priority) = peers[index].nextChannel(on: lane) else { return nil }
         if peers[index].isGuest, !mayPass(peers[index].channels[channel].entries[number].message, index) {
@@ -102,7 +102,7 @@ extension DeliveryCore {
         let mark = WireMark(
             outbox: peers[index].channels[channel].key.outbox, sequence: number,
             first: peers[index].channels[channel].entries.first, expiresAt: entry.expiresAt)
-        if lane == .datagram { wake(by: now.elapsed + peers[index].standing.roundTrip.timeout()) }
+        if lane == .datagram { wake(by: now.elapsed + peers[index].resendTimeout) }
         return Outgoing(
             frame: WireFrame(entry.message, mark: mark), lane: lane, isBulk: priority == .bulk)
     }
@@ -124,6 +124,7 @@ extension DeliveryCore {
             guard let offer = offer(feature, progress, index), offer.version > progress.acknowledged else { continue }
             let isOverdue = patience.map { progress.sentAt + $0 <= now.elapsed } ?? false
             guard offer.version > progress.sent || isOverdue else { continue }
+            if offer.version <= progress.sent, lane == .datagram { peers[index].window.overdue() }
             // A lane that keeps it may lose it all the same, with either side's process: only the peer's word counts.
             peers[index].offerLatest(feature) {
                 $0.sent = offer.version
@@ -209,7 +210,7 @@ extension DeliveryCore {
 
     private mutating func floorsDue(_ index: Int, _ now: DeliveryTime) -> [WireReport.Floor] {
         var floors: [WireReport.Floor] = []
-        let timeout = peers[index].standing.roundTrip.timeout()
+        let timeout = peers[index].resendTimeout
         for channel in peers[index].channels.indices where peers[index].channels[channel].needsFloor {
             let sentAt = peers[index].channels[channel].floorSentAt
             guard floors.count < WireReport.entriesMax, sentAt.map({ $0 + timeout <= now.elapsed }) ?? true else {

@@ -311,6 +311,7 @@ extension DeliveryCore {
             peers[index].standing.answered(
                 echo.probe.number, sentWall: echo.probe.sentAt, answeredWall: echo.answeredAt, now: now.elapsed)
         {
+            peers[index].window.recovered()
             self.report(
                 .roundTrip(
                     peerID: peers[index].peer.id, duration: peers[index].standing.roundTrip.smoothed ?? .zero))
@@ -335,6 +336,7 @@ extension DeliveryCore {
             guard receipt.outbox == outbox, receipt.upTo <= lastVersion else { return 0 }
             let before = peers[index].latest[receipt.featureID]?.acknowledged ?? 0
             peers[index].latest[receipt.featureID]?.acknowledged = max(receipt.upTo, before)
+            if receipt.upTo > before { peers[index].window.recovered() }
             return 0
         }
         let key = ChannelKey(outbox: receipt.outbox, featureID: receipt.featureID)
@@ -352,6 +354,8 @@ extension DeliveryCore {
         for message in gain.messages {
             if let metadata = message.metadata { report(.acknowledged(metadata, peerID: peers[index].peer.id)) }
         }
+        peers[index].window.acknowledged(byteCount: gain.byteCount)
+        if gain.measurableSentAt != nil || !peers[index].hasUnderWay { peers[index].window.recovered() }
         if gain.newestSentAt > 0, proves {
             peers[index].standing.acknowledged(sentAt: gain.measurableSentAt, now: now.elapsed)
         }

@@ -22,7 +22,6 @@ struct DeliveryCore: Sendable {
         let codecs: [UInt8]
         var queueLimit: Int
         var queueBytesMax: Int
-        let lossyBytesMax: Int
         let featureLimit: Int
         let pendingLimit: Int
         let immediateLimit = 4096
@@ -44,7 +43,6 @@ struct DeliveryCore: Sendable {
             self.codecs = codecs
             queueLimit = configuration.queueLimit
             queueBytesMax = min(configuration.queueBytesMax, DeliveryConfiguration.queueBytesLimit)
-            lossyBytesMax = configuration.lossyBytesMax
             featureLimit = configuration.featureLimit
             pendingLimit = configuration.pendingLimit
             heartbeat = configuration.heartbeat.nanoseconds
@@ -227,7 +225,7 @@ extension DeliveryCore {
     /// or nothing is lost. A lane that keeps the newest is slower than a round trip, and what it has is replaced.
     func latestPatience(_ index: Int) -> UInt64? {
         guard peers[index].address != nil, !isUnheard(index) else { return nil }
-        let timeout = peers[index].standing.roundTrip.timeout()
+        let timeout = peers[index].resendTimeout
         if latestLane(index) != nil { return max(settings.heartbeat, timeout) }
         return settings.isLossy ? timeout : nil
     }
@@ -247,13 +245,16 @@ extension DeliveryCore {
     /// Finds what was lost on a lossy lane by the time that has passed since it was sent.
     private mutating func resendOverdue(_ index: Int, _ now: DeliveryTime) {
         guard settings.isLossy, let address = peers[index].address, !isUnheard(index) else { return }
-        let timeout = peers[index].standing.roundTrip.timeout()
+        let timeout = peers[index].resendTimeout
         guard now.elapsed >= timeout else { return wake(by: timeout) }
         var count = 0
         for channel in peers[index].channels.indices where peers[index].channels[channel].underWayCount > 0 {
             count += peers[index].channels[channel].giveUp(sentBefore: now.elapsed - timeout)
         }
-        if count > 0 { report(.retransmitted(count: count, peerID: peers[index].peer.id)) }
+        if count > 0 {
+            peers[index].window.overdue()
+            report(.retransmitted(count: count, peerID: peers[index].peer.id))
+        }
         let needsFloor = peers[index].channels.contains { $0.needsFloor }
         if count > 0 || needsFloor { directives.writable.append(address) }
         if peers[index].hasUnderWay || needsFloor { wake(by: now.elapsed + timeout / 2) }

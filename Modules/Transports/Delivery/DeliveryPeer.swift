@@ -17,6 +17,7 @@ struct DeliveryPeer: Sendable {
     /// Where platform-kept lanes reach it.
     var keptAddress: LinkAddress?
     var standing = PeerStanding()
+    var window = LossyWindow()
     /// It said farewell when it was there last.
     var hasLeft = false
 
@@ -130,6 +131,8 @@ struct DeliveryPeer: Sendable {
     }
 
     var underWayBytes: Int { channels.reduce(0) { $0 + $1.underWayBytes } }
+    /// Nanoseconds after which what a lossy lane has not brought is lost.
+    var resendTimeout: UInt64 { standing.roundTrip.timeout(afterFailures: window.overdueCount) }
     var hasUnderWay: Bool { channels.contains { $0.underWayCount > 0 } }
 
     mutating func markReceipt(_ key: ChannelKey, isLatest: Bool, at time: UInt64) {

@@ -54,7 +54,7 @@ extension DeliveryConfiguration {
             throw invalid("a queue of \(queueLimit); it may hold 1 to \(IncomingChannel.window)")
         }
         guard heartbeat > .zero else { throw invalid("a heartbeat of \(heartbeat)") }
-        guard queueBytesMax > 0, lossyBytesMax > 0, pendingLimit >= 0, bufferLimit > 0, featureLimit > 0 else {
+        guard queueBytesMax > 0, pendingLimit >= 0, bufferLimit > 0, featureLimit > 0 else {
             throw invalid("a bound below 1")
         }
     }

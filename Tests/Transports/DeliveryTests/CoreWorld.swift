@@ -16,6 +16,8 @@ struct CoreWorld {
         var reorderingRate = 0.33
         /// Nanoseconds.
         var latency: ClosedRange<UInt64> = 5_000_000...50_000_000
+        /// Nanoseconds that the link needs for each frame; what it is given meanwhile waits in it, however much.
+        var frameTime: UInt64 = 0
         /// How often a connection breaks, per thousand steps.
         var breakRate = 0.0
         var cancelRate = 0.0
@@ -42,13 +44,15 @@ struct CoreWorld {
     private var connection = 0
     private var isConnected = false
     private var lastArrival: [UInt64] = [0, 0]
+    private var freeAt: [UInt64] = [0, 0]
     private var wakes: [UInt64] = [.max, .max]
     private var cores: [DeliveryCore]
     /// What each side has handed to its caller.
     private(set) var delivered: [[(feature: String, sequence: UInt64)]] = [[], []]
     private(set) var accepted: [String: [UInt64]] = [:]
     private(set) var withdrawn: Set<String> = []
-    private(set) var framesSent = 0
+    /// Of each side.
+    private(set) var framesSent = [0, 0]
     private(set) var sequences: [String: UInt64] = [:]
 
     static let address: LinkAddress = "link"
@@ -176,15 +180,16 @@ struct CoreWorld {
 
     private mutating func transmit(_ frame: WireFrame, from side: Side) {
         guard isConnected else { return }
-        framesSent += 1
+        framesSent[side.rawValue] += 1
         let isLossy = conditions.lane == .datagram
         func draw(_ rate: Double) -> Bool { isLossy && random.happens(rate: rate) }
         let isLost = draw(conditions.lossRate)
         let isDoubled = draw(conditions.duplicationRate)
         let isLate = draw(conditions.reorderingRate)
         guard !isLost else { return }
+        freeAt[side.rawValue] = max(freeAt[side.rawValue], now) + conditions.frameTime
         for _ in 0..<(isDoubled ? 2 : 1) {
-            var arrival = now + latency()
+            var arrival = freeAt[side.rawValue] + latency()
             if isLate {
                 arrival += latency() * 3
             } else {

@@ -31,6 +31,20 @@ import Testing
         #expect(world[.left].peers[0].outstandingBytes == 0, "seed \(seed)")
     }
 
+    @Test("A slow link that keeps whatever it is given is not buried under repetitions", arguments: [2, 10, 50])
+    func slowLink(milliseconds: UInt64) throws {
+        var conditions = CoreWorld.Conditions(lossRate: 0, duplicationRate: 0, reorderingRate: 0)
+        conditions.frameTime = milliseconds * 1_000_000
+        var world = CoreWorld(seed: 1, conditions)
+        world.advance(by: 1_000_000_000)
+        // A round trip is known by now, and it is that of a link on which nothing waits.
+        for _ in 0..<2000 { #expect(try world.send(feature: "feature")) }
+        world.advance(by: 2000 * conditions.frameTime * 3 / 2)
+        #expect(world.delivered[1].count == 2000)
+        #expect(world.framesSent[0] < 3000, "of which 2000 are needed")
+        check(world, 1)
+    }
+
     @Test("What was withdrawn or has expired holds nothing up", arguments: 0..<12 as Range<UInt64>)
     func withdrawn(seed: UInt64) throws {
         var conditions = CoreWorld.Conditions()
