@@ -374,7 +374,7 @@ extension DeliveryCore {
         guard newestSentAt > window else { return }
         var count = 0
         for channel in peers[index].channels.indices {
-            count += peers[index].channels[channel].giveUp(sentBefore: newestSentAt - window)
+            count += peers[index].channels[channel].giveUp(sentBefore: newestSentAt - window, knownOnly: true)
         }
         if count > 0 { report(.retransmitted(count: count, peerID: peers[index].peer.id)) }
     }

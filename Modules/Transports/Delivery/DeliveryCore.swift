@@ -249,10 +249,11 @@ extension DeliveryCore {
         guard now.elapsed >= timeout else { return wake(by: timeout) }
         var count = 0
         for channel in peers[index].channels.indices where peers[index].channels[channel].underWayCount > 0 {
-            count += peers[index].channels[channel].giveUp(sentBefore: now.elapsed - timeout)
+            count += peers[index].channels[channel].giveUp(sentBefore: now.elapsed - timeout, knownOnly: false)
         }
         if count > 0 {
             peers[index].window.overdue()
+            if let number = peers[index].standing.measure(now: now.elapsed) { peers[index].probeDue = number }
             report(.retransmitted(count: count, peerID: peers[index].peer.id))
         }
         let needsFloor = peers[index].channels.contains { $0.needsFloor }

@@ -124,10 +124,12 @@ struct OutgoingChannel: Sendable {
     }
 
     /// What was sent before that moment and has not been acknowledged is sent again.
-    mutating func giveUp(sentBefore moment: UInt64) -> Int {
+    /// - Parameter knownOnly: not what the last receipt had no room to speak of. Time takes that for lost too: it would fill the
+    ///   window, nothing would be sent, and so no receipt would come.
+    mutating func giveUp(sentBefore moment: UInt64, knownOnly: Bool) -> Int {
         guard underWayCount > 0 else { return 0 }
         var count = 0
-        let end = min(cursor + 1, entries.next, coverage <= entries.first ? .max : coverage)
+        let end = min(cursor + 1, entries.next, knownOnly && coverage > entries.first ? coverage : .max)
         for number in entries.first..<end
         where flights[number].progress == .underWay && flights[number].sentAt < moment {
             flights[number].progress = .ready

@@ -10,6 +10,8 @@ struct PeerStanding: Sendable {
     private(set) var isProven = false
     private var probeNumber: UInt32 = 0
     private var probeSentAt: UInt64?
+    /// When the last probe was sent, until its answer has come. That something else has been acknowledged ends no measurement.
+    private var measuringSince: UInt64?
     /// Probes in a row without an answer.
     private var missedCount = 0
     /// When the last answer came, or the connection began. That the peer can be heard does not say that it hears.
@@ -18,7 +20,7 @@ struct PeerStanding: Sendable {
     /// A connection begins.
     mutating func begin(now: UInt64) {
         isProven = false
-        probeSentAt = nil
+        (probeSentAt, measuringSince) = (nil, nil)
         missedCount = 0
         provenAt = now
     }
@@ -54,8 +56,14 @@ struct PeerStanding: Sendable {
 
     private mutating func nextProbe(_ now: UInt64) -> UInt32 {
         probeNumber &+= 1
-        probeSentAt = now
+        (probeSentAt, measuringSince) = (now, now)
         return probeNumber
+    }
+
+    /// Something is overdue. Which of its copies an acknowledgement is of nobody can say, so a probe measures.
+    mutating func measure(now: UInt64) -> UInt32? {
+        guard isProven, measuringSince.map({ $0 + RoundTripEstimate.timeoutMax <= now }) ?? true else { return nil }
+        return nextProbe(now)
     }
 
     /// The number of a probe that is to be sent now; nil when none is due.
@@ -71,7 +79,7 @@ struct PeerStanding: Sendable {
 
     /// - Returns: whether it answers the probe that is waited for.
     mutating func answered(_ number: UInt32, sentWall: UInt64, answeredWall: UInt64, now: UInt64) -> Bool {
-        guard number == probeNumber, let sentAt = probeSentAt else { return false }
+        guard number == probeNumber, let sentAt = measuringSince.take() else { return false }
         let sample = now - sentAt
         roundTrip.measure(sample)
         let middle = Int64(clamping: sentWall).addingReportingOverflow(Int64(clamping: sample / 2_000_000)).partialValue
